@@ -1,0 +1,100 @@
+import { randomFillSync } from 'node:crypto';
+
+/**
+ * Identifiers: a UUIDv7 inside (time-ordered, so rows and partitions stay in order of birth), a
+ * TypeID outside: a type prefix and 26 characters of lower-case Crockford base32.
+ */
+
+export type IdPrefix =
+  | 'msg'
+  | 'evt'
+  | 'tpl'
+  | 'lay'
+  | 'prt'
+  | 'ctc'
+  | 'dom'
+  | 'key'
+  | 'whk'
+  | 'whd'
+  | 'sup'
+  | 'wsp'
+  | 'req'
+  | 'imp'
+  | 'usr'
+  | 'inv';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const VALUE_OF = new Map([...ALPHABET].map((character, value) => [character, value]));
+
+let lastMs = 0;
+let sequence = 0;
+const pool = new Uint8Array(8 * 512);
+let poolAt = pool.length;
+
+/**
+ * A UUIDv7 (RFC 9562) as 32 hex digits with hyphens. Within one process the 12 bits after the
+ * millisecond count up, so ids made here are strictly ascending.
+ */
+export function uuidv7(nowMs: number): string {
+  if (nowMs > lastMs) {
+    lastMs = nowMs;
+    sequence = 0;
+  } else if (++sequence > 0xfff) {
+    lastMs += 1;
+    sequence = 0;
+  }
+  if (poolAt === pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  const time = lastMs.toString(16).padStart(12, '0');
+  const rand: string[] = [];
+  for (let i = 0; i < 8; i++) {
+    const byte = pool[poolAt + i] as number;
+    rand.push((i === 0 ? (byte & 0x3f) | 0x80 : byte).toString(16).padStart(2, '0'));
+  }
+  poolAt += 8;
+  const tail = rand.join('');
+  const counter = (0x7000 | sequence).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${counter}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+}
+
+/** The millisecond at which a UUIDv7 was made. */
+export function uuidTime(uuid: string): number {
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+}
+
+/** The smallest UUIDv7 of a millisecond: a bound for ranges and partitions. */
+export function uuidFloor(ms: number): string {
+  const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}
+
+export function encodeId(prefix: IdPrefix, uuid: string): string {
+  let value = BigInt(`0x${uuid.replaceAll('-', '')}`);
+  let text = '';
+  for (let i = 0; i < 26; i++) {
+    text = ALPHABET[Number(value & 31n)] + text;
+    value >>= 5n;
+  }
+  return `${prefix}_${text}`;
+}
+
+/** The UUID inside a TypeID, or undefined when the text is not an id of this kind. */
+export function decodeId(prefix: IdPrefix, text: string): string | undefined {
+  if (text.length !== prefix.length + 27 || !text.startsWith(`${prefix}_`)) return undefined;
+  let value = 0n;
+  for (const character of text.slice(prefix.length + 1)) {
+    const digit = VALUE_OF.get(character);
+    if (digit === undefined) return undefined;
+    value = (value << 5n) | BigInt(digit);
+  }
+  if (value >> 128n) return undefined;
+  const hex = value.toString(16).padStart(32, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A fresh TypeID. */
+export function newId(prefix: IdPrefix, nowMs: number): string {
+  return encodeId(prefix, uuidv7(nowMs));
+}

@@ -1,0 +1,34 @@
+/**
+ * A request that we understood and will not do: bad input, a missing right, a state that forbids it.
+ * Rooms throw it; only a door turns it into an answer (problem+json or an SMTP reply). `code` is the
+ * machine-readable name that users see and that the door's table of problems knows.
+ */
+export class RefusedError extends Error {
+  readonly code: string;
+  readonly errors: readonly FieldError[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: string, detail: string, more: RefusedMore = {}) {
+    super(detail);
+    this.name = 'RefusedError';
+    this.code = code;
+    this.errors = more.errors ?? [];
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+}
+
+interface RefusedMore {
+  errors?: readonly FieldError[];
+  retryAfterSeconds?: number;
+}
+
+/** What is wrong with one field. `pointer` is a JSON Pointer into the body. */
+export interface FieldError {
+  pointer?: string;
+  parameter?: string;
+  code: string;
+  detail: string;
+  line?: number;
+  column?: number;
+  path?: string;
+}
