@@ -1,0 +1,108 @@
+/**
+ * Lets callers that wait at the same moment share one commit. Items queue up while earlier groups
+ * are being written; whenever a writer is free it takes all that waits, up to a count and a size.
+ * Each caller is answered after the commit that holds its own item. Memory is bounded: when too much
+ * waits, add() refuses at once instead of queueing.
+ */
+
+export interface GroupCommitOptions<Item, Result> {
+  /** Writes the items in one commit; results come back in the same order. */
+  commit: (items: Item[]) => Promise<Result[]>;
+  /** Whether an error is one item's fault, so that its neighbours deserve another try, one by one. */
+  isItemFault: (error: unknown) => boolean;
+  groupItemsMax: number;
+  groupBytesMax: number;
+  groupsInFlightMax: number;
+  waitingItemsMax: number;
+  waitingBytesMax: number;
+}
+
+export class GroupCommitFullError extends Error {
+  override name = 'GroupCommitFullError';
+}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  bytes: number;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+export class GroupCommit<Item, Result> {
+  readonly #options: GroupCommitOptions<Item, Result>;
+  #waiting: Waiting<Item, Result>[] = [];
+  #waitingBytes = 0;
+  #inFlight = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(options: GroupCommitOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  /** Resolves once the item's own group is committed. Throws GroupCommitFullError at once when full. */
+  add(item: Item, bytes: number): Promise<Result> {
+    const { waitingItemsMax, waitingBytesMax } = this.#options;
+    const overBytes = this.#waiting.length > 0 && this.#waitingBytes + bytes > waitingBytesMax;
+    if (this.#waiting.length >= waitingItemsMax || overBytes) {
+      throw new GroupCommitFullError('Too many commits are waiting');
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, bytes, resolve, reject });
+      this.#waitingBytes += bytes;
+      // Requests read in the same turn of the event loop end up in the same group.
+      if (this.#waiting.length === 1) setImmediate(() => this.#startGroups());
+    });
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Resolves when nothing waits and nothing is being written. */
+  drained(): Promise<void> {
+    if (this.#inFlight === 0 && this.#waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #startGroups(): void {
+    while (this.#waiting.length > 0 && this.#inFlight < this.#options.groupsInFlightMax) {
+      const group = this.#takeGroup();
+      this.#inFlight += 1;
+      void this.#write(group).finally(() => {
+        this.#inFlight -= 1;
+        this.#startGroups();
+        if (this.#inFlight === 0 && this.#waiting.length === 0) {
+          for (const done of this.#idle.splice(0)) done();
+        }
+      });
+    }
+  }
+
+  #takeGroup(): Waiting<Item, Result>[] {
+    const { groupItemsMax, groupBytesMax } = this.#options;
+    let bytes = 0;
+    let count = 0;
+    for (const waiting of this.#waiting) {
+      if (count === groupItemsMax || (count > 0 && bytes + waiting.bytes > groupBytesMax)) break;
+      bytes += waiting.bytes;
+      count += 1;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count);
+  }
+
+  async #write(group: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.commit(group.map((waiting) => waiting.item));
+      group.forEach((waiting, index) => {
+        waiting.resolve(results[index] as Result);
+      });
+    } catch (error) {
+      if (group.length > 1 && this.#options.isItemFault(error)) {
+        for (const waiting of group) await this.#write([waiting]);
+      } else {
+        for (const waiting of group) waiting.reject(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { assert } from '../base/assert.ts';
+import { encodeId } from '../base/ids.ts';
+import { type NamedMailbox, parseMailbox } from '../mail/address.ts';
+import type { Attachment, Outgoing } from '../mail/compose.ts';
+import { plainTextOf } from '../mail/plain-text.ts';
+
+/** An address as it stands in the stored head: already parsed once, at the door. */
+export interface StoredAddress {
+  email: string;
+  name?: string;
+}
+
+/** Everything about a message's content that is neither html, text nor attachment. */
+export interface ContentHead {
+  from: StoredAddress;
+  to: StoredAddress[];
+  cc: StoredAddress[];
+  reply_to: StoredAddress[];
+  headers: [string, string][];
+  tracking?: { opens: boolean; clicks: boolean };
+}
+
+/** The content of a message, as accepted: final words, no placeholders left. */
+export interface MessageContent {
+  subject: string;
+  head: ContentHead;
+  html: string;
+  /** Null: made from html when composed. */
+  text: string | null;
+  attachments: Attachment[];
+}
+
+/**
+ * The composer's input. It depends on nothing but what is stored, so that every try of a message
+ * sends the same bytes.
+ */
+export function outgoingOf(id: string, createdAtMs: number, content: MessageContent): Outgoing {
+  const { head } = content;
+  const from = mailboxOf(head.from);
+  return {
+    messageId: `${encodeId('msg', id)}@${from.domain}`,
+    dateMs: createdAtMs,
+    from,
+    to: head.to.map(mailboxOf),
+    cc: head.cc.map(mailboxOf),
+    replyTo: head.reply_to.map(mailboxOf),
+    subject: content.subject,
+    html: content.html,
+    text: content.text ?? plainTextOf(content.html),
+    headers: head.headers,
+    attachments: content.attachments,
+  };
+}
+
+function mailboxOf(address: StoredAddress): NamedMailbox {
+  const parsed = parseMailbox(address.email);
+  assert(parsed.ok, 'a stored address was parsed before it was stored');
+  return address.name === undefined ? parsed.mailbox : { ...parsed.mailbox, name: address.name };
+}
