@@ -1,0 +1,308 @@
+/**
+ * DNS messages on the wire (RFC 1035, with EDNS0 of RFC 6891): a question becomes bytes, bytes from
+ * a stranger become a reply or undefined. Every length is checked against the record that claims it
+ * and names may only point backwards, so no message can loop or read beyond its end.
+ */
+
+export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT' | 'TLSA';
+
+export interface MxRecord {
+  preference: number;
+  /** Empty for the root name, which is how a null MX is written (RFC 7505). */
+  host: string;
+}
+
+export interface TlsaRecord {
+  usage: number;
+  selector: number;
+  matchingType: number;
+  data: Buffer;
+}
+
+export interface RecordData {
+  A: string;
+  AAAA: string;
+  CNAME: string;
+  MX: MxRecord;
+  /** The character strings as published; their concatenation without spaces is the text. */
+  TXT: readonly string[];
+  TLSA: TlsaRecord;
+}
+
+export interface WireQuestion {
+  id: number;
+  name: string;
+  type: RecordType;
+  /** Off only for servers too old to understand the OPT record. */
+  edns: boolean;
+  /** Asks the resolver to validate and to say so in the AD bit. */
+  wantAuthenticated: boolean;
+}
+
+export interface WireReply {
+  id: number;
+  rcode: number;
+  truncated: boolean;
+  authenticated: boolean;
+  question: { name: string; type: number } | undefined;
+  answers: readonly WireRecord[];
+  /** How long absence may be remembered (RFC 2308 section 5), when the zone said so. */
+  negativeTtlSeconds: number | undefined;
+}
+
+export type WireRecord = {
+  [T in RecordType]: { type: T; name: string; ttlSeconds: number; data: RecordData[T] };
+}[RecordType];
+
+export const TYPE_CODES: Readonly<Record<RecordType, number>> = {
+  A: 1,
+  CNAME: 5,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  TLSA: 52,
+};
+export const RCODE = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
+
+const SOA = 6;
+const OPT = 41;
+const CLASS_IN = 1;
+const HEADER_LENGTH = 12;
+/** Fits every path without fragments, which are easier to forge than whole datagrams. */
+const UDP_PAYLOAD_MAX = 1232;
+
+const RESPONSE = 1 << 15;
+const OPCODE_MASK = 0xf << 11;
+const TRUNCATED = 1 << 9;
+const RECURSION_DESIRED = 1 << 8;
+const AUTHENTIC_DATA = 1 << 5;
+const DNSSEC_OK = 1 << 15;
+
+export function encodeQuestion(question: WireQuestion): Buffer {
+  const name = encodeName(question.name);
+  const message = Buffer.alloc(HEADER_LENGTH + name.length + 4 + (question.edns ? 11 : 0));
+  message.writeUInt16BE(question.id, 0);
+  // RFC 6840 section 5.7: AD in a question asks for AD in the answer.
+  message.writeUInt16BE(RECURSION_DESIRED | (question.wantAuthenticated ? AUTHENTIC_DATA : 0), 2);
+  message.writeUInt16BE(1, 4);
+  name.copy(message, HEADER_LENGTH);
+  const afterName = HEADER_LENGTH + name.length;
+  message.writeUInt16BE(TYPE_CODES[question.type], afterName);
+  message.writeUInt16BE(CLASS_IN, afterName + 2);
+  if (question.edns) {
+    message.writeUInt16BE(1, 10);
+    message.writeUInt16BE(OPT, afterName + 5);
+    message.writeUInt16BE(UDP_PAYLOAD_MAX, afterName + 7);
+    message.writeUInt16BE(question.wantAuthenticated ? DNSSEC_OK : 0, afterName + 11);
+  }
+  return message;
+}
+
+/** The reply in these bytes, or undefined when they are not a well-formed one. */
+export function decodeReply(bytes: Buffer): WireReply | undefined {
+  try {
+    return readReply(bytes);
+  } catch (error) {
+    // Buffer's own bounds checks throw RangeError; anything else would be our fault.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function readReply(bytes: Buffer): WireReply | undefined {
+  const flags = bytes.readUInt16BE(2);
+  if (!(flags & RESPONSE) || flags & OPCODE_MASK) return undefined;
+  const questions = bytes.readUInt16BE(4);
+  if (questions > 1) return undefined;
+  const reply: WireReply = {
+    id: bytes.readUInt16BE(0),
+    rcode: flags & 0xf,
+    truncated: (flags & TRUNCATED) !== 0,
+    authenticated: (flags & AUTHENTIC_DATA) !== 0,
+    question: undefined,
+    answers: [],
+    negativeTtlSeconds: undefined,
+  };
+  let at = HEADER_LENGTH;
+  if (questions === 1) {
+    const { name, end } = readName(bytes, at);
+    if (bytes.readUInt16BE(end + 2) !== CLASS_IN) return undefined;
+    reply.question = { name, type: bytes.readUInt16BE(end) };
+    at = end + 4;
+  }
+  // What follows the cut in a truncated message may be half a record; TCP brings it whole.
+  if (reply.truncated) return reply;
+
+  const answers: WireRecord[] = [];
+  for (let left = bytes.readUInt16BE(6); left > 0; left--) {
+    const raw = readRawRecord(bytes, at);
+    at = raw.end;
+    const record = readKnownRecord(bytes, raw);
+    if (record) answers.push(record);
+  }
+  for (let left = bytes.readUInt16BE(8); left > 0; left--) {
+    const raw = readRawRecord(bytes, at);
+    at = raw.end;
+    if (raw.type === SOA) {
+      const minimum = bytes.readUInt32BE(raw.end - 4);
+      reply.negativeTtlSeconds = Math.min(raw.ttlSeconds, minimum);
+    }
+  }
+  return { ...reply, answers };
+}
+
+interface RawRecord {
+  name: string;
+  type: number;
+  class: number;
+  ttlSeconds: number;
+  start: number;
+  end: number;
+}
+
+function readRawRecord(bytes: Buffer, at: number): RawRecord {
+  const { name, end: afterName } = readName(bytes, at);
+  const ttl = bytes.readUInt32BE(afterName + 4);
+  const start = afterName + 10;
+  const end = start + bytes.readUInt16BE(afterName + 8);
+  if (end > bytes.length) throw new RangeError('record ends beyond its message');
+  return {
+    name,
+    type: bytes.readUInt16BE(afterName),
+    class: bytes.readUInt16BE(afterName + 2),
+    // RFC 2181 section 8: a TTL with the top bit set counts as zero.
+    ttlSeconds: ttl > 0x7fffffff ? 0 : ttl,
+    start,
+    end,
+  };
+}
+
+function readKnownRecord(bytes: Buffer, raw: RawRecord): WireRecord | undefined {
+  if (raw.class !== CLASS_IN) return undefined;
+  const { name, ttlSeconds, start, end } = raw;
+  const length = end - start;
+  switch (raw.type) {
+    case TYPE_CODES.A:
+      must(length === 4);
+      return { type: 'A', name, ttlSeconds, data: bytes.subarray(start, end).join('.') };
+    case TYPE_CODES.AAAA:
+      must(length === 16);
+      return { type: 'AAAA', name, ttlSeconds, data: formatIpv6(bytes, start) };
+    case TYPE_CODES.CNAME:
+      return { type: 'CNAME', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
+    case TYPE_CODES.MX: {
+      must(length >= 3);
+      const host = readNameUpTo(bytes, start + 2, end);
+      return {
+        type: 'MX',
+        name,
+        ttlSeconds,
+        data: { preference: bytes.readUInt16BE(start), host },
+      };
+    }
+    case TYPE_CODES.TXT:
+      return { type: 'TXT', name, ttlSeconds, data: readStrings(bytes, start, end) };
+    case TYPE_CODES.TLSA: {
+      must(length >= 3);
+      const data = {
+        usage: bytes.readUInt8(start),
+        selector: bytes.readUInt8(start + 1),
+        matchingType: bytes.readUInt8(start + 2),
+        // A copy: the record outlives the datagram in the cache.
+        data: Buffer.from(bytes.subarray(start + 3, end)),
+      };
+      return { type: 'TLSA', name, ttlSeconds, data };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function must(wellFormed: boolean): void {
+  if (!wellFormed) throw new RangeError('malformed record');
+}
+
+function readStrings(bytes: Buffer, start: number, end: number): string[] {
+  const strings: string[] = [];
+  for (let at = start; at < end; ) {
+    const next = at + 1 + bytes.readUInt8(at);
+    must(next <= end);
+    strings.push(bytes.toString('utf8', at + 1, next));
+    at = next;
+  }
+  return strings;
+}
+
+function formatIpv6(bytes: Buffer, start: number): string {
+  const groups: string[] = [];
+  for (let i = 0; i < 16; i += 2) groups.push(bytes.readUInt16BE(start + i).toString(16));
+  return compressIpv6(groups);
+}
+
+/** RFC 5952: the longest run of two or more zero groups becomes `::`. */
+function compressIpv6(groups: string[]): string {
+  let bestStart = -1;
+  let bestLength = 1;
+  for (let i = 0; i < groups.length; i++) {
+    let length = 0;
+    while (groups[i + length] === '0') length++;
+    if (length > bestLength) {
+      bestStart = i;
+      bestLength = length;
+    }
+  }
+  if (bestStart < 0) return groups.join(':');
+  const before = groups.slice(0, bestStart).join(':');
+  const after = groups.slice(bestStart + bestLength).join(':');
+  return `${before}::${after}`;
+}
+
+function readNameUpTo(bytes: Buffer, start: number, end: number): string {
+  const read = readName(bytes, start);
+  must(read.end <= end);
+  return read.name;
+}
+
+function readName(bytes: Buffer, start: number): { name: string; end: number } {
+  const labels: string[] = [];
+  let at = start;
+  let end = 0;
+  let length = 0;
+  // A pointer must lead to before the point it was reached from: the walk always ends.
+  let pointerLimit = start;
+  for (;;) {
+    const size = bytes.readUInt8(at);
+    if ((size & 0xc0) === 0xc0) {
+      const target = bytes.readUInt16BE(at) & 0x3fff;
+      must(target < pointerLimit);
+      if (end === 0) end = at + 2;
+      at = target;
+      pointerLimit = target;
+      continue;
+    }
+    must(size <= 63);
+    at += 1;
+    if (size === 0) return { name: labels.join('.'), end: end === 0 ? at : end };
+    length += size + 1;
+    must(length <= 254 && at + size <= bytes.length);
+    labels.push(readLabel(bytes, at, at + size));
+    at += size;
+  }
+}
+
+/** Bytes that would change the meaning of a name in text become `\DDD` (RFC 1035 section 5.1). */
+function readLabel(bytes: Buffer, start: number, end: number): string {
+  const label = bytes.toString('utf8', start, end);
+  return label.replace(/[\0-\x20.\\\x7f]/g, (character) => {
+    return `\\${character.charCodeAt(0).toString().padStart(3, '0')}`;
+  });
+}
+
+function encodeName(name: string): Buffer {
+  const parts: Buffer[] = [];
+  for (const label of name.split('.')) {
+    parts.push(Buffer.from([label.length]), Buffer.from(label, 'latin1'));
+  }
+  parts.push(Buffer.from([0]));
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,287 @@
+import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import * as dnsPacket from 'dns-packet';
+
+/**
+ * A DNS server on loopback, UDP and TCP on one port, that says what the script says: NXDOMAIN for
+ * every name it does not know, and, where the script wants it, SERVFAIL, silence, an answer cut
+ * short, or the AD bit. The script may change while it runs, and every question is kept. Answers
+ * are built by dns-packet, so that our own codec is judged by another's.
+ */
+
+/** Instead of records: an error code, or no answer at all. */
+export type Trouble = 'SERVFAIL' | 'REFUSED' | 'FORMERR' | 'NXDOMAIN' | 'silence';
+
+export interface ScriptedTlsa {
+  usage: number;
+  selector: number;
+  matchingType: number;
+  data: Buffer;
+}
+
+interface ScriptedRecords {
+  A: readonly string[];
+  AAAA: readonly string[];
+  CNAME: string;
+  /** `10 mx1.example.test`; a null MX is `0 .` */
+  MX: readonly string[];
+  /** One entry per record; an array gives the character strings of one record. */
+  TXT: readonly (string | readonly string[])[];
+  TLSA: readonly ScriptedTlsa[];
+}
+
+export type ScriptedType = keyof ScriptedRecords;
+
+export type ScriptedName = { [T in ScriptedType]?: ScriptedRecords[T] | Trouble } & {
+  /** Sets the AD bit on every answer about this name. */
+  authenticated?: boolean;
+  /** Answers by UDP are cut short, so that the question comes again by TCP. */
+  truncated?: boolean;
+  /** Zero unless told: a resolver then remembers nothing and a changed script is seen at once. */
+  ttlSeconds?: number;
+};
+
+export type Script = Record<string, ScriptedName | Trouble>;
+
+export interface AskedQuestion {
+  name: string;
+  type: string;
+  transport: 'udp' | 'tcp';
+}
+
+export interface ScriptedDnsServer extends AsyncDisposable {
+  /** As `DNS_SERVERS` takes it. */
+  readonly address: string;
+  readonly port: number;
+  /** Names in lower case, in the order asked. */
+  readonly questions: AskedQuestion[];
+  set<T extends ScriptedType>(name: string, type: T, records: ScriptedRecords[T] | Trouble): void;
+  setName(name: string, script: ScriptedName | Trouble): void;
+  remove(name: string): void;
+}
+
+export interface DnsServerOptions {
+  /** What really leaves by UDP in place of the honest reply: for forgers and broken servers. */
+  forgeUdp?: (reply: Buffer, query: Buffer) => Buffer[];
+}
+
+export async function dnsServer(
+  script: Script = {},
+  options: DnsServerOptions = {},
+): Promise<ScriptedDnsServer> {
+  const names = new Map(Object.entries(script).map(([name, of]) => [name.toLowerCase(), of]));
+  const questions: AskedQuestion[] = [];
+  const tcpSockets = new Set<Socket>();
+  const { udp, tcp, port } = await listenOnBoth();
+
+  udp.on('message', (query, from) => {
+    const reply = answer(query, 'udp');
+    if (!reply) return;
+    const leaving = options.forgeUdp ? options.forgeUdp(reply, query) : [reply];
+    for (const bytes of leaving) udp.send(bytes, from.port, from.address);
+  });
+
+  tcp.on('connection', (socket) => {
+    tcpSockets.add(socket);
+    socket.on('close', () => tcpSockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    let received = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const end = 2 + received.readUInt16BE(0);
+        const reply = answer(received.subarray(2, end), 'tcp');
+        received = received.subarray(end);
+        if (reply) socket.write(Buffer.concat([lengthOf(reply), reply]));
+      }
+    });
+  });
+
+  return {
+    address: `127.0.0.1:${port}`,
+    port,
+    questions,
+    set(name, type, records) {
+      const old = names.get(name.toLowerCase());
+      names.set(name.toLowerCase(), { ...(typeof old === 'object' ? old : {}), [type]: records });
+    },
+    setName: (name, of) => void names.set(name.toLowerCase(), of),
+    remove: (name) => void names.delete(name.toLowerCase()),
+    async [Symbol.asyncDispose]() {
+      for (const socket of tcpSockets) socket.destroy();
+      udp.close();
+      tcp.close();
+      await Promise.all([once(udp, 'close'), once(tcp, 'close')]);
+    },
+  };
+
+  function answer(bytes: Buffer, transport: 'udp' | 'tcp'): Buffer | undefined {
+    const query = dnsPacket.decode(bytes);
+    const question = query.questions?.[0];
+    if (!question) return undefined;
+    const name = question.name.toLowerCase();
+    questions.push({ name, type: question.type, transport });
+    const reply = findReply(names, name, question.type);
+    if (reply === 'silence') return undefined;
+    const packet: dnsPacket.Packet = {
+      type: 'response',
+      ...(query.id === undefined ? {} : { id: query.id }),
+      flags: dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE | reply.flags,
+      questions: [question],
+      answers: reply.answers,
+      authorities: reply.authorities,
+    };
+    const whole = dnsPacket.encode(packet);
+    const room = query.additionals?.find((record) => record.type === 'OPT')?.udpPayloadSize ?? 512;
+    if (transport === 'tcp' || (!reply.truncated && whole.length <= room)) return whole;
+    return dnsPacket.encode({
+      ...packet,
+      flags: (packet.flags ?? 0) | dnsPacket.TRUNCATED_RESPONSE,
+      answers: [],
+      authorities: [],
+    });
+  }
+}
+
+function lengthOf(bytes: Buffer): Buffer {
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(bytes.length, 0);
+  return length;
+}
+
+/** UDP and TCP must share a port; the one the kernel gave for UDP may be taken for TCP. */
+async function listenOnBoth(): Promise<{ udp: DatagramSocket; tcp: Server; port: number }> {
+  for (let tries = 0; tries < 50; tries++) {
+    const udp = createSocket('udp4');
+    udp.bind(0, '127.0.0.1');
+    await once(udp, 'listening');
+    const { port } = udp.address();
+    const tcp = createServer();
+    const listening = await new Promise<boolean>((resolve) => {
+      tcp.once('error', () => resolve(false));
+      tcp.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (listening) return { udp, tcp, port };
+    udp.close();
+  }
+  throw new Error('No port is free for both UDP and TCP.');
+}
+
+interface Reply {
+  flags: number;
+  truncated: boolean;
+  answers: dnsPacket.PacketRecord[];
+  authorities: dnsPacket.PacketRecord[];
+}
+
+const RCODES = { SERVFAIL: 2, REFUSED: 5, FORMERR: 1, NXDOMAIN: 3 };
+const ALIASES_MAX = 8;
+
+function findReply(
+  names: ReadonlyMap<string, ScriptedName | Trouble>,
+  asked: string,
+  type: string,
+): Reply | 'silence' {
+  const answers: dnsPacket.PacketRecord[] = [];
+  const flagsOf = { authenticated: true, truncated: false };
+  let name = asked;
+  for (let hops = 0; hops < ALIASES_MAX; hops++) {
+    const scripted = names.get(name);
+    const ttlSeconds = (typeof scripted === 'object' && scripted.ttlSeconds) || 0;
+    if (scripted === undefined) {
+      if (!isParentOfAny(names, name)) return refusal('NXDOMAIN', answers, asked, ttlSeconds);
+      return reply(0, answers, asked, ttlSeconds, false, flagsOf.truncated);
+    }
+    if (typeof scripted === 'string') return refusal(scripted, answers, asked, ttlSeconds);
+
+    flagsOf.authenticated &&= scripted.authenticated === true;
+    flagsOf.truncated ||= scripted.truncated === true;
+    const alias = scripted.CNAME;
+    const records = scripted[type as ScriptedType];
+    if (isTrouble(records)) return refusal(records, answers, asked, ttlSeconds);
+    if (typeof alias === 'string' && type !== 'CNAME' && !isTrouble(alias)) {
+      answers.push({ name, type: 'CNAME', ttl: ttlSeconds, data: alias });
+      name = alias.toLowerCase();
+      continue;
+    }
+    for (const data of dataOf(type, records)) answers.push({ name, type, ttl: ttlSeconds, data });
+    return reply(0, answers, asked, ttlSeconds, flagsOf.authenticated, flagsOf.truncated);
+  }
+  return refusal('SERVFAIL', [], asked, 0);
+}
+
+function isParentOfAny(names: ReadonlyMap<string, unknown>, name: string): boolean {
+  return [...names.keys()].some((known) => known.endsWith(`.${name}`));
+}
+
+function isTrouble(value: unknown): value is Trouble {
+  return typeof value === 'string' && (value === 'silence' || value in RCODES);
+}
+
+function refusal(
+  trouble: Trouble,
+  answers: dnsPacket.PacketRecord[],
+  asked: string,
+  ttlSeconds: number,
+): Reply | 'silence' {
+  if (trouble === 'silence') return 'silence';
+  const kept = trouble === 'NXDOMAIN' ? answers : [];
+  return reply(RCODES[trouble], kept, asked, ttlSeconds, false, false);
+}
+
+function reply(
+  rcode: number,
+  answers: dnsPacket.PacketRecord[],
+  asked: string,
+  ttlSeconds: number,
+  authenticated: boolean,
+  truncated: boolean,
+): Reply {
+  const soa = {
+    name: asked,
+    type: 'SOA',
+    ttl: ttlSeconds,
+    data: { mname: 'ns.test', rname: 'hostmaster.test', minimum: ttlSeconds },
+  };
+  const found = answers.some((record) => record.type !== 'CNAME');
+  return {
+    flags: rcode | (authenticated ? dnsPacket.AUTHENTIC_DATA : 0),
+    truncated,
+    answers,
+    authorities: found ? [] : [soa],
+  };
+}
+
+function dataOf(type: string, records: ScriptedName[ScriptedType]): unknown[] {
+  if (records === undefined) return [];
+  if (typeof records === 'string') return [records];
+  switch (type) {
+    case 'MX':
+      return (records as ScriptedRecords['MX']).map((text) => {
+        const [preference, exchange] = text.split(/\s+/);
+        return { preference: Number(preference), exchange };
+      });
+    case 'TXT':
+      return (records as ScriptedRecords['TXT']).map((text) =>
+        typeof text === 'string' ? chunksOf(text) : text.map((chunk) => Buffer.from(chunk)),
+      );
+    case 'TLSA':
+      return (records as ScriptedRecords['TLSA']).map(({ data, ...fields }) => ({
+        ...fields,
+        certificate: data,
+      }));
+    default:
+      return [...records];
+  }
+}
+
+/** A character string holds 255 octets at most. */
+function chunksOf(text: string): Buffer[] {
+  const bytes = Buffer.from(text);
+  const chunks: Buffer[] = [];
+  for (let at = 0; at === 0 || at < bytes.length; at += 255) {
+    chunks.push(bytes.subarray(at, at + 255));
+  }
+  return chunks;
+}
