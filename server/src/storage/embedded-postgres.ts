@@ -1,0 +1,254 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { type Binaries, findBinaries } from './embedded/binaries.ts';
+import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
+import { EMBEDDED_USER, prepareCluster } from './embedded/cluster.ts';
+import { findPostmaster, launchPostmaster, stopPostmaster, tailOf } from './embedded/postmaster.ts';
+import { chooseRunAs, type RunAs, type Way } from './embedded/run-as.ts';
+import { EMBEDDED_SETTINGS } from './embedded/settings.ts';
+import { type SocketFolder, shortSocketFolder } from './embedded/socket.ts';
+import { StorageStartError } from './start-error.ts';
+
+/**
+ * A real PostgreSQL in DATA_DIR/postgres that we start, watch and stop. In comes a folder, out goes
+ * a connection. It promises: one server a folder; a start after any crash, ours or PostgreSQL's, goes
+ * on with the data that was committed, taking over a PostgreSQL that outlived us; one that dies
+ * while we run is started again.
+ */
+export interface EmbeddedPostgres extends AsyncDisposable {
+  /** Good in this process only: a long path is shortened by a name that other processes lack. */
+  readonly connection: EmbeddedConnection;
+  /** The postmaster's process, undefined while it is down. */
+  readonly pid: number | undefined;
+  /** Settles, with the reason, only when the database was lost for good and we must end. */
+  readonly lost: Promise<Error>;
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedConnection {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+}
+
+export interface EmbeddedOptions {
+  dataDir: string;
+  log: Log;
+  /** A command shares the database with a server that runs; a server wants the folder to itself. */
+  holder?: Holder;
+  /** Changes to the settings, for tests. */
+  settings?: Readonly<Record<string, string>>;
+  /** Which ways to try when we are root, for tests. */
+  ways?: readonly Way[];
+}
+
+const DATABASE = 'postrider';
+const BACKOFF_MIN_MS = 100;
+const BACKOFF_MAX_MS = 10_000;
+
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const dataDir = path.resolve(options.dataDir);
+  await makeDataDir(dataDir);
+  const binaries = await findBinaries();
+  const runAs = await chooseRunAs(binaries, dataDir, options.ways);
+  const folder = path.join(dataDir, 'postgres');
+  await prepareCluster(folder, binaries, runAs);
+  const server = new EmbeddedServer(options, folder, binaries, runAs);
+  await server.start();
+  return server;
+}
+
+async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StorageStartError(
+      `DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}. Give a folder that this user may write.`,
+    );
+  }
+}
+
+class EmbeddedServer implements EmbeddedPostgres {
+  readonly connection: EmbeddedConnection;
+  readonly lost: Promise<Error>;
+  readonly #options: EmbeddedOptions;
+  readonly #folder: string;
+  readonly #binaries: Binaries;
+  readonly #runAs: RunAs;
+  readonly #socket: SocketFolder;
+  readonly #giveUp: (reason: Error) => void;
+  #claim: Claim | undefined;
+  #stopping: Promise<void> | undefined;
+  readonly #stopSignal = new AbortController();
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(options: EmbeddedOptions, folder: string, binaries: Binaries, runAs: RunAs) {
+    this.#options = options;
+    this.#folder = folder;
+    this.#binaries = binaries;
+    this.#runAs = runAs;
+    this.#socket = shortSocketFolder(folder);
+    this.connection = {
+      host: this.#socket.path,
+      port: 5432,
+      user: EMBEDDED_USER,
+      database: DATABASE,
+    };
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    this.lost = promise;
+    this.#giveUp = resolve;
+  }
+
+  get pid(): number | undefined {
+    return findPostmaster(this.#folder);
+  }
+
+  async start(): Promise<void> {
+    try {
+      this.#claim = await this.#bringUp();
+      await createDatabase(this.connection);
+    } catch (error) {
+      this.#socket.release();
+      throw error;
+    }
+    this.#watching = this.#watch();
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopSignal.abort();
+    await this.#watching;
+    const alone = (await this.#claim?.release()) ?? true;
+    if (alone) await stopPostmaster(this.#folder);
+    else this.#options.log.info('the embedded PostgreSQL stays up for another process');
+    this.#socket.release();
+  }
+
+  /** Starts PostgreSQL if none runs, waits until it answers, and takes our place in it. */
+  async #bringUp(): Promise<Claim> {
+    for (;;) {
+      const adopted = findPostmaster(this.#folder) !== undefined;
+      await this.#answering(adopted);
+      try {
+        return await claim(this.connection, this.#options.holder ?? 'server');
+      } catch (error) {
+        if (error instanceof AlreadyClaimedError) throw alreadyServed(this.#options, error);
+        // It was shutting down behind another process that left: start it ourselves.
+        await sleep(BACKOFF_MIN_MS);
+      }
+    }
+  }
+
+  async #answering(adopted: boolean): Promise<void> {
+    const logFile = path.join(path.dirname(this.#folder), 'postgres.log');
+    let ended = false;
+    if (!adopted) {
+      const launched = await launchPostmaster({
+        folder: this.#folder,
+        logFile,
+        binaries: this.#binaries,
+        runAs: this.#runAs,
+        settings: { ...EMBEDDED_SETTINGS, ...this.#options.settings },
+      });
+      void launched.ended.then(() => {
+        ended = true;
+      });
+    }
+    let saidAt = systemClock.now();
+    // No deadline: recovery after a crash takes as long as its log is, and ending it gains nothing.
+    while (!(await answers(this.connection))) {
+      const runs = findPostmaster(this.#folder) !== undefined;
+      if (!runs && adopted) return this.#answering(false);
+      if (!runs && ended) {
+        throw new StorageStartError(
+          `The embedded PostgreSQL did not start. Its log, ${logFile}, ends: ${tailOf(logFile)}`,
+        );
+      }
+      if (systemClock.now() - saidAt > 5_000) {
+        this.#options.log.info('waiting for the embedded PostgreSQL to recover');
+        saidAt = systemClock.now();
+      }
+      await sleep(25);
+    }
+  }
+
+  /** Runs until we stop: whenever the claim is lost, brings PostgreSQL up again. */
+  async #watch(): Promise<void> {
+    const { log } = this.#options;
+    const stopped = new Promise<void>((resolve) => {
+      this.#stopSignal.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    let backoffMs = BACKOFF_MIN_MS;
+    while (!this.#stopSignal.signal.aborted) {
+      const upAt = systemClock.now();
+      await Promise.race([stopped, this.#claim?.lost]);
+      if (this.#stopSignal.signal.aborted) return;
+      if (systemClock.now() - upAt > 60_000) backoffMs = BACKOFF_MIN_MS;
+      log.warn('the embedded PostgreSQL is gone: starting it again');
+      await sleep(backoffMs, undefined, { signal: this.#stopSignal.signal }).catch(() => {});
+      backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS);
+      if (this.#stopSignal.signal.aborted) return;
+      try {
+        this.#claim = await this.#bringUp();
+        log.info({ pid: this.pid }, 'the embedded PostgreSQL is back');
+      } catch (error) {
+        log.error({ err: error }, 'the embedded PostgreSQL could not be started again');
+        if (error instanceof DataDirTakenError) return this.#giveUp(error);
+      }
+    }
+  }
+}
+
+class DataDirTakenError extends StorageStartError {}
+
+function alreadyServed(options: EmbeddedOptions, error: AlreadyClaimedError): DataDirTakenError {
+  const holder = error.holderPid === undefined ? '' : ` (process ${error.holderPid})`;
+  return new DataDirTakenError(
+    `Another Postrider server${holder} already uses DATA_DIR ${path.resolve(options.dataDir)}. Stop it first, or give this one a DATA_DIR of its own.`,
+  );
+}
+
+async function answers(connection: EmbeddedConnection): Promise<boolean> {
+  const client = new pg.Client({
+    ...connection,
+    database: 'postgres',
+    connectionTimeoutMillis: 5_000,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function createDatabase(connection: EmbeddedConnection): Promise<void> {
+  const client = new pg.Client({ ...connection, database: 'postgres' });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [
+      connection.database,
+    ]);
+    if (rowCount === 0) await client.query(`create database ${connection.database}`);
+  } catch (error) {
+    // A command and a server that start together both find it missing.
+    if (!['42P04', '23505'].includes((error as pg.DatabaseError).code ?? '')) throw error;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,68 @@
+import pg from 'pg';
+import type { Log } from '../base/log.ts';
+import type { Places } from './database-url.ts';
+
+/**
+ * Of several places, one is the primary at a time, and after a failover another. New connections go
+ * to the place believed in; one that cannot be reached or only reads makes us believe in the next.
+ * A caller may see one failure a place while this settles, and none with a single place.
+ */
+export class PrimaryChooser {
+  readonly #places: Places;
+  readonly #log: Log;
+  #at = 0;
+
+  constructor(places: Places, log: Log) {
+    this.#places = places;
+    this.#log = log;
+  }
+
+  /** The class that the pool makes its clients from: each aims at the place believed in by then. */
+  clientClass(): new () => pg.ClientBase {
+    const chooser = this;
+    const aimed = class extends pg.Client {
+      readonly #aim: number;
+
+      constructor(config?: pg.ClientConfig) {
+        const aim = chooser.#at;
+        super({ ...config, ...chooser.#places[aim] });
+        this.#aim = aim;
+      }
+
+      override connect(): Promise<this>;
+      override connect(callback: (error: Error) => void): void;
+      override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+        const attempt = super.connect().catch((error: Error) => {
+          chooser.#leave(this.#aim);
+          throw error;
+        });
+        if (!callback) return attempt as Promise<this>;
+        attempt.then(() => (callback as () => void)(), callback);
+        return undefined;
+      }
+
+      notWritable(): void {
+        chooser.#leave(this.#aim);
+      }
+    };
+    return aimed as unknown as new () => pg.ClientBase;
+  }
+
+  /** Refuses a standby, when there is a choice: with one place its read-only errors say enough. */
+  async check(client: pg.ClientBase): Promise<void> {
+    if (this.#places.length === 1) return;
+    const { rows } = await client.query<{ transaction_read_only: string }>(
+      'show transaction_read_only',
+    );
+    if (rows[0]?.transaction_read_only === 'off') return;
+    (client as unknown as { notWritable(): void }).notWritable();
+    const refusal = new Error('Connection terminated: this PostgreSQL is a standby');
+    throw refusal;
+  }
+
+  #leave(aim: number): void {
+    if (this.#places.length === 1 || aim !== this.#at) return;
+    this.#at = (aim + 1) % this.#places.length;
+    this.#log.warn({ place: this.#at + 1 }, 'looking for the primary database at the next place');
+  }
+}

@@ -1,0 +1,67 @@
+import pg from 'pg';
+
+/**
+ * How values cross between PostgreSQL and us. Times are milliseconds since the epoch on our side
+ * everywhere: timestamptz comes out as a number, and goes in as the ISO text of `sqlTime`. int8 comes
+ * out as a number (ours are counters and sizes); one beyond the safe range is an error rather than a
+ * wrong figure. date and numeric stay text.
+ */
+export const rowTypes: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (format !== 'binary') {
+      const parse = TEXT_PARSERS.get(oid);
+      if (parse) return parse;
+    }
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+/** A time as a parameter of a statement; works for `$1::timestamptz` and inside `timestamptz[]`. */
+export function sqlTime(ms: number): string;
+export function sqlTime(ms: number | null): string | null;
+export function sqlTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+const TIMESTAMPTZ_ARRAY = 1185;
+const TEXT_ARRAY = 1009;
+
+const parseTextArray = pg.types.getTypeParser(TEXT_ARRAY as number) as unknown as (
+  text: string,
+) => (string | null)[];
+
+const TEXT_PARSERS = new Map<number, (text: string) => unknown>([
+  [INT8, parseInt8],
+  [INT8_ARRAY, arrayOf(parseInt8)],
+  [TIMESTAMPTZ, parseTimestamp],
+  [TIMESTAMPTZ_ARRAY, arrayOf(parseTimestamp)],
+  // A timestamp without a zone is a mistake in a schema of ours; it is shown as it stands.
+  [TIMESTAMP, String],
+  [DATE, String],
+]);
+
+function arrayOf<T>(parse: (text: string) => T): (text: string) => (T | null)[] {
+  return (text) => parseTextArray(text).map((item) => (item === null ? null : parse(item)));
+}
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} does not fit a number`);
+  return value;
+}
+
+/** PostgreSQL's ISO style, "2026-11-09 12:00:00.123456+00": the session's zone is UTC. */
+function parseTimestamp(text: string): number {
+  if (text === 'infinity') return Number.POSITIVE_INFINITY;
+  if (text === '-infinity') return Number.NEGATIVE_INFINITY;
+  const ms = Date.parse(`${text.slice(0, 10)}T${text.slice(11, 23).replace(/\+.*$/, '')}Z`);
+  if (!text.endsWith('+00') || Number.isNaN(ms)) {
+    throw new RangeError(`"${text}" is not a time in UTC`);
+  }
+  return ms;
+}
