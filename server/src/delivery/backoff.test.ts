@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_BACKOFF, nextTryInMs } from './backoff.ts';
+
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+
+function waits(mode: 'live' | 'test', windowMs: number): number[] {
+  const all: number[] = [];
+  let runAgeMs = 0;
+  while (runAgeMs < windowMs) {
+    const wait = nextTryInMs({ mode, runAgeMs, attempts: all.length + 1 }, DEFAULT_BACKOFF, 0.5);
+    all.push(wait);
+    runAgeMs += wait;
+  }
+  return all;
+}
+
+test('begins at a minute, doubles, and stays at hours: about 25 tries in 72 hours', () => {
+  const live = waits('live', 72 * HOUR);
+  expect(live.slice(0, 5)).toEqual([MINUTE, MINUTE, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE]);
+  expect(live.at(-1)).toBe(4 * HOUR);
+  expect(live.length).toBeGreaterThan(20);
+  expect(live.length).toBeLessThan(30);
+});
+
+test('spreads messages that failed together', () => {
+  const at = { mode: 'live' as const, runAgeMs: 10 * MINUTE, attempts: 4 };
+  expect(nextTryInMs(at, DEFAULT_BACKOFF, 0)).toBe(8 * MINUTE);
+  expect(nextTryInMs(at, DEFAULT_BACKOFF, 0.999)).toBeCloseTo(12 * MINUTE, -4);
+});
+
+test('simulated waits are one to two seconds, but a part that never yields slows down', () => {
+  const simulated = waits('test', 72 * HOUR);
+  for (const wait of simulated.slice(0, 9)) {
+    expect(wait).toBeGreaterThanOrEqual(1000);
+    expect(wait).toBeLessThanOrEqual(2000);
+  }
+  expect(simulated.length).toBeLessThan(45);
+});

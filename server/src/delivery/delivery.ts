@@ -1,0 +1,113 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Bounce, SmtpFacts } from '../events/event-types.ts';
+import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
+import type { MessageContent } from '../messages/content.ts';
+import { Fifo } from './fifo.ts';
+import type { AttemptEnd } from './verdict.ts';
+
+/** One recipient's delivery while this node holds its lease. */
+export interface Delivery {
+  readonly message: Message;
+  readonly ordinal: number;
+  readonly recipient: string;
+  readonly recipientKey: string;
+  readonly domain: string;
+  /** What the row must still carry when the result is written. */
+  lease: number;
+  leaseEndsAtMs: number;
+  /** Tries recorded so far, over all runs. */
+  readonly attempts: number;
+  /** When this run began: the age of the run sets the back-off. */
+  readonly runStartedAtMs: number;
+  readonly expiresAtMs: number;
+  /** A lease on it was lost before: it may be what ended its holder. See lease.ts. */
+  readonly suspect: boolean;
+  place: Place;
+}
+
+/**
+ * `ready`: in the list. `preparing`: its content is being read. `wire`: handed to a route; from here
+ * it can no longer be cancelled. `done`: its outcome is being recorded. `gone`: not ours any more.
+ */
+export type Place = 'ready' | 'preparing' | 'wire' | 'done' | 'gone';
+
+/** What deliveries of one message share. The content is there only shortly before sending. */
+export interface Message {
+  readonly workspaceId: string;
+  readonly mode: Mode;
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly tags: string[];
+  readonly metadata: Record<string, string>;
+  content: MessageContent | undefined;
+  contentBytes: number;
+  /** The DKIM-Signature lines of an earlier try. */
+  signature: string | null;
+  /** The route's own preparation (composed and signed bytes), made once for all recipients. */
+  prepared: unknown;
+  /** Deliveries of this message that this node holds. */
+  held: Delivery[];
+}
+
+/** What a route tells about one recipient of one attempt. */
+export interface AttemptReport {
+  end: AttemptEnd;
+  startedAtMs: number;
+  finishedAtMs: number;
+  /** The receiver's last word and where it was said; null when nobody was reached. */
+  smtp: SmtpFacts | null;
+  transcript: SmtpTranscript | null;
+  /** Signature lines to keep for the next try. */
+  signature?: string;
+  /** The simulator's only: the recipient complains right after the delivery. */
+  complains?: boolean;
+}
+
+/** The last hop: the world by SMTP, or the simulator. */
+export interface Route {
+  /** Whether the route reads the content; without it nothing is loaded from storage. */
+  readonly needsContent: boolean;
+  /** The gate of a receiving domain: how much of it may be on the wire. */
+  gateFor(domain: string): Gate;
+  /** Tries one message for some of its recipients, all at one domain. One report each, in order. */
+  attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]>;
+  /** Ends what is on the wire: called when a stop has waited long enough. */
+  abort(): void;
+  close(): Promise<void>;
+}
+
+export interface Waiter {
+  resume(): void;
+}
+
+/** How many transactions one receiver may have at a time, and who waits for a place. */
+export class Gate {
+  inUse = 0;
+  limit: number;
+  /** Whoever waits here is called when a place is free, in order. */
+  readonly waiting = new Fifo<Waiter>();
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  get open(): boolean {
+    return this.inUse < this.limit;
+  }
+}
+
+/** What is written of a delivery: its next state and all that goes with it, in one commit. */
+export interface Outcome {
+  delivery: Delivery;
+  status: 'delivered' | 'deferred' | 'bounced' | 'failed' | 'expired' | 'suppressed';
+  atMs: number;
+  /** Null when nothing was tried. */
+  attempt: AttemptReport | null;
+  attemptOutcome: 'delivered' | 'deferred' | 'bounced' | 'failed' | null;
+  /** Of a deferral: the next try, or the end of the window when that is sooner. */
+  dueAtMs: number | null;
+  nextAttemptAtMs: number | null;
+  reason: string | null;
+  bounce: Bounce | null;
+  smtp: SmtpFacts | null;
+}
