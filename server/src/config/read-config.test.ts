@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from './read-config.ts';
+import { configurationTable, VARIABLES } from './variables.ts';
+
+/** What operators write, what comes out of it, and what they are told when it is wrong. */
+
+const SECRET_KEY = 'ab'.repeat(32);
+
+function mistakesOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+  return [];
+}
+
+describe('an empty environment', () => {
+  test('gives the documented defaults', () => {
+    const config = readConfig({});
+    expect(config.http).toMatchObject({
+      host: '127.0.0.1',
+      port: 3000,
+      baseUrl: 'http://localhost:3000',
+      trustProxy: [],
+    });
+    expect(config.storage).toMatchObject({ databaseUrl: undefined, allowUnsafe: false });
+    expect(config.storage.dataDir).toBe(`${process.cwd()}/data`);
+    expect(config.secretKey).toBeUndefined();
+    expect([...config.roles]).toEqual(['api', 'delivery', 'webhooks', 'smtp']);
+    expect(config.delivery).toMatchObject({
+      routes: [{ kind: 'direct' }],
+      mxPort: 25,
+      dnsServers: [],
+      retryWindowMs: 72 * 3_600_000,
+    });
+    expect(config.smtp).toEqual({ host: '127.0.0.1', submissionPort: 2587, returnPathPort: 2525 });
+    expect(config.limits).toMatchObject({
+      ratePerSecond: 100,
+      rateBurst: 200,
+      requestBodyMaxBytes: 30 * 1024 ** 2,
+      messageMaxBytes: 25 * 1024 ** 2,
+      contentMaxBytes: 2 * 1024 ** 2,
+      subjectMaxBytes: 998,
+      recipientsMax: 50,
+      batchMax: 500,
+      headersMax: 20,
+      headerMaxBytes: 2048,
+    });
+    expect(config.retention).toEqual({
+      contentDays: 30,
+      recordDays: 90,
+      idempotencyMs: 24 * 3_600_000,
+    });
+    expect(config.log).toEqual({ level: 'info' });
+  });
+
+  test('is the same as one with empty values', () => {
+    const blank = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ' ']));
+    expect(readConfig(blank)).toEqual(readConfig({}));
+  });
+
+  test('gives an object that nobody can change', () => {
+    const config = readConfig({ DNS_SERVERS: '127.0.0.1:5354' });
+    expect(() => Object.assign(config.http, { port: 1 })).toThrow(TypeError);
+    expect(() => Object.assign(config.delivery.dnsServers[0] as object, { port: 1 })).toThrow();
+  });
+});
+
+describe('values', () => {
+  test('are read in the forms that operators use', () => {
+    const config = readConfig({
+      BASE_URL: 'https://mail.example.com/',
+      TRUST_PROXY: '10.0.0.0/8, ::1',
+      ROLES: 'api, webhooks',
+      DNS_SERVERS: '192.0.2.53, 127.0.0.1:5354, [::1]:5355, 2001:db8::53',
+      REQUEST_BODY_MAX_BYTES: '40MiB',
+      ACCEPT_BUFFER_MAX_BYTES: '1GiB',
+      HEADER_MAX_BYTES: '4096',
+      ALLOW_UNSAFE_DATABASE: 'yes',
+      RATE_LIMIT_PER_SECOND: '7',
+    });
+    expect(config.http.baseUrl).toBe('https://mail.example.com');
+    expect(config.http.trustProxy).toEqual(['10.0.0.0/8', '::1']);
+    expect([...config.roles]).toEqual(['api', 'webhooks']);
+    expect(config.delivery.dnsServers).toEqual([
+      { host: '192.0.2.53', port: 53 },
+      { host: '127.0.0.1', port: 5354 },
+      { host: '::1', port: 5355 },
+      { host: '2001:db8::53', port: 53 },
+    ]);
+    expect(config.limits).toMatchObject({
+      requestBodyMaxBytes: 40 * 1024 ** 2,
+      acceptBufferMaxBytes: 1024 ** 3,
+      headerMaxBytes: 4096,
+      rateBurst: 14,
+    });
+    expect(config.storage.allowUnsafe).toBe(true);
+  });
+
+  test('of routes keep their order, their port and their password', () => {
+    const routes = [
+      'smtp://jane:p%2C%40ss@relay.example.com:2525?tls=required',
+      'smtps://relay.example.net',
+      'smtp://[::1]:80',
+      'direct',
+    ];
+    expect(readConfig({ DELIVERY_ROUTE: routes.join(', ') }).delivery.routes).toEqual([
+      {
+        kind: 'relay',
+        host: 'relay.example.com',
+        port: 2525,
+        tls: 'required',
+        auth: { user: 'jane', password: 'p,@ss' },
+      },
+      { kind: 'relay', host: 'relay.example.net', port: 465, tls: 'implicit', auth: undefined },
+      { kind: 'relay', host: '::1', port: 80, tls: 'opportunistic', auth: undefined },
+      { kind: 'direct' },
+    ]);
+  });
+
+  test('of a secret key give the same 32 bytes in every notation of them', () => {
+    const bytes = Buffer.from(SECRET_KEY, 'hex');
+    const hex = readConfig({ SECRET_KEY }).secretKey;
+    const base64 = readConfig({ SECRET_KEY: bytes.toString('base64') }).secretKey;
+    const sentence = readConfig({ SECRET_KEY: 'correct horse battery staple correct horse' });
+    expect(hex?.equals(bytes)).toBe(true);
+    expect(base64?.equals(bytes)).toBe(true);
+    expect(sentence.secretKey).toHaveLength(32);
+  });
+});
+
+describe('mistakes', () => {
+  test('are all told at once, with the name, what was given and what it takes', () => {
+    const mistakes = mistakesOf({
+      PORT: '70000',
+      BASE_URL: 'mail.example.com',
+      ROLES: 'api,deliver',
+      LOG_LEVEL: 'loud',
+      DNS_SERVERS: 'ns.example.com',
+      RECIPIENTS_MAX: '1e3',
+      TRUST_PROXY: '10.0.0.0/99',
+      ALLOW_UNSAFE_DATABASE: 'maybe',
+    });
+    expect(mistakes).toEqual([
+      'PORT: "70000" is not valid. It takes a whole number between 0 and 65535.',
+      expect.stringContaining('BASE_URL: "mail.example.com" is not valid.'),
+      expect.stringContaining('TRUST_PROXY: "10.0.0.0/99"'),
+      'ALLOW_UNSAFE_DATABASE: "maybe" is not valid. It takes true or false.',
+      'ROLES: "api,deliver" is not valid. It takes some of api, delivery, webhooks, smtp, separated by commas.',
+      expect.stringContaining('DNS_SERVERS: "ns.example.com"'),
+      expect.stringContaining('RECIPIENTS_MAX: "1e3"'),
+      expect.stringContaining('LOG_LEVEL: "loud" is not valid. It takes one of fatal, error,'),
+    ]);
+  });
+
+  test('never repeat a secret', () => {
+    const secrets = {
+      DATABASE_URL: 'mysql://root:hunter2@db',
+      SECRET_KEY: 'hunter2',
+      DELIVERY_ROUTE: 'smtp://jane:hunter2@relay.example.com/path',
+    };
+    const mistakes = mistakesOf(secrets);
+    expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual(Object.keys(secrets));
+    expect(mistakes.join()).not.toContain('hunter2');
+  });
+
+  test('between variables are found too', () => {
+    const mistakes = mistakesOf({
+      DATABASE_URL: 'postgres://db/postrider',
+      CONTENT_RETENTION_DAYS: '100',
+      RATE_LIMIT_BURST: '10',
+      REQUEST_BODY_MAX_BYTES: '200MiB',
+    });
+    expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual([
+      'SECRET_KEY',
+      'CONTENT_RETENTION_DAYS',
+      'RATE_LIMIT_BURST',
+      'ACCEPT_BUFFER_MAX_BYTES',
+    ]);
+  });
+
+  test.each([
+    ['PORT', '-1'],
+    ['PORT', '0x50'],
+    ['BASE_URL', 'https://example.com/app'],
+    ['BASE_URL', 'ftp://example.com'],
+    ['DNS_SERVERS', '127.0.0.1:0'],
+    ['DNS_SERVERS', '127.0.0.1:99999'],
+    ['HELO_NAME', 'mail_example.com'],
+    ['HELO_NAME', 'mail.example.com\r\nRCPT'],
+    ['DELIVERY_ROUTE', 'smtp://'],
+    ['DELIVERY_ROUTE', 'smtp://host?tls=never'],
+    ['DELIVERY_ROUTE', 'http://host'],
+    ['DELIVERY_ROUTE', 'smtp://host:99999'],
+    ['REQUEST_BODY_MAX_BYTES', '30MB'],
+    ['DATABASE_URL', 'postgres://'],
+  ])('%s refuses %j', (name, value) => {
+    const mistakes = mistakesOf({ SECRET_KEY, [name]: value });
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toMatch(new RegExp(`^${name}: `));
+  });
+});
+
+test('the table for the README has a row for every variable and no default is left out', () => {
+  const rows = configurationTable().split('\n').slice(2);
+  expect(rows).toHaveLength(Object.keys(VARIABLES).length);
+  for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|]+ \| [^|]+\. \|$/);
+});

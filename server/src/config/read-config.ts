@@ -1,0 +1,221 @@
+import { hostname } from 'node:os';
+import path from 'node:path';
+import type { LogLevel } from '../base/log.ts';
+import type { ServerPlace, Variable } from './kinds.ts';
+import type { RouteConfig } from './routes.ts';
+import { type Role, VARIABLES, type VariableName } from './variables.ts';
+
+/**
+ * The environment comes in as text, one frozen object of typed values goes out, once, at the start.
+ * Each part of the house is given its own group and no more. Every mistake is found before any is
+ * reported, so that an operator needs one round, and the value of a secret is never repeated.
+ */
+export interface Config {
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    readonly baseUrl: string;
+    readonly trustProxy: readonly string[];
+    readonly requestTimeoutMs: number;
+    readonly drainMs: number;
+  };
+  readonly storage: {
+    readonly dataDir: string;
+    /** Undefined: the embedded PostgreSQL. */
+    readonly databaseUrl: string | undefined;
+    readonly connectionsMax: number;
+    readonly allowUnsafe: boolean;
+  };
+  /** 32 bytes. Undefined with the embedded database: storage keeps one in DATA_DIR. */
+  readonly secretKey: Buffer | undefined;
+  readonly roles: ReadonlySet<Role>;
+  readonly delivery: {
+    readonly routes: readonly RouteConfig[];
+    readonly mxPort: number;
+    /** Empty: the system's. */
+    readonly dnsServers: readonly ServerPlace[];
+    readonly heloName: string;
+    readonly retryWindowMs: number;
+    readonly leaseMs: number;
+    readonly concurrency: number;
+  };
+  readonly smtp: {
+    readonly host: string;
+    readonly submissionPort: number;
+    readonly returnPathPort: number;
+  };
+  readonly webhooks: { readonly allowPrivate: boolean };
+  readonly limits: Limits;
+  readonly retention: {
+    readonly contentDays: number;
+    readonly recordDays: number;
+    readonly idempotencyMs: number;
+  };
+  readonly log: { readonly level: LogLevel };
+}
+
+export interface Limits {
+  readonly ratePerSecond: number;
+  readonly rateBurst: number;
+  readonly requestBodyMaxBytes: number;
+  readonly messageMaxBytes: number;
+  readonly contentMaxBytes: number;
+  readonly subjectMaxBytes: number;
+  readonly recipientsMax: number;
+  readonly batchMax: number;
+  readonly headersMax: number;
+  readonly headerMaxBytes: number;
+  readonly scheduleMaxMs: number;
+  readonly acceptBufferMaxMessages: number;
+  readonly acceptBufferMaxBytes: number;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Its message lists every mistake, one a line. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[];
+  constructor(mistakes: readonly string[]) {
+    super(
+      `The configuration has ${mistakes.length === 1 ? 'a mistake' : 'mistakes'}:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+    this.mistakes = mistakes;
+  }
+}
+
+export function readConfig(env: Environment): Config {
+  const values = readVariables(env);
+  const mistakes = [...values.mistakes, ...contradictions(values)];
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return freezeDeep(arrange(values));
+}
+
+interface Values {
+  of<N extends VariableName>(name: N): Standard<N>;
+  wasGiven(name: VariableName): boolean;
+  mistakes: string[];
+}
+
+type Standard<N extends VariableName> = (typeof VARIABLES)[N]['standard'];
+
+function readVariables(env: Environment): Values {
+  const values = new Map<string, unknown>();
+  const given = new Set<string>();
+  const mistakes: string[] = [];
+  for (const [name, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
+    const text = env[name]?.trim() ?? '';
+    // Compose files and shells pass on unset variables as empty ones.
+    const value = text === '' ? variable.standard : variable.parse(text);
+    if (text !== '') given.add(name);
+    if (text !== '' && value === undefined) {
+      const shown = variable.secret ? 'what was given' : JSON.stringify(text);
+      mistakes.push(`${name}: ${shown} is not valid. It takes ${variable.takes}.`);
+    }
+    values.set(name, value ?? variable.standard);
+  }
+  return {
+    of: <N extends VariableName>(name: N) => values.get(name) as Standard<N>,
+    wasGiven: (name) => given.has(name),
+    mistakes,
+  };
+}
+
+/** Mistakes that lie between variables that are each valid. */
+function contradictions({ of, wasGiven }: Values): string[] {
+  const found: string[] = [];
+  if (wasGiven('DATABASE_URL') && !wasGiven('SECRET_KEY')) {
+    found.push(
+      `SECRET_KEY: is needed with DATABASE_URL, the same on every node. It takes ${VARIABLES.SECRET_KEY.takes}.`,
+    );
+  }
+  if (of('CONTENT_RETENTION_DAYS') > of('MESSAGE_RETENTION_DAYS')) {
+    found.push(
+      `CONTENT_RETENTION_DAYS: ${of('CONTENT_RETENTION_DAYS')} is more than MESSAGE_RETENTION_DAYS (${of('MESSAGE_RETENTION_DAYS')}). Content cannot outlive its message.`,
+    );
+  }
+  if (wasGiven('RATE_LIMIT_BURST') && of('RATE_LIMIT_BURST') < of('RATE_LIMIT_PER_SECOND')) {
+    found.push(
+      `RATE_LIMIT_BURST: ${of('RATE_LIMIT_BURST')} is less than RATE_LIMIT_PER_SECOND (${of('RATE_LIMIT_PER_SECOND')}).`,
+    );
+  }
+  if (of('ACCEPT_BUFFER_MAX_BYTES') < of('REQUEST_BODY_MAX_BYTES')) {
+    found.push(
+      `ACCEPT_BUFFER_MAX_BYTES: is less than REQUEST_BODY_MAX_BYTES, so the largest request could never be accepted.`,
+    );
+  }
+  return found;
+}
+
+const HOUR_MS = 3_600_000;
+
+function arrange({ of }: Values): Config {
+  const host = of('HOST');
+  const port = of('PORT');
+  return {
+    http: {
+      host,
+      port,
+      baseUrl: of('BASE_URL') ?? `http://localhost:${port}`,
+      trustProxy: of('TRUST_PROXY'),
+      requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,
+      drainMs: of('DRAIN_SECONDS') * 1000,
+    },
+    storage: {
+      dataDir: path.resolve(of('DATA_DIR')),
+      databaseUrl: of('DATABASE_URL'),
+      connectionsMax: of('DATABASE_CONNECTIONS_MAX'),
+      allowUnsafe: of('ALLOW_UNSAFE_DATABASE'),
+    },
+    secretKey: of('SECRET_KEY'),
+    roles: of('ROLES'),
+    delivery: {
+      routes: of('DELIVERY_ROUTE'),
+      mxPort: of('MX_PORT'),
+      dnsServers: of('DNS_SERVERS'),
+      heloName: of('HELO_NAME') ?? hostname(),
+      retryWindowMs: of('RETRY_WINDOW_HOURS') * HOUR_MS,
+      leaseMs: of('LEASE_SECONDS') * 1000,
+      concurrency: of('DELIVERY_CONCURRENCY'),
+    },
+    smtp: {
+      host: of('SMTP_HOST') ?? host,
+      submissionPort: of('SUBMISSION_PORT'),
+      returnPathPort: of('RETURN_PATH_PORT'),
+    },
+    webhooks: { allowPrivate: of('WEBHOOK_ALLOW_PRIVATE') },
+    limits: arrangeLimits(of),
+    retention: {
+      contentDays: of('CONTENT_RETENTION_DAYS'),
+      recordDays: of('MESSAGE_RETENTION_DAYS'),
+      idempotencyMs: of('IDEMPOTENCY_RETENTION_HOURS') * HOUR_MS,
+    },
+    log: { level: of('LOG_LEVEL') },
+  };
+}
+
+function arrangeLimits(of: Values['of']): Limits {
+  return {
+    ratePerSecond: of('RATE_LIMIT_PER_SECOND'),
+    rateBurst: of('RATE_LIMIT_BURST') || 2 * of('RATE_LIMIT_PER_SECOND'),
+    requestBodyMaxBytes: of('REQUEST_BODY_MAX_BYTES'),
+    messageMaxBytes: of('MESSAGE_MAX_BYTES'),
+    contentMaxBytes: of('CONTENT_MAX_BYTES'),
+    subjectMaxBytes: of('SUBJECT_MAX_BYTES'),
+    recipientsMax: of('RECIPIENTS_MAX'),
+    batchMax: of('BATCH_MAX'),
+    headersMax: of('HEADERS_MAX'),
+    headerMaxBytes: of('HEADER_MAX_BYTES'),
+    scheduleMaxMs: of('SCHEDULE_MAX_DAYS') * 24 * HOUR_MS,
+    acceptBufferMaxMessages: of('ACCEPT_BUFFER_MAX_MESSAGES'),
+    acceptBufferMaxBytes: of('ACCEPT_BUFFER_MAX_BYTES'),
+  };
+}
+
+function freezeDeep<T>(value: T): T {
+  if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) {
+    for (const inner of Object.values(value)) freezeDeep(inner);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,307 @@
+import { LOG_LEVELS } from '../base/log.ts';
+import {
+  bytes,
+  integer,
+  key,
+  networks,
+  oneOf,
+  servers,
+  someOf,
+  text,
+  type Variable,
+  webAddress,
+  yesNo,
+} from './kinds.ts';
+import { routes } from './routes.ts';
+
+/** Every variable that Postrider reads, in the order the README lists them. */
+
+export const ROLES = ['api', 'delivery', 'webhooks', 'smtp'] as const;
+export type Role = (typeof ROLES)[number];
+
+const MIB = 1024 ** 2;
+
+const http = {
+  HOST: text({
+    says: 'Address the API and the dashboard listen on. `0.0.0.0` or `::` opens them to the network.',
+    takes: 'an address or a host name of this machine',
+    standard: '127.0.0.1',
+    accepts: /^[A-Za-z0-9.:_-]+$/,
+  }),
+  PORT: integer({
+    says: 'Port of the API and the dashboard. 0 takes any free one.',
+    standard: 3000,
+    min: 0,
+    max: 65_535,
+  }),
+  BASE_URL: webAddress({
+    says: 'Where people reach this server: used in links, error answers and tracking.',
+    standardText: '`http://localhost:PORT`',
+  }),
+  TRUST_PROXY: networks({
+    says: 'Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.',
+    standardText: 'nobody',
+  }),
+  REQUEST_TIMEOUT_SECONDS: integer({
+    says: 'Time a client has to send a whole request.',
+    standard: 60,
+    min: 1,
+    max: 3600,
+  }),
+  DRAIN_SECONDS: integer({
+    says: 'On SIGTERM, time for work in hand to finish.',
+    standard: 25,
+    min: 0,
+    max: 600,
+  }),
+};
+
+const storage = {
+  DATA_DIR: text({
+    says: 'Folder of the embedded PostgreSQL and of the generated secret key.',
+    takes: 'a folder that this user may write',
+    standard: './data',
+  }),
+  DATABASE_URL: hidden(
+    text<string | undefined>({
+      says: 'A PostgreSQL of your own, 15 or newer, instead of the embedded one. Several hosts may be named: the primary among them is used.',
+      takes:
+        'postgres://user:password@host:5432/database, or with several host:port separated by commas',
+      standard: undefined,
+      standardText: 'embedded',
+      accepts: /^postgres(ql)?:\/\/[^\s]+$/,
+    }),
+  ),
+  DATABASE_CONNECTIONS_MAX: integer({
+    says: 'Connections to the database from this process.',
+    standard: 20,
+    min: 4,
+    max: 1000,
+  }),
+  ALLOW_UNSAFE_DATABASE: yesNo({
+    says: 'Accept a database that may lose committed mail (`fsync`, `full_page_writes` or `synchronous_commit` off).',
+    standard: false,
+  }),
+  SECRET_KEY: key({
+    says: 'Encrypts what is secret in the database (DKIM keys, webhook secrets). The same on every node; without it that data is lost.',
+    standardText:
+      'generated in `DATA_DIR` with the embedded database; required with `DATABASE_URL`',
+  }),
+  ROLES: someOf<Role>({
+    says: 'What this process does.',
+    standard: new Set(ROLES),
+    standardText: 'all',
+    values: ROLES,
+  }),
+};
+
+const delivery = {
+  DELIVERY_ROUTE: routes({ says: 'How live mail leaves.' }),
+  MX_PORT: integer({
+    says: "Port of the receivers' mail servers.",
+    standard: 25,
+    min: 1,
+    max: 65_535,
+  }),
+  DNS_SERVERS: servers({
+    says: 'Name servers to ask.',
+    standardText: "the system's",
+    port: 53,
+  }),
+  HELO_NAME: text<string | undefined>({
+    says: 'Name we greet other mail servers with. It should have an address record, and the address a reverse record back to it.',
+    takes: 'a host name such as mail.example.com',
+    standard: undefined,
+    standardText: "the machine's host name",
+    accepts:
+      /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/,
+  }),
+  DELIVERY_CONCURRENCY: integer({
+    says: 'Deliveries this process works on at the same time.',
+    standard: 200,
+    min: 1,
+    max: 10_000,
+  }),
+  RETRY_WINDOW_HOURS: integer({
+    says: 'How long a deferred delivery is tried again.',
+    standard: 72,
+    min: 1,
+    max: 720,
+  }),
+  LEASE_SECONDS: integer({
+    says: 'After this long without a sign from its node, a delivery is taken over by another.',
+    standard: 120,
+    min: 10,
+    max: 3600,
+  }),
+  WEBHOOK_ALLOW_PRIVATE: yesNo({
+    says: 'Allow webhooks to private addresses and over plain http.',
+    standard: false,
+  }),
+};
+
+const smtp = {
+  SMTP_HOST: text<string | undefined>({
+    says: 'Address the SMTP doors listen on.',
+    takes: 'an address or a host name of this machine',
+    standard: undefined,
+    standardText: '`HOST`',
+    accepts: /^[A-Za-z0-9.:_-]+$/,
+  }),
+  SUBMISSION_PORT: integer({
+    says: 'Port for sending by SMTP.',
+    standard: 2587,
+    min: 0,
+    max: 65_535,
+  }),
+  RETURN_PATH_PORT: integer({
+    says: 'Port on which bounces and complaints arrive.',
+    standard: 2525,
+    min: 0,
+    max: 65_535,
+  }),
+};
+
+const limits = {
+  RATE_LIMIT_PER_SECOND: integer({
+    says: 'Requests a second of one workspace.',
+    standard: 100,
+    min: 1,
+    max: 1_000_000,
+  }),
+  RATE_LIMIT_BURST: integer({
+    says: 'Requests a workspace may make at once after a rest.',
+    standard: 0,
+    standardText: 'twice the rate',
+    min: 1,
+    max: 2_000_000,
+  }),
+  REQUEST_BODY_MAX_BYTES: bytes({
+    says: 'Largest request body.',
+    standard: 30 * MIB,
+    standardText: '30MiB',
+    min: 1024,
+  }),
+  MESSAGE_MAX_BYTES: bytes({
+    says: 'Largest message, encoded as it is sent.',
+    standard: 25 * MIB,
+    standardText: '25MiB',
+    min: 1024,
+  }),
+  CONTENT_MAX_BYTES: bytes({
+    says: 'Largest `html`, and largest `text`.',
+    standard: 2 * MIB,
+    standardText: '2MiB',
+    min: 1024,
+  }),
+  SUBJECT_MAX_BYTES: integer({
+    says: 'Longest subject, encoded. Mail itself allows 998.',
+    standard: 998,
+    min: 78,
+    max: 998,
+  }),
+  RECIPIENTS_MAX: integer({
+    says: '`to`, `cc` and `bcc` of one message together.',
+    standard: 50,
+    min: 1,
+    max: 1000,
+  }),
+  BATCH_MAX: integer({
+    says: 'Messages in one batch.',
+    standard: 500,
+    min: 1,
+    max: 10_000,
+  }),
+  HEADERS_MAX: integer({
+    says: 'Extra headers of one message.',
+    standard: 20,
+    min: 0,
+    max: 100,
+  }),
+  HEADER_MAX_BYTES: bytes({
+    says: 'Longest extra header.',
+    standard: 2048,
+    standardText: '2KiB',
+    min: 64,
+  }),
+  SCHEDULE_MAX_DAYS: integer({
+    says: 'How far ahead a message may be scheduled.',
+    standard: 30,
+    min: 0,
+    max: 365,
+  }),
+  ACCEPT_BUFFER_MAX_MESSAGES: integer({
+    says: 'Messages that may wait for their commit at the same time; beyond it the answer is 503.',
+    standard: 5000,
+    min: 1,
+    max: 1_000_000,
+  }),
+  ACCEPT_BUFFER_MAX_BYTES: bytes({
+    says: 'Their size together.',
+    standard: 128 * MIB,
+    standardText: '128MiB',
+    min: MIB,
+  }),
+};
+
+const retention = {
+  CONTENT_RETENTION_DAYS: integer({
+    says: 'How long the content of messages is kept.',
+    standard: 30,
+    min: 1,
+    max: 3650,
+  }),
+  MESSAGE_RETENTION_DAYS: integer({
+    says: 'How long messages, deliveries, attempts and events are kept.',
+    standard: 90,
+    min: 1,
+    max: 3650,
+  }),
+  IDEMPOTENCY_RETENTION_HOURS: integer({
+    says: 'How long an `Idempotency-Key` is remembered.',
+    standard: 24,
+    min: 24,
+    max: 720,
+  }),
+};
+
+const logging = {
+  LOG_LEVEL: oneOf({
+    says: 'How much is logged.',
+    standard: 'info',
+    values: LOG_LEVELS,
+  }),
+};
+
+export const VARIABLES = {
+  ...grouped('Web', http),
+  ...grouped('Storage and roles', storage),
+  ...grouped('Delivery', delivery),
+  ...grouped('SMTP doors', smtp),
+  ...grouped('Limits', limits),
+  ...grouped('Retention', retention),
+  ...grouped('Log', logging),
+};
+
+export type VariableName = keyof typeof VARIABLES;
+
+/** The README's table. */
+export function configurationTable(): string {
+  const rows = Object.entries<Variable<unknown>>(VARIABLES).map(
+    ([name, { says, standardText }]) => {
+      const standard = /[` ]/.test(standardText) ? standardText : `\`${standardText}\``;
+      return `| \`${name}\` | ${standard} | ${says} |`;
+    },
+  );
+  return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
+}
+
+function hidden<T>(shown: Variable<T>): Variable<T> {
+  return { ...shown, secret: true };
+}
+
+function grouped<G extends Record<string, Variable<unknown>>>(group: string, variables: G): G {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, made]) => [name, { ...made, group }]),
+  ) as G;
+}
