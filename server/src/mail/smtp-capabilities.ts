@@ -1,0 +1,50 @@
+/** What a receiver offers, from the lines of its EHLO reply (RFC 5321 4.1.1.1). */
+export interface SmtpCapabilities {
+  pipelining: boolean;
+  eightBitMime: boolean;
+  smtpUtf8: boolean;
+  startTls: boolean;
+  /** True when SIZE is offered at all: only then may MAIL carry SIZE=. */
+  size: boolean;
+  /** The largest message it takes; null when it names no limit. */
+  sizeMaxBytes: number | null;
+  /** Mechanisms in upper case. */
+  auth: ReadonlySet<string>;
+}
+
+/** After HELO nothing may be assumed. */
+export const NO_CAPABILITIES: SmtpCapabilities = {
+  pipelining: false,
+  eightBitMime: false,
+  smtpUtf8: false,
+  startTls: false,
+  size: false,
+  sizeMaxBytes: null,
+  auth: new Set(),
+};
+
+export function parseCapabilities(ehloLines: readonly string[]): SmtpCapabilities {
+  const auth = new Set<string>();
+  const capabilities: SmtpCapabilities = { ...NO_CAPABILITIES, auth };
+  for (const line of ehloLines.slice(1)) {
+    const [keyword = '', ...parameters] = line.slice(4).trim().toUpperCase().split(/\s+/);
+    if (keyword === 'PIPELINING') capabilities.pipelining = true;
+    else if (keyword === '8BITMIME') capabilities.eightBitMime = true;
+    else if (keyword === 'SMTPUTF8') capabilities.smtpUtf8 = true;
+    else if (keyword === 'STARTTLS') capabilities.startTls = true;
+    else if (keyword === 'SIZE') {
+      capabilities.size = true;
+      capabilities.sizeMaxBytes = sizeLimit(parameters[0]);
+    } else if (keyword === 'AUTH' || keyword.startsWith('AUTH=')) {
+      // "AUTH=LOGIN PLAIN" is how some old relays write it.
+      for (const mechanism of [keyword.slice(5), ...parameters]) if (mechanism) auth.add(mechanism);
+    }
+  }
+  return capabilities;
+}
+
+/** RFC 1870: absent or zero means that no fixed limit is in force. */
+function sizeLimit(parameter: string | undefined): number | null {
+  const bytes = /^\d{1,15}$/.test(parameter ?? '') ? Number(parameter) : 0;
+  return bytes > 0 ? bytes : null;
+}

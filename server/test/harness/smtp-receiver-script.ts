@@ -1,0 +1,62 @@
+import type { SecureContextOptions } from 'node:tls';
+import type { ReceiverSession } from './smtp-receiver-session.ts';
+
+/** Says nothing more and closes the connection at once. */
+export const HANG_UP = Symbol('hang up');
+/** Never answers. */
+export const SILENCE = Symbol('silence');
+
+/**
+ * A reply without its line end (`\n` separates lines), raw bytes as a Buffer, HANG_UP, SILENCE, or
+ * undefined for the usual answer. A promise delays it: tests hold replies back by promises of their
+ * own, never by sleeping.
+ */
+export type Answer = PlainAnswer | Promise<PlainAnswer>;
+export type PlainAnswer = string | Buffer | typeof HANG_UP | typeof SILENCE | undefined;
+
+export interface ReceiverScript {
+  host?: string;
+  port?: number;
+  /** EHLO keywords; STARTTLS is added while `tls` is given and not yet in use. */
+  keywords?: readonly string[];
+  /** Key and certificate for STARTTLS, or from the first byte with `implicitTls`. */
+  tls?: SecureContextOptions;
+  implicitTls?: boolean;
+  /** Answers 220 to STARTTLS and then speaks nonsense. */
+  brokenTls?: boolean;
+  /** Each reply goes out in writes of one byte. */
+  oneByteAtATime?: boolean;
+  onConnect?: (session: ReceiverSession) => Answer;
+  onEhlo?: (name: string, session: ReceiverSession) => Answer;
+  onHelo?: (name: string, session: ReceiverSession) => Answer;
+  onStartTls?: (session: ReceiverSession) => Answer;
+  onAuth?: (user: string, password: string, session: ReceiverSession) => Answer;
+  onMail?: (from: string, session: ReceiverSession) => Answer;
+  onRcpt?: (to: string, session: ReceiverSession) => Answer;
+  onData?: (session: ReceiverSession) => Answer;
+  /** While a message arrives, with the bytes so far; an answer here interrupts it. */
+  onDataBytes?: (bytes: number, session: ReceiverSession) => PlainAnswer;
+  /** The answer to the final dot. */
+  onMessage?: (message: ReceivedMessage, session: ReceiverSession) => Answer;
+  onRset?: (session: ReceiverSession) => Answer;
+  onQuit?: (session: ReceiverSession) => Answer;
+}
+
+export interface ReceivedMessage {
+  mailFrom: string;
+  /** What followed the path: `SIZE=…`, `BODY=8BITMIME`, `SMTPUTF8`. */
+  mailParameters: readonly string[];
+  /** Those that were answered 2xx. */
+  recipients: readonly string[];
+  /** The message with its dots undone. */
+  raw: Buffer;
+  /** The reply to the final dot began with 2. */
+  accepted: boolean;
+  tls: ReceiverTls | null;
+  session: ReceiverSession;
+}
+
+export interface ReceiverTls {
+  version: string;
+  servername: string | null;
+}

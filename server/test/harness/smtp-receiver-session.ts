@@ -1,0 +1,299 @@
+import type { Socket } from 'node:net';
+import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
+import type { SmtpReceiver } from './smtp-receiver.ts';
+import {
+  type Answer,
+  HANG_UP,
+  type PlainAnswer,
+  type ReceivedMessage,
+  type ReceiverScript,
+  type ReceiverTls,
+  SILENCE,
+} from './smtp-receiver-script.ts';
+
+const KEYWORDS = ['PIPELINING', 'SIZE 26214400', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES'];
+/** RFC 2920 3.1: these may only end a group of pipelined commands. */
+const ENDS_GROUP = new Set(['EHLO', 'HELO', 'DATA', 'STARTTLS', 'AUTH', 'QUIT', 'VRFY', 'NOOP']);
+
+/** One connection to the scripted receiver: reads commands one after another, as scripted. */
+export class ReceiverSession {
+  readonly number: number;
+  readonly commands: string[] = [];
+  heloName = '';
+  tls: ReceiverTls | null = null;
+  mailFrom: string | undefined;
+  mailParameters: readonly string[] = [];
+  recipients: string[] = [];
+  /** Messages whose final dot was read on this connection. */
+  messageCount = 0;
+  closed = false;
+
+  readonly #receiver: SmtpReceiver;
+  #socket: Socket;
+  #unread: Buffer = Buffer.alloc(0);
+  #wake: () => void = () => {};
+  #silent = false;
+
+  constructor(receiver: SmtpReceiver, socket: Socket) {
+    this.#receiver = receiver;
+    this.#socket = socket;
+    this.number = receiver.sessions.length + 1;
+    if (receiver.script.implicitTls) void this.#secure(receiver.script.tls as SecureContextOptions);
+    else this.#listen();
+    void this.#converse();
+  }
+
+  /** Raw bytes, at any time. */
+  send(bytes: string | Buffer): void {
+    if (!this.closed) this.#socket.write(bytes);
+  }
+
+  hangUp(): void {
+    this.closed = true;
+    this.#socket.destroy();
+    this.#wake();
+  }
+
+  get #script(): ReceiverScript {
+    return this.#receiver.script;
+  }
+
+  async #converse(): Promise<void> {
+    await this.#answer(this.#script.onConnect?.(this), '220 mx.example.test ESMTP');
+    for (;;) {
+      const line = await this.#readLine();
+      if (line === undefined) return;
+      this.commands.push(line);
+      this.#receiver.changed();
+      await this.#obey(line);
+    }
+  }
+
+  async #obey(line: string): Promise<void> {
+    const verb = (line.split(' ', 1)[0] ?? '').toUpperCase();
+    const rest = line.slice(verb.length + 1);
+    const script = this.#script;
+    if (verb === 'EHLO' || verb === 'HELO') this.heloName = rest;
+    if (verb === 'EHLO') await this.#answer(script.onEhlo?.(rest, this), this.#ehloReply(), verb);
+    else if (verb === 'HELO') {
+      await this.#answer(script.onHelo?.(rest, this), '250 mx.example.test', verb);
+    } else if (verb === 'STARTTLS') await this.#obeyStartTls();
+    else if (verb === 'AUTH') await this.#obeyAuth(rest);
+    else if (verb === 'MAIL') await this.#obeyMail(rest);
+    else if (verb === 'RCPT') await this.#obeyRcpt(rest);
+    else if (verb === 'DATA') await this.#obeyData();
+    else if (verb === 'RSET') {
+      this.#resetTransaction();
+      await this.#answer(script.onRset?.(this), '250 2.0.0 reset', verb);
+    } else if (verb === 'QUIT') {
+      await this.#answer(script.onQuit?.(this), '221 2.0.0 bye', verb);
+      this.closed = true;
+      this.#socket.end();
+    } else await this.#answer(undefined, '500 5.5.2 unknown command', verb);
+  }
+
+  #ehloReply(): string {
+    const { keywords = KEYWORDS, tls, brokenTls } = this.#script;
+    const offered = ['mx.example.test', ...keywords];
+    if ((tls || brokenTls) && !this.tls) offered.push('STARTTLS');
+    return offered
+      .map((word, index) => `250${index === offered.length - 1 ? ' ' : '-'}${word}`)
+      .join('\n');
+  }
+
+  async #obeyStartTls(): Promise<void> {
+    const reply = await this.#answer(this.#script.onStartTls?.(this), '220 2.0.0 go', 'STARTTLS');
+    if (!reply.startsWith('220')) return;
+    if (this.#script.brokenTls) this.send('this is not TLS at all\r\n');
+    else if (this.#script.tls) await this.#secure(this.#script.tls);
+  }
+
+  async #obeyAuth(rest: string): Promise<void> {
+    const [mechanism = '', initial] = rest.split(' ');
+    let user = '';
+    let password = '';
+    if (mechanism.toUpperCase() === 'PLAIN') {
+      [, user = '', password = ''] = decode(initial ?? (await this.#challenge(''))).split('\0');
+    } else {
+      user = decode(await this.#challenge('VXNlcm5hbWU6'));
+      password = decode(await this.#challenge('UGFzc3dvcmQ6'));
+    }
+    await this.#answer(this.#script.onAuth?.(user, password, this), '235 2.7.0 welcome', 'AUTH');
+  }
+
+  async #challenge(text: string): Promise<string> {
+    await this.#answer(undefined, `334 ${text}`);
+    return (await this.#readLine()) ?? '';
+  }
+
+  async #obeyMail(rest: string): Promise<void> {
+    if (this.mailFrom !== undefined) {
+      this.#violation('MAIL inside a transaction');
+      await this.#answer('503 5.5.1 nested MAIL', '');
+      return;
+    }
+    const [, from = '', parameters = ''] = /^FROM:<(.*?)>(?: (.*))?$/i.exec(rest) ?? [];
+    const reply = await this.#answer(this.#script.onMail?.(from, this), '250 2.1.0 ok', 'MAIL');
+    if (!reply.startsWith('2')) return;
+    this.mailFrom = from;
+    this.mailParameters = parameters === '' ? [] : parameters.split(' ');
+  }
+
+  async #obeyRcpt(rest: string): Promise<void> {
+    const [, to = ''] = /^TO:<(.*?)>/i.exec(rest) ?? [];
+    const usual = this.mailFrom === undefined ? '503 5.5.1 MAIL first' : '250 2.1.5 ok';
+    const scripted = this.mailFrom === undefined ? undefined : this.#script.onRcpt?.(to, this);
+    const reply = await this.#answer(scripted, usual, 'RCPT');
+    if (reply.startsWith('2')) this.recipients.push(to);
+  }
+
+  async #obeyData(): Promise<void> {
+    const usual = this.recipients.length > 0 ? '354 go ahead' : '554 5.5.1 no valid recipients';
+    const reply = await this.#answer(this.#script.onData?.(this), usual, 'DATA');
+    if (!reply.startsWith('354')) return;
+    const stuffed = await this.#readMessage();
+    if (!stuffed) return;
+    const message: ReceivedMessage = {
+      mailFrom: this.mailFrom ?? '',
+      mailParameters: this.mailParameters,
+      recipients: this.recipients,
+      raw: this.#unstuffed(stuffed),
+      accepted: false,
+      tls: this.tls,
+      session: this,
+    };
+    this.messageCount += 1;
+    this.#resetTransaction();
+    this.#receiver.messages.push(message);
+    this.#receiver.changed();
+    const final = await this.#answer(this.#script.onMessage?.(message, this), '250 2.0.0 queued');
+    message.accepted = final.startsWith('2');
+    this.#receiver.changed();
+  }
+
+  #resetTransaction(): void {
+    this.mailFrom = undefined;
+    this.mailParameters = [];
+    this.recipients = [];
+  }
+
+  /** Gives the scripted answer or the usual one; returns what was said. */
+  async #answer(scripted: Answer, usual: string, verb?: string): Promise<string> {
+    const answer: PlainAnswer = (await scripted) ?? usual;
+    if (verb) this.#checkGroup(verb);
+    if (answer === HANG_UP) this.hangUp();
+    if (answer === SILENCE) this.#silent = true;
+    if (this.closed || this.#silent || typeof answer === 'symbol') return '';
+    const bytes = typeof answer === 'string' ? wire(answer) : answer;
+    if (!this.#script.oneByteAtATime) this.send(bytes);
+    else for (const byte of bytes) this.send(Buffer.of(byte));
+    return bytes.toString();
+  }
+
+  /** Called before the answer leaves: what is unread by now was sent without waiting for it. */
+  #checkGroup(verb: string): void {
+    if (this.#unread.length === 0) return;
+    const pipelining = (this.#script.keywords ?? KEYWORDS).includes('PIPELINING');
+    if (!pipelining) this.#violation(`did not wait for the answer to ${verb}`);
+    else if (ENDS_GROUP.has(verb)) this.#violation(`sent more behind ${verb}`);
+  }
+
+  #violation(what: string): void {
+    this.#receiver.violations.push(what);
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
+    const onEnd = () => {
+      this.closed = true;
+      this.#wake();
+      this.#receiver.changed();
+    };
+    socket.on('data', (chunk: Buffer) => {
+      this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+      this.#wake();
+    });
+    socket.on('error', onEnd).on('close', onEnd);
+  }
+
+  #secure(options: SecureContextOptions): Promise<void> {
+    const raw = this.#socket;
+    raw.removeAllListeners('data').on('error', () => {});
+    const secured = new TLSSocket(raw, {
+      isServer: true,
+      secureContext: createSecureContext(options),
+    });
+    this.#socket = secured;
+    this.#listen();
+    return new Promise((resolve) => {
+      secured.once('secure', () => {
+        const servername = (secured as TLSSocket & { servername?: string | false }).servername;
+        this.tls = { version: secured.getProtocol() ?? '', servername: servername || null };
+        resolve();
+      });
+      secured.once('close', () => resolve());
+    });
+  }
+
+  async #readLine(): Promise<string | undefined> {
+    for (;;) {
+      const end = this.#unread.indexOf('\n');
+      if (end !== -1 && !this.#silent) {
+        const line = this.#unread.subarray(0, end + 1).toString();
+        this.#unread = this.#unread.subarray(end + 1);
+        if (!line.endsWith('\r\n')) this.#violation('a command without CRLF');
+        return line.trimEnd();
+      }
+      if (!(await this.#more())) return undefined;
+    }
+  }
+
+  /** The bytes up to the final dot, dots still doubled; undefined when the connection ends first. */
+  async #readMessage(): Promise<Buffer | undefined> {
+    // The line end before the message counts: a message may be nothing but the dot.
+    const parts: Buffer[] = [Buffer.from('\r\n')];
+    let tail = parts[0] as Buffer;
+    let bytes = 0;
+    for (;;) {
+      const seen = Buffer.concat([tail, this.#unread]);
+      const end = seen.indexOf('\r\n.\r\n');
+      if (end !== -1) {
+        const used = end + 5 - tail.length;
+        parts.push(this.#unread.subarray(0, used));
+        this.#unread = this.#unread.subarray(used);
+        return Buffer.concat(parts).subarray(2, -3);
+      }
+      tail = seen.subarray(-4);
+      if (this.#unread.length > 0) {
+        parts.push(this.#unread);
+        bytes += this.#unread.length;
+        this.#unread = Buffer.alloc(0);
+        const interruption = this.#script.onDataBytes?.(bytes, this);
+        if (interruption !== undefined) await this.#answer(interruption, '');
+      }
+      if (!(await this.#more())) return undefined;
+    }
+  }
+
+  #more(): Promise<boolean> {
+    if (this.closed) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#wake = () => resolve(!this.closed || this.#unread.length > 0);
+    return promise;
+  }
+
+  #unstuffed(stuffed: Buffer): Buffer {
+    const text = stuffed.toString('latin1');
+    if (/\r(?!\n)|(?<!\r)\n/.test(text)) this.#violation('a bare CR or LF in a message');
+    if (/[^\r\n]{999}/.test(text)) this.#violation('a line over 998 bytes');
+    return Buffer.from(text.replace(/(^|\n)\./g, '$1'), 'latin1');
+  }
+}
+
+function wire(reply: string): Buffer {
+  return Buffer.from(`${reply.replaceAll('\n', '\r\n')}\r\n`);
+}
+
+function decode(base64: string): string {
+  return Buffer.from(base64, 'base64').toString();
+}

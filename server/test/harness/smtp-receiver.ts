@@ -1,0 +1,93 @@
+import net, { type AddressInfo } from 'node:net';
+import type { ReceivedMessage, ReceiverScript } from './smtp-receiver-script.ts';
+import { ReceiverSession } from './smtp-receiver-session.ts';
+
+/**
+ * A scripted SMTP receiver on a real loopback socket. Left alone it accepts everything; each step
+ * can be scripted to answer anything, late, in pieces, never, or to hang up. It keeps what it was
+ * sent (envelope, bytes, TLS) and notes where the client broke the rules of SMTP.
+ *
+ *   await using receiver = await smtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
+ */
+export async function smtpReceiver(script: ReceiverScript = {}): Promise<SmtpReceiver> {
+  const receiver = new SmtpReceiver(script);
+  await receiver.listen();
+  return receiver;
+}
+
+export * from './smtp-receiver-script.ts';
+
+export class SmtpReceiver {
+  /** May be changed while it runs. */
+  script: ReceiverScript;
+  /** Every message whose final dot was read, accepted or not. */
+  readonly messages: ReceivedMessage[] = [];
+  readonly sessions: ReceiverSession[] = [];
+  /** Rules of SMTP that the client broke. */
+  readonly violations: string[] = [];
+  readonly #server: net.Server;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(script: ReceiverScript) {
+    this.script = script;
+    this.#server = net.createServer({ noDelay: true }, (socket) => {
+      this.sessions.push(new ReceiverSession(this, socket));
+      this.changed();
+    });
+  }
+
+  get host(): string {
+    return this.script.host ?? '127.0.0.1';
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** The lines of all sessions in order of arrival within each. */
+  get commands(): string[] {
+    return this.sessions.flatMap((session) => session.commands);
+  }
+
+  /** Waits for something to become true; looked at whenever anything arrives. */
+  until(condition: (receiver: this) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!condition(this)) return;
+        this.#watchers.delete(look);
+        resolve();
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  untilMessages(count: number): Promise<void> {
+    return this.until(() => this.messages.length >= count);
+  }
+
+  /** Waits until a line that starts like this has come in. */
+  untilCommand(start: string): Promise<void> {
+    return this.until(() => this.commands.some((command) => command.startsWith(start)));
+  }
+
+  changed(): void {
+    for (const look of [...this.#watchers]) look();
+  }
+
+  listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.script.port ?? 0, this.host, resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.sessions) session.hangUp();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Certificates for tests (`fixtures/tls/make.sh` says how they were made). `good` is for
+ * mx.example.test, mx1 to mx3, relay and mta-sts.example.test, localhost and the loopback
+ * addresses; all but `selfSigned` are signed by `authority` and show it in their chain.
+ */
+export const tlsFixtures = {
+  authority: read('ca.crt'),
+  good: host('good'),
+  wrongName: host('wrong-name'),
+  expired: host('expired'),
+  selfSigned: { key: read('self-signed.key'), cert: read('self-signed.crt') },
+};
+
+function host(name: string): { key: string; cert: string } {
+  return { key: read(`${name}.key`), cert: read(`${name}.crt`) + read('ca.crt') };
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`../fixtures/tls/${file}`, import.meta.url), 'utf8');
+}
