@@ -47,9 +47,10 @@ create table idempotency_keys (
   mode mode not null,
   key text collate "C" not null,
   request_hash bytea not null,
-  -- Null while the first request runs. Answers that hold a secret are sealed with SECRET_KEY.
+  -- Null while the first request runs. An answer that may hold a secret is sealed with SECRET_KEY.
   status smallint,
   answer bytea,
+  sealed boolean not null default false,
   created_at timestamptz not null,
   primary key (workspace_id, mode, key)
 );

@@ -1,0 +1,283 @@
+import { isIP } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import { encodeId, uuidv7 } from '../base/ids.ts';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import type { EventType } from '../events/event-types.ts';
+import { appendEvents } from '../events/events-store.ts';
+import { parseDomainName } from '../mail/domain-name.ts';
+import type { Pool } from '../storage/pool.ts';
+import { inTransaction, type Queryable } from '../storage/pool.ts';
+import type { Caller } from './caller.ts';
+import {
+  type ApiKey,
+  endSecrets,
+  findKey,
+  insertKey,
+  insertSecret,
+  listKeys,
+  notifyKeyChanged,
+  takeExpiring,
+  updateKey,
+} from './key-store.ts';
+import { hashToken, newToken, tokenHint } from './key-token.ts';
+import type { Mode } from './mode.ts';
+import { SCOPES, type Scope } from './scopes.ts';
+
+/**
+ * The life of API keys: made, changed, rotated with a grace period, revoked. Each change commits
+ * with its event and wakes every node, whose caches forget the workspace's keys. A key never grants
+ * what its maker lacks, and a test key makes only test keys.
+ */
+
+export interface NewApiKey {
+  name: string;
+  mode?: Mode;
+  scopes?: readonly Scope[];
+  allowed_domains?: readonly string[];
+  allowed_ips?: readonly string[];
+  expires_at?: string | null;
+}
+
+export type ApiKeyChange = Omit<NewApiKey, 'mode' | 'name'> & { name?: string };
+
+/** Whoever makes keys: a caller with its limits, or the operator at the command line, who has none. */
+export type KeyMaker = Pick<Caller, 'workspaceId' | 'mode' | 'scopes' | 'allowedDomains' | 'actor'>;
+
+export function operatorOf(workspaceId: string): KeyMaker {
+  const scopes = new Set(SCOPES);
+  return { workspaceId, mode: 'live', scopes, allowedDomains: [], actor: 'cli' };
+}
+
+const EXPIRY_NOTICE_MS = 7 * 24 * 60 * 60 * 1000;
+const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
+
+export class ApiKeys {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  async create(maker: KeyMaker, wanted: NewApiKey): Promise<{ key: ApiKey; token: string }> {
+    const nowMs = this.#clock.now();
+    const mode = wanted.mode ?? maker.mode;
+    const scopes = [...new Set(wanted.scopes ?? maker.scopes)];
+    const limits = parseLimits(wanted, nowMs);
+    refuseToGrantMore(maker, mode, scopes, limits.allowedDomains);
+    const token = newToken(mode);
+    const key: ApiKey = {
+      workspaceId: maker.workspaceId,
+      id: uuidv7(nowMs),
+      mode,
+      name: wanted.name,
+      scopes,
+      ...limits,
+      tokenHint: tokenHint(token),
+      createdBy: maker.actor,
+      createdAtMs: nowMs,
+      lastUsedAtMs: null,
+      revokedAtMs: null,
+    };
+    await inTransaction(this.#pool, async (client) => {
+      await insertKey(client, key);
+      await insertSecret(client, key, hashToken(token));
+      await tell(client, 'api_key.created', key, nowMs);
+    });
+    return { key, token };
+  }
+
+  async get(maker: KeyMaker, id: string): Promise<ApiKey> {
+    return visibleTo(maker, await findKey(this.#pool, maker.workspaceId, id));
+  }
+
+  async list(maker: KeyMaker, page: { before?: string; limit: number }): Promise<ApiKey[]> {
+    const own = maker.mode === 'test' ? { mode: 'test' as const } : {};
+    return listKeys(this.#pool, maker.workspaceId, { ...page, ...own });
+  }
+
+  async change(maker: KeyMaker, id: string, change: ApiKeyChange): Promise<ApiKey> {
+    const nowMs = this.#clock.now();
+    return inTransaction(this.#pool, async (client) => {
+      const key = await this.#lock(client, maker, id);
+      const limits = parseLimits(
+        {
+          allowed_domains: change.allowed_domains ?? key.allowedDomains,
+          allowed_ips: change.allowed_ips ?? key.allowedIps,
+        },
+        nowMs,
+      );
+      const expiresAtMs =
+        change.expires_at === undefined
+          ? key.expiresAtMs
+          : parseLimits({ expires_at: change.expires_at }, nowMs).expiresAtMs;
+      const scopes = change.scopes ? [...new Set(change.scopes)] : key.scopes;
+      refuseToGrantMore(maker, key.mode, scopes, limits.allowedDomains);
+      const changed = { ...key, ...limits, expiresAtMs, scopes, name: change.name ?? key.name };
+      await updateKey(client, changed);
+      await notifyKeyChanged(client, key.workspaceId);
+      return changed;
+    });
+  }
+
+  /** A new secret; the old ones go on working for the grace period. */
+  async rotate(
+    maker: KeyMaker,
+    id: string,
+    graceSeconds: number,
+  ): Promise<{ key: ApiKey; token: string; previousEndsAtMs: number }> {
+    const nowMs = this.#clock.now();
+    const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;
+    return inTransaction(this.#pool, async (client) => {
+      const key = await this.#lock(client, maker, id);
+      refuseToGrantMore(maker, key.mode, key.scopes, key.allowedDomains);
+      const token = newToken(key.mode);
+      const rotated = { ...key, tokenHint: tokenHint(token) };
+      await endSecrets(client, key, previousEndsAtMs);
+      await insertSecret(client, key, hashToken(token));
+      await updateKey(client, rotated);
+      await tell(client, 'api_key.rotated', rotated, nowMs);
+      return { key: rotated, token, previousEndsAtMs };
+    });
+  }
+
+  /** Revoking twice is no error: the key is as dead as it was. */
+  async revoke(maker: KeyMaker, id: string): Promise<ApiKey> {
+    const nowMs = this.#clock.now();
+    return inTransaction(this.#pool, async (client) => {
+      const key = visibleTo(maker, await findKey(client, maker.workspaceId, id, 'for update'));
+      if (key.revokedAtMs !== null) return key;
+      const revoked = { ...key, revokedAtMs: nowMs };
+      await updateKey(client, revoked);
+      await tell(client, 'api_key.revoked', revoked, nowMs);
+      return revoked;
+    });
+  }
+
+  /** Tells once of each key that runs out within seven days. Runs now and then on every node. */
+  async tellExpiring(): Promise<void> {
+    const nowMs = this.#clock.now();
+    await inTransaction(this.#pool, async (client) => {
+      for (const key of await takeExpiring(client, nowMs, nowMs + EXPIRY_NOTICE_MS)) {
+        await tell(client, 'api_key.expiring', key, nowMs);
+      }
+    });
+  }
+
+  async #lock(client: Queryable, maker: KeyMaker, id: string): Promise<ApiKey> {
+    const key = visibleTo(maker, await findKey(client, maker.workspaceId, id, 'for update'));
+    if (key.revokedAtMs !== null) {
+      throw new RefusedError('conflict', 'This key is revoked. A revoked key cannot be changed.');
+    }
+    return key;
+  }
+}
+
+/** The public form: the same in API answers, events and the command line. */
+export function publicKey(key: ApiKey) {
+  return {
+    id: encodeId('key', key.id),
+    name: key.name,
+    mode: key.mode,
+    scopes: key.scopes,
+    allowed_domains: key.allowedDomains,
+    allowed_ips: key.allowedIps,
+    token_hint: key.tokenHint,
+    created_by: key.createdBy,
+    created_at: new Date(key.createdAtMs).toISOString(),
+    expires_at: timeOrNull(key.expiresAtMs),
+    last_used_at: timeOrNull(key.lastUsedAtMs),
+    revoked_at: timeOrNull(key.revokedAtMs),
+  };
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function visibleTo(maker: KeyMaker, key: ApiKey | undefined): ApiKey {
+  if (!key || (maker.mode === 'test' && key.mode === 'live')) {
+    throw new RefusedError('not_found', 'There is no API key with this id.');
+  }
+  return key;
+}
+
+function refuseToGrantMore(
+  maker: KeyMaker,
+  mode: Mode,
+  scopes: readonly Scope[],
+  allowedDomains: readonly string[],
+): void {
+  if (maker.mode === 'test' && mode === 'live') {
+    throw new RefusedError('insufficient_scope', 'A test key makes only test keys.');
+  }
+  const lacking = scopes.filter((scope) => !maker.scopes.has(scope));
+  if (lacking.length > 0) {
+    throw new RefusedError(
+      'insufficient_scope',
+      `A key cannot grant what it lacks. This key does not have ${lacking.join(', ')}.`,
+    );
+  }
+  if (maker.allowedDomains.length === 0) return;
+  const wider = allowedDomains.filter((domain) => !maker.allowedDomains.includes(domain));
+  if (allowedDomains.length === 0 || wider.length > 0) {
+    throw new RefusedError(
+      'insufficient_scope',
+      `A key cannot grant what it lacks. This key is limited to ${maker.allowedDomains.join(', ')}.`,
+    );
+  }
+}
+
+function parseLimits(
+  wanted: Pick<NewApiKey, 'allowed_domains' | 'allowed_ips' | 'expires_at'>,
+  nowMs: number,
+): Pick<ApiKey, 'allowedDomains' | 'allowedIps' | 'expiresAtMs'> {
+  const errors: FieldError[] = [];
+  const allowedDomains = (wanted.allowed_domains ?? []).map((text, index) => {
+    const parsed = parseDomainName(text);
+    if (parsed.ok) return parsed.domain;
+    const pointer = `/allowed_domains/${index}`;
+    errors.push({ pointer, code: 'invalid_domain', detail: parsed.detail });
+    return text;
+  });
+  (wanted.allowed_ips ?? []).forEach((text, index) => {
+    if (isNetwork(text)) return;
+    const detail = 'Give an IP address or a network in CIDR form, such as 203.0.113.0/24.';
+    errors.push({ pointer: `/allowed_ips/${index}`, code: 'invalid_network', detail });
+  });
+  let expiresAtMs: number | null = null;
+  if (wanted.expires_at != null) {
+    expiresAtMs = Date.parse(wanted.expires_at);
+    if (!(expiresAtMs > nowMs)) {
+      const detail = 'Give a time in the future, in RFC 3339 form with an offset.';
+      errors.push({ pointer: '/expires_at', code: 'invalid_time', detail });
+    }
+  }
+  if (errors.length > 0) {
+    throw new RefusedError('validation_failed', 'Some fields are not valid.', { errors });
+  }
+  const allowedIps = [...(wanted.allowed_ips ?? [])];
+  return { allowedDomains: [...new Set(allowedDomains)], allowedIps, expiresAtMs };
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
+}
+
+async function tell(client: Queryable, type: EventType, key: ApiKey, atMs: number): Promise<void> {
+  await appendEvents(client, [
+    {
+      workspaceId: key.workspaceId,
+      mode: key.mode,
+      type,
+      atMs,
+      data: { api_key: publicKey(key) },
+    },
+  ]);
+  await notifyKeyChanged(client, key.workspaceId);
+}

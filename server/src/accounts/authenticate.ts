@@ -1,0 +1,162 @@
+import { BlockList, isIP } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import { encodeId } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { Caller } from './caller.ts';
+import { type ApiKey, findKeyByHash, writeLastUsed } from './key-store.ts';
+import { hashToken, isToken } from './key-token.ts';
+
+/**
+ * From a presented secret to a Caller. Known keys are remembered under the SHA-256 of their secret,
+ * so that a request costs one hash and no query. Another node's change reaches us as a notice
+ * (`forgetWorkspace`); while notices may be lost, nothing is believed for longer than a second.
+ * Times of use are gathered and written now and then in one statement, never one per request.
+ */
+
+interface Known {
+  caller: Caller;
+  key: ApiKey;
+  secretEndsAtMs: number | null;
+  networks: BlockList | undefined;
+  readAtMs: number;
+}
+
+const KNOWN_MAX = 10_000;
+const BELIEVED_MS = 60_000;
+const BELIEVED_WITHOUT_NOTICES_MS = 1_000;
+
+export class Authenticator {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  readonly #reading = new Map<string, Promise<Known | undefined>>();
+  readonly #used = new Map<string, { workspaceId: string; id: string; atMs: number }>();
+  #noticesArrive = false;
+  #generation = 0;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
+  authenticate(token: string, ip: string): Caller | Promise<Caller> {
+    if (!isToken(token)) {
+      throw new RefusedError(
+        'invalid_api_key',
+        'This is not a Postrider API key: its form or its checksum is wrong. Look for a typo or a cut-off end.',
+      );
+    }
+    const hash = hashToken(token);
+    const known = this.#known.get(hash.toString('latin1'));
+    if (known && this.#isBelieved(known)) return this.#admit(known, ip);
+    return this.#read(hash).then((found) => {
+      if (!found) throw new RefusedError('invalid_api_key', 'No such API key exists.');
+      return this.#admit(found, ip);
+    });
+  }
+
+  /** Forget what we know of a workspace's keys: one of them was changed, here or elsewhere. */
+  forgetWorkspace(workspaceId: string): void {
+    this.#generation += 1;
+    for (const [hash, known] of this.#known) {
+      if (known.key.workspaceId === workspaceId) this.#known.delete(hash);
+    }
+  }
+
+  /** Whether change notices arrive. After a gap everything is read anew. */
+  noticesArrive(arrive: boolean): void {
+    this.#noticesArrive = arrive;
+    this.#generation += 1;
+    this.#known.clear();
+  }
+
+  /** Writes the times of use gathered so far. */
+  async writeUse(): Promise<void> {
+    if (this.#used.size === 0) return;
+    const used = [...this.#used.values()];
+    this.#used.clear();
+    await writeLastUsed(this.#pool, used);
+  }
+
+  #isBelieved(known: Known): boolean {
+    const age = this.#clock.now() - known.readAtMs;
+    return age < (this.#noticesArrive ? BELIEVED_MS : BELIEVED_WITHOUT_NOTICES_MS);
+  }
+
+  #read(hash: Buffer): Promise<Known | undefined> {
+    const name = hash.toString('latin1');
+    const running = this.#reading.get(name);
+    if (running) return running;
+    const reading = this.#readNow(hash, name).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return reading;
+  }
+
+  async #readNow(hash: Buffer, name: string): Promise<Known | undefined> {
+    const generation = this.#generation;
+    const readAtMs = this.#clock.now();
+    const row = await findKeyByHash(this.#pool, hash);
+    if (!row) return undefined;
+    const { secretEndsAtMs, ...key } = row;
+    const known = {
+      caller: callerOf(key),
+      key,
+      secretEndsAtMs,
+      networks: networksOf(key.allowedIps),
+      readAtMs,
+    };
+    // A change that was told while we read may be newer than what we read.
+    if (generation === this.#generation) {
+      if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+      this.#known.set(name, known);
+    }
+    return known;
+  }
+
+  #admit(known: Known, ip: string): Caller {
+    const { key } = known;
+    const nowMs = this.#clock.now();
+    if (key.revokedAtMs !== null) {
+      throw new RefusedError('revoked_api_key', 'This API key was revoked.');
+    }
+    if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) {
+      throw new RefusedError('expired_api_key', 'This API key has expired.');
+    }
+    if (known.secretEndsAtMs !== null && known.secretEndsAtMs <= nowMs) {
+      throw new RefusedError(
+        'expired_api_key',
+        'This secret was replaced by a rotation and its grace period is over.',
+      );
+    }
+    if (known.networks && !known.networks.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')) {
+      throw new RefusedError('ip_not_allowed', `This API key may not be used from ${ip}.`);
+    }
+    this.#used.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
+    return known.caller;
+  }
+}
+
+function callerOf(key: ApiKey): Caller {
+  return {
+    workspaceId: key.workspaceId,
+    mode: key.mode,
+    scopes: new Set(key.scopes),
+    allowedDomains: key.allowedDomains,
+    actor: encodeId('key', key.id),
+    keyId: key.id,
+  };
+}
+
+function networksOf(allowed: string[]): BlockList | undefined {
+  if (allowed.length === 0) return undefined;
+  const networks = new BlockList();
+  for (const text of allowed) {
+    const [address = '', bits] = text.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) networks.addAddress(address, family);
+    else networks.addSubnet(address, Number(bits), family);
+  }
+  return networks;
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../base/clock.ts';
+
+/**
+ * A token bucket per workspace: `perSecond` requests a second, twice that in one go. Kept in memory:
+ * asking the database on each request would cost more than the request.
+ */
+
+export interface RateDecision {
+  allowed: boolean;
+  remaining: number;
+  /** Whole seconds until a request is allowed again; 0 when it is now. */
+  retryAfterSeconds: number;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAtMs: number;
+}
+
+const BUCKETS_MAX = 100_000;
+
+export class RateLimiter {
+  readonly perSecond: number;
+  readonly burst: number;
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(perSecond: number, clock: Clock) {
+    this.perSecond = perSecond;
+    this.burst = perSecond * 2;
+    this.#clock = clock;
+  }
+
+  take(workspaceId: string): RateDecision {
+    const bucket = this.#filled(workspaceId);
+    if (bucket.tokens >= 1) {
+      bucket.tokens -= 1;
+      return { allowed: true, remaining: Math.floor(bucket.tokens), retryAfterSeconds: 0 };
+    }
+    const waitMs = ((1 - bucket.tokens) / this.perSecond) * 1000;
+    return {
+      allowed: false,
+      remaining: 0,
+      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+    };
+  }
+
+  #filled(workspaceId: string): Bucket {
+    const nowMs = this.#clock.now();
+    const bucket = this.#buckets.get(workspaceId);
+    if (!bucket) {
+      // A full bucket is the same as none: forgetting them all only forgives, and bounds memory.
+      if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.clear();
+      const fresh = { tokens: this.burst, filledAtMs: nowMs };
+      this.#buckets.set(workspaceId, fresh);
+      return fresh;
+    }
+    const gained = ((nowMs - bucket.filledAtMs) / 1000) * this.perSecond;
+    bucket.tokens = Math.min(this.burst, bucket.tokens + Math.max(0, gained));
+    bucket.filledAtMs = nowMs;
+    return bucket;
+  }
+}

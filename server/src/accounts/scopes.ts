@@ -1,0 +1,25 @@
+/** What a caller may do. A scope that is missing never has any effect on anything. */
+export const SCOPES = [
+  'send:transactional',
+  'read:messages',
+  'write:messages',
+  'read:templates',
+  'write:templates',
+  'read:contacts',
+  'write:contacts',
+  'read:domains',
+  'write:domains',
+  'read:suppressions',
+  'write:suppressions',
+  'read:webhooks',
+  'write:webhooks',
+  'read:api_keys',
+  'write:api_keys',
+  'read:events',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+export function isScope(text: string): text is Scope {
+  return (SCOPES as readonly string[]).includes(text);
+}

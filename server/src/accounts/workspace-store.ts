@@ -1,0 +1,32 @@
+import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { Workspace } from './workspaces.ts';
+
+const COLUMNS = 'id, name, created_at as "createdAtMs"';
+
+export async function insertWorkspace(db: Queryable, workspace: Workspace): Promise<void> {
+  await db.query('insert into workspaces (id, name, created_at) values ($1, $2, $3)', [
+    workspace.id,
+    workspace.name,
+    sqlTime(workspace.createdAtMs),
+  ]);
+}
+
+export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
+  const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces order by id`);
+  return rows;
+}
+
+export async function firstWorkspace(db: Queryable): Promise<Workspace | undefined> {
+  const { rows } = await db.query<Workspace>(
+    `select ${COLUMNS} from workspaces order by id limit 1`,
+  );
+  return rows[0];
+}
+
+export async function findWorkspaceByName(db: Queryable, name: string): Promise<Workspace[]> {
+  const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces where name = $1`, [
+    name,
+  ]);
+  return rows;
+}

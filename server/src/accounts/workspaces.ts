@@ -1,0 +1,57 @@
+import type { Clock } from '../base/clock.ts';
+import { encodeId, uuidv7 } from '../base/ids.ts';
+import type { Pool } from '../storage/pool.ts';
+import {
+  findWorkspaceByName,
+  firstWorkspace,
+  insertWorkspace,
+  listWorkspaces,
+} from './workspace-store.ts';
+
+/** A tenant. */
+export interface Workspace {
+  id: string;
+  name: string;
+  createdAtMs: number;
+}
+
+export class Workspaces {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  async create(name: string): Promise<Workspace> {
+    const nowMs = this.#clock.now();
+    const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
+    await insertWorkspace(this.#pool, workspace);
+    return workspace;
+  }
+
+  list(): Promise<Workspace[]> {
+    return listWorkspaces(this.#pool);
+  }
+
+  /** The workspace that commands mean when they name none. */
+  first(): Promise<Workspace | undefined> {
+    return firstWorkspace(this.#pool);
+  }
+
+  /** By id (wsp_…) or by name, which must be of one workspace only. */
+  async find(idOrName: string): Promise<Workspace | undefined> {
+    const all = await findWorkspaceByName(this.#pool, idOrName);
+    if (all.length === 1) return all[0];
+    return (await this.list()).find((one) => encodeId('wsp', one.id) === idOrName);
+  }
+}
+
+export function publicWorkspace(workspace: Workspace) {
+  return {
+    id: encodeId('wsp', workspace.id),
+    name: workspace.name,
+    created_at: new Date(workspace.createdAtMs).toISOString(),
+  };
+}

@@ -1,0 +1,8 @@
+/** What accepting a message needs to know of the domain it is sent from. */
+export interface SenderDomain {
+  name: string;
+  /** Verified by its DNS records, or trusted by the operator's word. */
+  maySend: boolean;
+  trackOpens: boolean;
+  trackClicks: boolean;
+}

@@ -1,0 +1,377 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Authenticator } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/caller.ts';
+import type { RateLimiter } from '../../accounts/rate-limit.ts';
+import type { Clock } from '../../base/clock.ts';
+import { newId } from '../../base/ids.ts';
+import type { Log } from '../../base/log.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { hashRequest, type Idempotency } from '../../messages/idempotency.ts';
+import { parseJsonBody } from './json-body.ts';
+import type { HttpMetrics } from './metrics.ts';
+import type { Operation, Reply, Request } from './operation.ts';
+import { isOurFault, problemOf } from './problem.ts';
+import { bodyValidator, queryValidator, type Validator } from './validate.ts';
+
+/**
+ * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
+ * answers. The order is fixed: path and method, key, scope, rate, and only then is the body read.
+ */
+
+export interface HttpParts {
+  operations: readonly Operation[];
+  authenticator: Pick<Authenticator, 'authenticate'>;
+  rateLimiter: RateLimiter;
+  idempotency: Idempotency;
+  clock: Clock;
+  log: Log;
+  metrics: HttpMetrics;
+  baseUrl: string;
+  bodyBytesMax: number;
+  trustProxy: boolean | string[];
+  requestTimeoutMs: number;
+}
+
+export const API_PREFIX = '/api/v1';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+  }
+}
+
+export function createHttpServer(parts: HttpParts): FastifyInstance {
+  const server = Fastify({
+    logger: false,
+    bodyLimit: parts.bodyBytesMax,
+    trustProxy: parts.trustProxy,
+    genReqId: () => newId('req', parts.clock.now()),
+    requestTimeout: parts.requestTimeoutMs,
+    keepAliveTimeout: 75_000,
+    exposeHeadRoutes: true,
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
+    frameworkErrors: (error, request, reply) => answerError(parts, error, request, reply),
+    clientErrorHandler: answerBrokenClient(parts),
+    http: { headersTimeout: 15_000, connectionsCheckingInterval: 2_000 },
+  });
+  server.decorateRequest('caller', null);
+  readBodies(server);
+  server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
+  server.setNotFoundHandler((request, reply) =>
+    answerError(
+      parts,
+      new RefusedError('not_found', 'There is nothing at this path.'),
+      request,
+      reply,
+    ),
+  );
+  for (const operation of parts.operations) addOperation(server, parts, operation);
+  refuseOtherMethods(server, parts);
+  return server;
+}
+
+function readBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function addOperation(server: FastifyInstance, parts: HttpParts, operation: Operation): void {
+  const { rules } = operation;
+  const checks = validatorsOf(operation);
+  const path = API_PREFIX + rules.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  const count = parts.metrics.operation(rules.id);
+  // A body in another format flows to the operation unread, in a room of its own for its parsers.
+  void server.register(async (room) => {
+    for (const mediaType of rules.rawBody ?? []) {
+      room.addContentTypeParser(mediaType, (_request, payload, done) => done(null, payload));
+    }
+    room.route({
+      method: rules.method,
+      url: path,
+      onRequest: (request, reply, done) => admit(parts, operation, request, reply, done),
+      onResponse: (_request, reply, done) => {
+        count(reply.statusCode, reply.elapsedTime);
+        done();
+      },
+      handler: (request, reply) => run(parts, operation, checks, request, reply),
+    });
+  });
+}
+
+interface Checks {
+  query: Validator;
+  body: Validator | undefined;
+}
+
+const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} };
+
+function validatorsOf({ rules }: Operation): Checks {
+  return {
+    query: queryValidator(rules.query ?? NO_QUERY),
+    body: rules.body && bodyValidator(rules.body),
+  };
+}
+
+/** Who is it, may they, and not too often: all before the body is read. */
+function admit(
+  parts: HttpParts,
+  { rules }: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
+  reply.header('x-request-id', request.id);
+  if (rules.scope === 'public') {
+    done();
+    return;
+  }
+  const admitted = (caller: Caller): void => {
+    request.caller = caller;
+    limitRate(parts.rateLimiter, caller, reply);
+    if (rules.scope !== 'any' && !caller.scopes.has(rules.scope as never)) {
+      throw lackingScope(caller, rules.scope);
+    }
+    if (rules.testKeysOnly && caller.mode !== 'test') {
+      throw new RefusedError('insufficient_scope', 'This operation works with test keys only.');
+    }
+  };
+  try {
+    const caller = parts.authenticator.authenticate(bearerOf(request), request.ip);
+    if (caller instanceof Promise) {
+      caller.then(admitted).then(() => done(), done);
+    } else {
+      admitted(caller);
+      done();
+    }
+  } catch (error) {
+    done(error as Error);
+  }
+}
+
+function bearerOf(request: FastifyRequest): string {
+  const header = request.headers.authorization;
+  if (header === undefined || header === '') {
+    throw new RefusedError('missing_api_key', 'The request has no Authorization header.');
+  }
+  const match = /^Bearer +([^ ]+) *$/i.exec(header);
+  if (!match) {
+    const detail = 'The Authorization header must be "Bearer" and an API key.';
+    throw new RefusedError('missing_api_key', detail);
+  }
+  return match[1] as string;
+}
+
+function lackingScope(caller: Caller, scope: string): RefusedError {
+  const has = caller.scopes.size === 0 ? 'no scope' : [...caller.scopes].join(', ');
+  return new RefusedError(
+    'insufficient_scope',
+    `This key has ${has}. The operation needs ${scope}.`,
+  );
+}
+
+/** Headers of the IETF draft "RateLimit header fields for HTTP". */
+function limitRate(limiter: RateLimiter, caller: Caller, reply: FastifyReply): void {
+  const { allowed, remaining, retryAfterSeconds } = limiter.take(caller.workspaceId);
+  reply.header('ratelimit-policy', `"workspace";q=${limiter.burst};w=2`);
+  reply.header('ratelimit', `"workspace";r=${remaining};t=${allowed ? 1 : retryAfterSeconds}`);
+  if (allowed) return;
+  const detail = `The workspace may make ${limiter.perSecond} requests a second.`;
+  throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
+}
+
+async function run(
+  parts: HttpParts,
+  operation: Operation,
+  checks: Checks,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { rules } = operation;
+  checks.query.check(request.query);
+  if (rules.body && !rules.rawBody) {
+    if (request.body === undefined) {
+      throw new RefusedError('malformed_json', 'The body is empty: it must be a JSON object.');
+    }
+    checks.body?.check(request.body);
+  }
+  const asked = requestOf(operation, request, reply);
+  if (asked.idempotency && !rules.keepsOwnIdempotency) {
+    return send(reply, await runOnce(parts, operation, asked));
+  }
+  return send(reply, await operation.handle(asked));
+}
+
+function requestOf(
+  { rules }: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Request<unknown, unknown, unknown> {
+  return {
+    caller: request.caller as Caller,
+    requestId: request.id,
+    params: request.params,
+    query: request.query,
+    body: request.body,
+    idempotency: rules.method === 'POST' ? idempotencyOf(request) : undefined,
+    stream: rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined,
+    contentType: request.headers['content-type'] ?? '',
+    get signal() {
+      const controller = new AbortController();
+      reply.raw.once('close', () => controller.abort());
+      if (reply.raw.destroyed) controller.abort();
+      return controller.signal;
+    },
+  };
+  function idempotencyOf(from: FastifyRequest) {
+    const key = from.headers['idempotency-key'];
+    const { caller } = from;
+    if (key === undefined || !caller) return undefined;
+    if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
+      const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
+      throw new RefusedError('validation_failed', detail, {
+        errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
+      });
+    }
+    const path = from.url.split('?', 1)[0] as string;
+    const requestHash = hashRequest(from.method, path, rules.rawBody ? null : (from.body ?? null));
+    return { workspaceId: caller.workspaceId, mode: caller.mode, key, requestHash };
+  }
+}
+
+async function runOnce(
+  parts: HttpParts,
+  operation: Operation,
+  asked: Request<unknown, unknown, unknown>,
+): Promise<Reply> {
+  let first: Reply | undefined;
+  const { answer, replayed } = await parts.idempotency.once(
+    asked.idempotency as never,
+    async () => {
+      first = await operation.handle(asked);
+      return { status: first.status, body: JSON.stringify(first.body ?? null) };
+    },
+  );
+  if (first && !replayed) return first;
+  return {
+    status: answer.status,
+    body: answer.body === 'null' ? undefined : answer.body,
+    mediaType: 'application/json',
+    headers: { 'idempotent-replayed': 'true' },
+  };
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+function send(reply: FastifyReply, answer: Reply): FastifyReply {
+  reply.code(answer.status);
+  if (answer.headers) reply.headers(answer.headers);
+  const { body } = answer;
+  if (body === undefined) return reply.send();
+  if (answer.mediaType !== undefined) return reply.type(answer.mediaType).send(body);
+  return reply.type(JSON_TYPE).send(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function answerError(
+  parts: HttpParts,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const error = understood(thrown);
+  const { problem, headers } = problemOf(error, request.id, parts.baseUrl);
+  if (isOurFault(error)) {
+    parts.log.error(
+      { err: error, request_id: request.id, route: request.routeOptions?.url },
+      'a request failed',
+    );
+  } else if (problem.code === 'storage_unavailable') {
+    parts.log.warn({ err: error, request_id: request.id }, 'the database did not answer');
+  }
+  reply.header('x-request-id', request.id);
+  // What is left of an unread body must not be taken for the next request.
+  if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
+  void reply
+    .code(problem.status)
+    .headers(headers)
+    .type('application/problem+json; charset=utf-8')
+    .send(JSON.stringify(problem));
+}
+
+/** Fastify's own refusals in our words. */
+function understood(error: unknown): unknown {
+  const code = (error as { code?: unknown }).code;
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new RefusedError('body_too_large', 'The body is larger than the server takes.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+      return new RefusedError(
+        'unsupported_media_type',
+        'The body must be sent as application/json.',
+      );
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new RefusedError('malformed_request', 'Content-Length does not fit the body.');
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new RefusedError('not_found', 'There is nothing at this path.');
+    case 'ECONNRESET':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
+      return new RefusedError('malformed_request', 'The connection ended before the body did.');
+    default:
+      return error;
+  }
+}
+
+/** What breaks before there is a request: answered by hand on the bare socket. */
+function answerBrokenClient(parts: HttpParts) {
+  return (error: NodeJS.ErrnoException, socket: import('node:net').Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    const refused = late
+      ? new RefusedError('request_timeout', 'The request was not complete before the deadline.')
+      : new RefusedError('malformed_request', 'This is not a request that HTTP/1.1 allows.');
+    const requestId = newId('req', parts.clock.now());
+    const { problem } = problemOf(refused, requestId, parts.baseUrl);
+    const body = JSON.stringify(problem);
+    socket.end(
+      `HTTP/1.1 ${problem.status} ${late ? 'Request Timeout' : 'Bad Request'}\r\n` +
+        `Content-Type: application/problem+json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  };
+}
+
+function refuseOtherMethods(server: FastifyInstance, parts: HttpParts): void {
+  const allowed = new Map<string, Set<string>>();
+  for (const { rules } of parts.operations) {
+    const path = API_PREFIX + rules.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const methods = allowed.get(path) ?? new Set();
+    methods.add(rules.method);
+    if (rules.method === 'GET') methods.add('HEAD');
+    allowed.set(path, methods);
+  }
+  for (const [url, methods] of allowed) {
+    const refuse = (_request: FastifyRequest, reply: FastifyReply): void => {
+      reply.header('allow', [...methods].join(', '));
+      throw new RefusedError('method_not_allowed', `This path takes ${[...methods].join(', ')}.`);
+    };
+    server.route({
+      method: METHODS.filter((method) => !methods.has(method)),
+      url,
+      // Before the body is read, and before anyone is asked who they are.
+      onRequest: refuse,
+      handler: refuse,
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import type { Static, TSchema } from 'typebox';
+import type { Caller } from '../../accounts/caller.ts';
+import type { Scope } from '../../accounts/scopes.ts';
+import type { IdempotencyRequest } from '../../messages/idempotency.ts';
+import type { ProblemCode } from './problem-types.ts';
+
+/**
+ * One operation of the API: its path, its rules, its documentation and its work in one value. The
+ * server validates, authorises and answers from it; the OpenAPI document is generated from it.
+ */
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface OperationRules<P extends TSchema, Q extends TSchema, B extends TSchema> {
+  /** operationId; the file is named like it. */
+  id: string;
+  method: Method;
+  /** Below /api/v1, with {parameters}. */
+  path: string;
+  tag: Tag;
+  summary: string;
+  description?: string;
+  /** 'public': no key needed. 'any': any valid key. A list: any one of them. */
+  scope: Scope | 'public' | 'any';
+  params?: P;
+  query?: Q;
+  body?: B;
+  /** Named examples of the body. */
+  examples?: Record<string, { summary: string; value: unknown }>;
+  /** A body that is not JSON, by media type; the handler reads the stream. */
+  rawBody?: string[];
+  answers: Record<number, Answer>;
+  /** Refusals beyond those that the rules above imply. */
+  refusals?: readonly ProblemCode[];
+  /** The work commits the Idempotency-Key itself, together with what it stores. */
+  keepsOwnIdempotency?: boolean;
+  testKeysOnly?: boolean;
+}
+
+export interface Answer {
+  description: string;
+  body?: TSchema;
+  mediaType?: string;
+  headers?: Record<string, { description: string; schema: TSchema }>;
+  example?: unknown;
+}
+
+export const TAGS = {
+  Sending: 'Send messages, one or many.',
+  Messages: 'Find messages, see what became of them, change what has not left yet.',
+  'Test inbox': 'Where test mail arrives: read it, or wait for it in an end-to-end test.',
+  Templates: 'Stored content: templates, layouts and partials, with drafts and versions.',
+  Contacts: 'People you write to, and what placeholders know of them.',
+  Domains: 'Domains you send from, and the DNS records that prove it.',
+  Suppressions: 'Addresses that must not be written to.',
+  Webhooks: 'Have events sent to you.',
+  Events: 'The ledger of all that happened.',
+  'API keys': 'Make, limit, rotate and revoke keys.',
+  Service: 'The service itself: limits and this document.',
+} as const;
+
+export type Tag = keyof typeof TAGS;
+
+export interface Request<P, Q, B> {
+  caller: Caller;
+  requestId: string;
+  params: P;
+  query: Q;
+  body: B;
+  /** Present when the client sent an Idempotency-Key. */
+  idempotency: IdempotencyRequest | undefined;
+  /** The unread body of an operation with rawBody. */
+  stream: AsyncIterable<Buffer> | undefined;
+  contentType: string;
+  /** Aborts when the client goes away. */
+  signal: AbortSignal;
+}
+
+export interface Reply {
+  status: number;
+  /** An object becomes JSON; text and bytes go out as they are; a stream flows. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  mediaType?: string;
+}
+
+export interface Operation<
+  P extends TSchema = TSchema,
+  Q extends TSchema = TSchema,
+  B extends TSchema = TSchema,
+> {
+  rules: OperationRules<P, Q, B>;
+  handle(request: Request<unknown, unknown, unknown>): Promise<Reply> | Reply;
+}
+
+/** Joins rules and work, so that the handler's types follow from the schemas. */
+export function operation<
+  P extends TSchema = TSchema,
+  Q extends TSchema = TSchema,
+  B extends TSchema = TSchema,
+>(
+  rules: OperationRules<P, Q, B>,
+  handle: (request: Request<Static<P>, Static<Q>, Static<B>>) => Promise<Reply> | Reply,
+): Operation {
+  return { rules, handle } as unknown as Operation;
+}

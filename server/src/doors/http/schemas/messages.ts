@@ -1,0 +1,285 @@
+import { Type } from 'typebox';
+import { BOUNCE_REASONS } from '../../../events/event-types.ts';
+import { closed, id, Metadata, Mode, NullableTime, oneOf, Tag, Time } from './common.ts';
+import { Event } from './events.ts';
+
+const Email = Type.String({
+  format: 'email',
+  maxLength: 320,
+  description: 'An RFC 5321 mailbox. International domains are turned into A-labels.',
+  examples: ['jane@example.com'],
+});
+
+export const Address = closed(
+  { email: Email, name: Type.Optional(Type.String({ maxLength: 320, examples: ['Jane Doe'] })) },
+  { title: 'Address' },
+);
+
+const Variables = Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Unknown(), {
+  examples: [{ first_name: 'Jane' }],
+});
+
+export const SendMessage = closed(
+  {
+    to: Address,
+    from: Type.Optional(Address),
+    cc: Type.Optional(Type.Array(Address, { maxItems: 50 })),
+    bcc: Type.Optional(
+      Type.Array(Address, { maxItems: 50, description: 'Never seen by anyone else.' }),
+    ),
+    reply_to: Type.Optional(
+      Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: 10 })]),
+    ),
+    subject: Type.Optional(
+      Type.String({
+        maxLength: 2000,
+        description: 'May hold `${name}` and `{{ path }}` placeholders.',
+        examples: ['Welcome, ${first_name}'],
+      }),
+    ),
+    html: Type.Optional(
+      Type.String({
+        description: 'Values in it are HTML-escaped; `{{ path | raw }}` opts out.',
+        examples: ['<p>Hello {{ contact.first_name | default: "there" }}</p>'],
+      }),
+    ),
+    text: Type.Optional(Type.String({ description: 'Made from `html` when absent.' })),
+    variables: Type.Optional(Variables),
+    template_key: Type.Optional(
+      Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,127}$', examples: ['welcome'] }),
+    ),
+    template_variables: Type.Optional(Variables),
+    template_version: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
+        description:
+          'A published version, or `"draft"` with a test key. Default: the published one.',
+      }),
+    ),
+    locale: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
+        maxLength: 64,
+        examples: ['de-AT'],
+      }),
+    ),
+    time_zone: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'IANA name, for the date filter. Default: UTC.',
+        examples: ['Europe/Vienna'],
+      }),
+    ),
+    attachments: Type.Optional(
+      Type.Array(
+        closed({
+          filename: Type.String({ minLength: 1, maxLength: 255, examples: ['invoice.pdf'] }),
+          content: Type.String({ description: 'Base64.', examples: ['JVBERi0xLjQK'] }),
+          content_type: Type.Optional(
+            Type.String({ maxLength: 512, examples: ['application/pdf'] }),
+          ),
+          content_id: Type.Optional(
+            Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
+          ),
+        }),
+        { maxItems: 100 },
+      ),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Extra headers. Structural ones (From, To, Date, Content-…) are refused.',
+        examples: [{ 'X-Campaign': 'spring' }],
+      }),
+    ),
+    metadata: Type.Optional(Metadata),
+    tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+    tracking: Type.Optional(
+      closed({ opens: Type.Optional(Type.Boolean()), clicks: Type.Optional(Type.Boolean()) }),
+    ),
+    scheduled_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 64,
+        description: 'RFC 3339 with an offset, at most 30 days ahead.',
+      }),
+    ),
+    ttl_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2_592_000,
+        description: 'Stop trying after this long: a one-time code is worthless after ten minutes.',
+      }),
+    ),
+  },
+  { title: 'SendMessage' },
+);
+
+const STATUSES = [
+  'scheduled',
+  'queued',
+  'deferred',
+  'delivered',
+  'bounced',
+  'expired',
+  'failed',
+  'cancelled',
+  'suppressed',
+] as const;
+
+export const MESSAGE_STATUSES = [...STATUSES, 'partial'] as const;
+
+const RecipientStatus = oneOf(STATUSES);
+const MessageStatus = oneOf(MESSAGE_STATUSES, {
+  description:
+    'Of the one recipient; with several the least finished, `partial` when final and mixed.',
+});
+const Kind = oneOf(['to', 'cc', 'bcc'] as const);
+
+const TemplateUsed = Type.Union([
+  Type.Object({
+    key: Type.String(),
+    version: Type.Union([Type.Integer(), Type.Literal('draft')]),
+  }),
+  Type.Null(),
+]);
+
+const Basics = {
+  id: id('msg', 'the message'),
+  status: MessageStatus,
+  mode: Mode,
+  created_at: Time,
+  scheduled_at: NullableTime,
+  template: TemplateUsed,
+};
+
+export const AcceptedMessage = Type.Object(
+  {
+    ...Basics,
+    recipients: Type.Array(
+      Type.Object({
+        email: Type.String(),
+        kind: Kind,
+        status: RecipientStatus,
+        reason: Type.Optional(Type.String({ description: 'Why it is suppressed.' })),
+      }),
+    ),
+  },
+  {
+    title: 'AcceptedMessage',
+    examples: [
+      {
+        id: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+        status: 'queued',
+        mode: 'live',
+        created_at: '2026-11-15T09:30:00.000Z',
+        scheduled_at: null,
+        template: { key: 'welcome', version: 3 },
+        recipients: [
+          { email: 'jane@example.com', kind: 'to', status: 'queued' },
+          { email: 'old@example.com', kind: 'cc', status: 'suppressed', reason: 'hard_bounce' },
+        ],
+      },
+    ],
+  },
+);
+
+export const SmtpAnswer = Type.Object(
+  {
+    code: Type.Union([Type.Integer(), Type.Null()]),
+    enhanced: Type.Union([Type.String(), Type.Null()]),
+    text: Type.String(),
+    mx: Type.Union([Type.String(), Type.Null()]),
+    ip: Type.Union([Type.String(), Type.Null()]),
+    tls: Type.Union([Type.String(), Type.Null()]),
+  },
+  { title: 'SmtpAnswer', description: 'The receiver’s last word, and where it was said.' },
+);
+
+export const Bounce = Type.Object(
+  {
+    class: oneOf(['hard', 'soft', 'block'] as const, {
+      description: 'Only `hard` adds a suppression.',
+    }),
+    reason: oneOf(BOUNCE_REASONS),
+    explanation: Type.String({ description: 'In plain words, for the sender.' }),
+  },
+  { title: 'Bounce' },
+);
+
+const Recipient = Type.Object(
+  {
+    email: Type.String(),
+    name: Type.Union([Type.String(), Type.Null()]),
+    kind: Kind,
+    status: RecipientStatus,
+    reason: Type.Union([Type.String(), Type.Null()]),
+    attempts: Type.Integer(),
+    next_attempt_at: NullableTime,
+    finished_at: NullableTime,
+    smtp: Type.Union([SmtpAnswer, Type.Null()]),
+    bounce: Type.Union([Bounce, Type.Null()]),
+  },
+  { title: 'Recipient' },
+);
+
+const MessageFields = {
+  ...Basics,
+  from: Type.Object({ email: Type.String(), name: Type.Union([Type.String(), Type.Null()]) }),
+  subject: Type.String(),
+  tags: Type.Array(Type.String()),
+  metadata: Metadata,
+  ttl_seconds: Type.Union([Type.Integer(), Type.Null()]),
+  recipients: Type.Array(Recipient),
+};
+
+export const MessageSummary = Type.Object(MessageFields, { title: 'MessageSummary' });
+
+export const Message = Type.Object(
+  {
+    ...MessageFields,
+    size_bytes: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Of the composed mail. Null once the content is past its retention.',
+    }),
+    events: Type.Array(Event, { description: 'The timeline, oldest first.' }),
+  },
+  { title: 'Message' },
+);
+
+export const MessageContent = Type.Object(
+  {
+    subject: Type.String(),
+    html: Type.String(),
+    text: Type.String(),
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+    attachments: Type.Array(
+      Type.Object({
+        filename: Type.String(),
+        content_type: Type.String(),
+        content_id: Type.Union([Type.String(), Type.Null()]),
+        size_bytes: Type.Integer(),
+      }),
+    ),
+    size_bytes: Type.Integer(),
+  },
+  { title: 'MessageContent' },
+);
+
+export const Attempt = Type.Object(
+  {
+    recipient: Type.String(),
+    number: Type.Integer(),
+    started_at: Time,
+    finished_at: Time,
+    outcome: Type.String({ description: 'delivered, deferred, bounced or failed.' }),
+    smtp: Type.Union([SmtpAnswer, Type.Null()]),
+    bounce: Type.Union([Bounce, Type.Null()]),
+    transcript: Type.Array(
+      Type.Object({
+        at_ms: Type.Number({ description: 'Milliseconds since the attempt began.' }),
+        side: oneOf(['us', 'them', 'note'] as const),
+        text: Type.String(),
+      }),
+      { description: 'The SMTP conversation. Never the message itself, never credentials.' },
+    ),
+  },
+  { title: 'Attempt' },
+);

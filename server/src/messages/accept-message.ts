@@ -1,0 +1,225 @@
+import type { Caller } from '../accounts/caller.ts';
+import type { Clock } from '../base/clock.ts';
+import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Pool } from '../storage/pool.ts';
+import { isStorageGone } from '../storage/storage-gone.ts';
+import { insertSubmissions } from './accept-store.ts';
+import { underPrefix } from './field-errors.ts';
+import type { Handover } from './handover.ts';
+import type { Idempotency, IdempotencyRequest, StoredAnswer } from './idempotency.ts';
+import { type PreparedMessage, type PrepareParts, prepareMessage } from './prepare-message.ts';
+import type { AcceptedMessage, SendRequest } from './send-request.ts';
+import { answerOf, handedOver, rowsOf, type Submission, settle } from './submission.ts';
+
+/**
+ * Accepting messages: the front half of the house. In comes a send whose shape is right, from a
+ * caller who may send; out goes the answer, after one commit that holds the message, its content,
+ * one delivery per recipient, its events and its idempotency key. What is refused changes nothing.
+ */
+
+export type BatchItem =
+  | { index: number; message: AcceptedMessage }
+  | { index: number; error: RefusedError };
+
+export interface AcceptParts extends PrepareParts {
+  pool: Pool;
+  clock: Clock;
+  handover: Handover;
+  idempotency: Idempotency;
+  group: {
+    itemsMax: number;
+    bytesMax: number;
+    inFlightMax: number;
+    waitingMax: number;
+    waitingBytesMax: number;
+  };
+}
+
+export type Accepted = { answer: StoredAnswer; replayed: boolean };
+
+/** How an answer is written; the door knows the status and the body's shape. */
+export type AnswerWriter<T> = (accepted: T) => StoredAnswer;
+
+export class MessageAcceptor {
+  readonly #parts: AcceptParts;
+  readonly #commits: GroupCommit<Submission, boolean>;
+
+  constructor(parts: AcceptParts) {
+    this.#parts = parts;
+    this.#commits = new GroupCommit({
+      commit: (submissions) => this.#commit(submissions),
+      isItemFault: (error) => !isStorageGone(error),
+      groupItemsMax: parts.group.itemsMax,
+      groupBytesMax: parts.group.bytesMax,
+      groupsInFlightMax: parts.group.inFlightMax,
+      waitingItemsMax: parts.group.waitingMax,
+      waitingBytesMax: parts.group.waitingBytesMax,
+    });
+  }
+
+  /** One message. `write` makes the answer that is also kept for repeated requests. */
+  acceptOne(
+    caller: Caller,
+    request: SendRequest,
+    key: IdempotencyRequest | undefined,
+    write: AnswerWriter<AcceptedMessage>,
+  ): Promise<Accepted> {
+    return this.#repeatable(key, async () => {
+      const message = await prepareMessage(this.#parts, caller, request);
+      return this.#submit([message], key, (messages) => write(messages[0] as AcceptedMessage));
+    });
+  }
+
+  /** Several messages in one commit. Strict: one that is bad and nothing is accepted. */
+  acceptBatch(
+    caller: Caller,
+    requests: readonly SendRequest[],
+    strict: boolean,
+    key: IdempotencyRequest | undefined,
+    write: AnswerWriter<BatchItem[]>,
+  ): Promise<Accepted> {
+    return this.#repeatable(key, async () => {
+      const prepared = await this.#prepareAll(caller, requests);
+      const refused = prepared.filter((one) => one instanceof RefusedError);
+      if (refused.length === prepared.length || (strict && refused.length > 0)) {
+        throw nothingAccepted(refused);
+      }
+      const good = prepared.filter((one): one is PreparedMessage => !(one instanceof RefusedError));
+      return this.#submit(good, key, (messages) => {
+        const answers = messages.values();
+        return write(
+          prepared.map((one, index) =>
+            one instanceof RefusedError
+              ? { index, error: one }
+              : { index, message: answers.next().value as AcceptedMessage },
+          ),
+        );
+      });
+    });
+  }
+
+  /** Everything but storing and sending. */
+  dryRun(caller: Caller, request: SendRequest): Promise<PreparedMessage> {
+    return prepareMessage(this.#parts, caller, request);
+  }
+
+  /** Resolves when all that was taken is committed. */
+  drained(): Promise<void> {
+    return this.#commits.drained();
+  }
+
+  get waiting(): number {
+    return this.#commits.waiting;
+  }
+
+  /**
+   * A repeated request must get its first answer even when it would be refused now (its
+   * scheduled_at has passed, its template is gone). So a refusal asks for the first answer, and the
+   * usual request pays nothing for it.
+   */
+  async #repeatable(
+    key: IdempotencyRequest | undefined,
+    work: () => Promise<Accepted>,
+  ): Promise<Accepted> {
+    if (!key) return work();
+    return this.#parts.idempotency.exclusively(key, async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
+        const first = await this.#parts.idempotency.firstAnswer(key);
+        if (first) return { answer: first, replayed: true };
+        throw error;
+      }
+    });
+  }
+
+  async #prepareAll(
+    caller: Caller,
+    requests: readonly SendRequest[],
+  ): Promise<(PreparedMessage | RefusedError)[]> {
+    const prepared: (PreparedMessage | RefusedError)[] = [];
+    for (const [index, request] of requests.entries()) {
+      try {
+        prepared.push(await prepareMessage(this.#parts, caller, request));
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
+        prepared.push(underPrefix(error, `/messages/${index}`));
+      }
+      // A large batch must not keep other callers waiting.
+      if (index % 20 === 19) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return prepared;
+  }
+
+  async #submit(
+    messages: PreparedMessage[],
+    key: IdempotencyRequest | undefined,
+    write: AnswerWriter<AcceptedMessage[]>,
+  ): Promise<Accepted> {
+    const submission: Submission = {
+      key,
+      messages,
+      answer: undefined,
+      write: (suppressed) => write(messages.map((message) => answerOf(message, suppressed))),
+    };
+    const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
+    const written = await this.#add(submission, bytes);
+    if (written && submission.answer) return { answer: submission.answer, replayed: false };
+    const first = key && (await this.#parts.idempotency.firstAnswer(key));
+    if (first) return { answer: first, replayed: true };
+    throw new Error('Broken invariant: a submission without a taken key is written');
+  }
+
+  async #add(submission: Submission, bytes: number): Promise<boolean> {
+    try {
+      return await this.#commits.add(submission, bytes);
+    } catch (error) {
+      if (error instanceof GroupCommitFullError) {
+        const detail =
+          'More messages are waiting to be stored than we can hold. Nothing was accepted.';
+        throw new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
+      }
+      throw error;
+    }
+  }
+
+  async #commit(submissions: Submission[]): Promise<boolean[]> {
+    const { pool, clock, handover } = this.#parts;
+    const suppressed = await settle(pool, submissions, clock.now());
+    const waiting = submissions.flatMap((one) => one.messages);
+    const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
+    const lease = handover.reserve(
+      queued.reduce((sum, message) => sum + message.recipients.length, 0),
+      queued.reduce((sum, message) => sum + message.bytes, 0),
+    );
+    try {
+      const rows = submissions.map((one) => rowsOf(one, suppressed, lease));
+      const written = await insertSubmissions(pool, rows, clock.now());
+      if (lease) {
+        const accepted = submissions.filter((_, index) => written[index]);
+        handover.take(
+          lease,
+          accepted.flatMap((one) => handedOver(one, suppressed)),
+        );
+      }
+      return written;
+    } catch (error) {
+      // The commit may have happened all the same: then the lease runs out and the row is claimed.
+      if (lease) handover.take(lease, []);
+      throw error;
+    }
+  }
+}
+
+function nothingAccepted(refused: RefusedError[]): RefusedError {
+  const errors = refused.flatMap((one) => one.errors);
+  const codes = new Set(refused.map((one) => one.code));
+  const code = codes.size === 1 ? (refused[0] as RefusedError).code : 'validation_failed';
+  const detail =
+    refused.length === 1
+      ? `One message is not valid; nothing was accepted. ${refused[0]?.message ?? ''}`
+      : `${refused.length} messages are not valid; nothing was accepted.`;
+  return new RefusedError(code, detail, { errors });
+}

@@ -1,0 +1,162 @@
+import type { Clock } from '../base/clock.ts';
+import { encodeId } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { appendEvents, type NewEvent } from '../events/events-store.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
+import { FieldErrors } from './field-errors.ts';
+import type { Handover } from './handover.ts';
+import type { SendLimits } from './limits.ts';
+import {
+  cancelDeliveries,
+  findMessage,
+  lockDeliveries,
+  notifyDue,
+  rescheduleDeliveries,
+  retryDeliveries,
+  type Scope,
+  type StoredMessage,
+} from './message-store.ts';
+import { parseSchedule } from './parse-options.ts';
+
+/**
+ * What a caller may still change: cancel what has not left, move a scheduled message, try again what
+ * ended badly. Rows are locked first, so that a change and the delivery engine cannot both win.
+ */
+
+export class MessageChanges {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #limits: SendLimits;
+  readonly #handover: Pick<Handover, 'withdraw'>;
+
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    limits: SendLimits;
+    handover: Pick<Handover, 'withdraw'>;
+  }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#limits = parts.limits;
+    this.#handover = parts.handover;
+  }
+
+  /** All recipients that wait are cancelled; refused when none does, or one is on the wire. */
+  async cancel(scope: Scope, id: string): Promise<StoredMessage> {
+    const message = await this.#find(scope, id);
+    const nowMs = this.#clock.now();
+    await inTransaction(this.#pool, async (client) => {
+      const deliveries = await lockDeliveries(client, scope, id);
+      const waiting = deliveries.filter(({ status }) => WAITING.has(status));
+      if (waiting.length === 0) {
+        throw new RefusedError('not_cancellable', 'Every recipient of this message is final.');
+      }
+      const taken = waiting.some(({ leased }) => leased);
+      if (taken && !this.#handover.withdraw(scope.workspaceId, scope.mode, id)) {
+        throw new RefusedError('not_cancellable', 'The message is being delivered right now.');
+      }
+      const ordinals = waiting.map(({ ordinal }) => ordinal);
+      await cancelDeliveries(client, scope, id, ordinals, nowMs);
+      await appendEvents(
+        client,
+        waiting.map(({ recipient, told }) =>
+          recipientEvent('message.cancelled', scope, message, nowMs, recipient, told + 1),
+        ),
+      );
+    });
+    return this.#find(scope, id);
+  }
+
+  async reschedule(scope: Scope, id: string, scheduledAt: string): Promise<StoredMessage> {
+    const message = await this.#find(scope, id);
+    const nowMs = this.#clock.now();
+    const errors = new FieldErrors();
+    const ttl = message.ttlSeconds === null ? {} : { ttl_seconds: message.ttlSeconds };
+    const wanted = { scheduled_at: scheduledAt, ...ttl };
+    const { scheduledAtMs, expiresAtMs } = parseSchedule(wanted, this.#limits, nowMs, errors);
+    errors.throwIfAny();
+    await inTransaction(this.#pool, async (client) => {
+      const deliveries = await lockDeliveries(client, scope, id);
+      const scheduled = deliveries.filter(
+        ({ status, leased }) => status === 'scheduled' && !leased,
+      );
+      if (scheduled.length === 0) {
+        throw new RefusedError('conflict', 'Only a message that is still scheduled can be moved.');
+      }
+      await rescheduleDeliveries(client, scope, id, scheduledAtMs as number, expiresAtMs);
+      const data = {
+        message_id: encodeId('msg', id),
+        metadata: message.metadata,
+        tags: message.tags,
+        scheduled_at: new Date(scheduledAtMs as number).toISOString(),
+      };
+      const told = Math.max(...scheduled.map((one) => one.told)) + 1;
+      await appendEvents(client, [
+        {
+          ...scope,
+          type: 'message.rescheduled',
+          atMs: nowMs,
+          messageId: id,
+          sequence: told,
+          data,
+        },
+      ]);
+    });
+    await notifyDue(this.#pool);
+    return this.#find(scope, id);
+  }
+
+  /** Deferred deliveries become due now; bounced, failed and expired ones are queued again. */
+  async retry(scope: Scope, id: string): Promise<StoredMessage> {
+    await this.#find(scope, id);
+    const nowMs = this.#clock.now();
+    await inTransaction(this.#pool, async (client) => {
+      const deliveries = await lockDeliveries(client, scope, id);
+      const again = deliveries.filter(({ status, leased }) => RETRYABLE.has(status) && !leased);
+      if (again.length === 0) {
+        throw new RefusedError(
+          'not_retryable',
+          'No recipient of this message is deferred, bounced, failed or expired.',
+        );
+      }
+      const expiresAtMs = nowMs + this.#limits.retryWindowMs;
+      const ordinals = again.map(({ ordinal }) => ordinal);
+      await retryDeliveries(client, scope, id, ordinals, nowMs, expiresAtMs);
+    });
+    await notifyDue(this.#pool);
+    return this.#find(scope, id);
+  }
+
+  async #find(scope: Scope, id: string): Promise<StoredMessage> {
+    const message = await findMessage(this.#pool, scope, id);
+    if (!message) throw new RefusedError('not_found', 'There is no message with this id.');
+    return message;
+  }
+}
+
+const WAITING = new Set(['scheduled', 'queued', 'deferred']);
+const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
+
+function recipientEvent(
+  type: NewEvent['type'],
+  scope: Scope,
+  message: StoredMessage,
+  atMs: number,
+  recipient: string,
+  sequence: number,
+): NewEvent {
+  return {
+    ...scope,
+    type,
+    atMs,
+    messageId: message.id,
+    sequence,
+    data: {
+      message_id: encodeId('msg', message.id),
+      recipient,
+      attempt: 0,
+      metadata: message.metadata,
+      tags: message.tags,
+    },
+  };
+}

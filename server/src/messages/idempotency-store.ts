@@ -1,0 +1,90 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Pool } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import { IDEMPOTENCY_MS } from './accept-store.ts';
+
+interface KeyRef {
+  workspaceId: string;
+  mode: Mode;
+  key: string;
+}
+
+export interface KeyRow {
+  requestHash: string;
+  status: number | null;
+  answer: Buffer | null;
+  sealed: boolean;
+}
+
+const COLUMNS = `encode(request_hash, 'hex') as "requestHash", status, answer, sealed`;
+
+export async function findKeyRow(
+  pool: Pool,
+  ref: KeyRef,
+  nowMs: number,
+): Promise<KeyRow | undefined> {
+  const { rows } = await pool.query<KeyRow>({
+    name: 'find-idempotency-key',
+    text: `select ${COLUMNS} from idempotency_keys
+      where workspace_id = $1 and mode = $2 and key = $3 and created_at >= $4`,
+    values: [ref.workspaceId, ref.mode, ref.key, sqlTime(nowMs - IDEMPOTENCY_MS)],
+  });
+  return rows[0];
+}
+
+/** Takes the key, or returns the row of whoever has it. */
+export async function startKey(
+  pool: Pool,
+  ref: KeyRef & { requestHash: string },
+  nowMs: number,
+  runningMaxMs: number,
+): Promise<KeyRow | undefined> {
+  const { rowCount } = await pool.query(
+    `insert into idempotency_keys as old (workspace_id, mode, key, request_hash, created_at)
+     values ($1, $2, $3, decode($4, 'hex'), $5)
+     on conflict (workspace_id, mode, key) do update
+       set request_hash = excluded.request_hash, status = null, answer = null, sealed = false,
+           created_at = excluded.created_at
+     where old.created_at < $6 or (old.status is null and old.created_at < $7)`,
+    [
+      ref.workspaceId,
+      ref.mode,
+      ref.key,
+      ref.requestHash,
+      sqlTime(nowMs),
+      sqlTime(nowMs - IDEMPOTENCY_MS),
+      sqlTime(nowMs - runningMaxMs),
+    ],
+  );
+  return rowCount === 0 ? findKeyRow(pool, ref, nowMs) : undefined;
+}
+
+export async function finishKey(
+  pool: Pool,
+  ref: KeyRef,
+  status: number,
+  answer: Buffer,
+): Promise<void> {
+  await pool.query(
+    `update idempotency_keys set status = $4, answer = $5, sealed = true
+     where workspace_id = $1 and mode = $2 and key = $3`,
+    [ref.workspaceId, ref.mode, ref.key, status, answer],
+  );
+}
+
+export async function deleteKey(pool: Pool, ref: KeyRef): Promise<void> {
+  await pool.query(
+    'delete from idempotency_keys where workspace_id = $1 and mode = $2 and key = $3 and status is null',
+    [ref.workspaceId, ref.mode, ref.key],
+  );
+}
+
+/** Removes a bounded number of keys that are past their time; true when there may be more. */
+export async function deleteOldKeys(pool: Pool, nowMs: number, countMax: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `delete from idempotency_keys where ctid = any(array(
+       select ctid from idempotency_keys where created_at < $1 limit $2))`,
+    [sqlTime(nowMs - IDEMPOTENCY_MS), countMax],
+  );
+  return rowCount === countMax;
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import type { Mode } from '../accounts/mode.ts';
+import type { Clock } from '../base/clock.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Sealer } from '../base/sealer.ts';
+import type { Pool } from '../storage/pool.ts';
+import { deleteKey, findKeyRow, finishKey, type KeyRow, startKey } from './idempotency-store.ts';
+
+/**
+ * Repeating a request safely. For sends the key is committed together with the messages
+ * (accept-store.ts) and this file only finds the first answer again. For every other POST the key
+ * is taken first, the work is done, and the answer is kept, sealed, because it may hold a secret.
+ */
+
+export interface IdempotencyRequest {
+  workspaceId: string;
+  mode: Mode;
+  key: string;
+  /** SHA-256 over method, path and body, hex. */
+  requestHash: string;
+}
+
+export interface StoredAnswer {
+  status: number;
+  body: string;
+}
+
+/** A first request that never finished (its node died) blocks its key for this long. */
+const RUNNING_MAX_MS = 60_000;
+
+export class Idempotency {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #sealer: Sealer;
+  readonly #running = new Set<string>();
+
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#sealer = parts.sealer;
+  }
+
+  /** Runs `work` unless this process runs a request with the same key right now. */
+  async exclusively<T>(request: IdempotencyRequest, work: () => Promise<T>): Promise<T> {
+    const name = `${request.workspaceId}/${request.mode}/${request.key}`;
+    if (this.#running.has(name)) throw inProgress();
+    this.#running.add(name);
+    try {
+      return await work();
+    } finally {
+      this.#running.delete(name);
+    }
+  }
+
+  /** The first answer to this key, if there is one; refuses the key when it belongs to another body. */
+  async firstAnswer(request: IdempotencyRequest): Promise<StoredAnswer | undefined> {
+    const row = await findKeyRow(this.#pool, request, this.#clock.now());
+    return row && this.#answerOf(row, request);
+  }
+
+  /** For POSTs other than sends: takes the key, works, keeps the answer. */
+  async once(
+    request: IdempotencyRequest,
+    work: () => Promise<StoredAnswer>,
+  ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
+    return this.exclusively(request, async () => {
+      const nowMs = this.#clock.now();
+      const existing = await startKey(this.#pool, request, nowMs, RUNNING_MAX_MS);
+      if (existing) return { answer: this.#answerOf(existing, request), replayed: true };
+      try {
+        const answer = await work();
+        const sealed = this.#sealer.seal(Buffer.from(answer.body));
+        await finishKey(this.#pool, request, answer.status, sealed);
+        return { answer, replayed: false };
+      } catch (error) {
+        // What was refused changed nothing: the key is free for a corrected request.
+        await deleteKey(this.#pool, request);
+        throw error;
+      }
+    });
+  }
+
+  #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {
+    if (row.requestHash !== request.requestHash) {
+      throw new RefusedError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with a different request. Use a new key for a new request.',
+      );
+    }
+    if (row.status === null || row.answer === null) throw inProgress();
+    const body = row.sealed ? this.#sealer.open(row.answer) : row.answer;
+    return { status: row.status, body: body.toString() };
+  }
+}
+
+function inProgress(): RefusedError {
+  return new RefusedError(
+    'idempotency_key_in_progress',
+    'The first request with this Idempotency-Key is still running. Try again in a moment.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
+/** The same request in other spacing or field order is the same request. */
+export function hashRequest(method: string, path: string, body: unknown): string {
+  return createHash('sha256').update(`${method} ${path}\n`).update(canonical(body)).digest('hex');
+}
+
+function canonical(value: unknown): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`;
+}

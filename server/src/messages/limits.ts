@@ -1,0 +1,28 @@
+/** What one send may hold. The operator sets it; GET /limits publishes it. */
+export interface SendLimits {
+  messageBytesMax: number;
+  htmlBytesMax: number;
+  textBytesMax: number;
+  subjectBytesMax: number;
+  recipientsMax: number;
+  headersMax: number;
+  headerBytesMax: number;
+  batchMax: number;
+  scheduleAheadMs: number;
+  retryWindowMs: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export const DEFAULT_LIMITS: SendLimits = {
+  messageBytesMax: 25 * 1024 * 1024,
+  htmlBytesMax: 2 * 1024 * 1024,
+  textBytesMax: 2 * 1024 * 1024,
+  subjectBytesMax: 998,
+  recipientsMax: 50,
+  headersMax: 20,
+  headerBytesMax: 2048,
+  batchMax: 500,
+  scheduleAheadMs: 30 * DAY_MS,
+  retryWindowMs: 3 * DAY_MS,
+};

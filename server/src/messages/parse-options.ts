@@ -1,0 +1,113 @@
+import type { Attachment } from '../mail/compose.ts';
+import { isHeaderName, isReservedHeader } from '../mail/header.ts';
+import type { FieldErrors } from './field-errors.ts';
+import type { SendLimits } from './limits.ts';
+import type { AttachmentInput, SendRequest } from './send-request.ts';
+
+/** The parts of a send that are neither people nor words: headers, files, times. */
+
+const CONTROLS = /[\p{Cc}]/u;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}(;[ -~]{1,256})?$/;
+const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,256}$/;
+/** RFC 3339: Date.parse alone would take much more than it should. */
+const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+
+export function parseHeaders(
+  request: SendRequest,
+  limits: SendLimits,
+  errors: FieldErrors,
+): [string, string][] {
+  if (!request.headers) return [];
+  const headers = Object.entries(request.headers);
+  if (headers.length > limits.headersMax) {
+    const detail = `At most ${limits.headersMax} extra headers are taken.`;
+    errors.add('/headers', 'too_many_headers', detail);
+    return [];
+  }
+  for (const [name, value] of headers) checkHeader(name, value, limits, errors);
+  return headers;
+}
+
+function checkHeader(name: string, value: string, limits: SendLimits, errors: FieldErrors): void {
+  const pointer = `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  if (!isHeaderName(name)) {
+    errors.add(pointer, 'invalid_header', 'This is not a header name that RFC 5322 allows.');
+  } else if (isReservedHeader(name)) {
+    errors.add(pointer, 'reserved_header', `${name} is written by the service and cannot be set.`);
+  } else if (CONTROLS.test(value.replaceAll('\t', ' '))) {
+    const detail = 'A header value cannot hold line breaks or other control characters.';
+    errors.add(pointer, 'invalid_text', detail);
+  } else if (Buffer.byteLength(name) + Buffer.byteLength(value) > limits.headerBytesMax) {
+    errors.add(pointer, 'too_long', `A header takes at most ${limits.headerBytesMax} bytes.`);
+  }
+}
+
+export function parseAttachments(request: SendRequest, errors: FieldErrors): Attachment[] {
+  return (request.attachments ?? []).map((input, index) =>
+    parseAttachment(input, `/attachments/${index}`, errors),
+  );
+}
+
+function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldErrors): Attachment {
+  const { filename, content, content_type: contentType, content_id: contentId } = input;
+  if (filename.length === 0 || CONTROLS.test(filename) || /[/\\]/.test(filename)) {
+    const detail = 'A file name is one name: no folders, line breaks or control characters.';
+    errors.add(`${pointer}/filename`, 'invalid_filename', detail);
+  }
+  // Line breaks are what base64 tools put in; anything else in there is a mistake.
+  const base64 = /\s/.test(content) ? content.replaceAll(/[\r\n\t ]+/g, '') : content;
+  if (base64.length % 4 === 1 || !BASE64.test(base64)) {
+    errors.add(`${pointer}/content`, 'invalid_base64', 'The content must be base64.');
+  }
+  if (contentType !== undefined && !MEDIA_TYPE.test(contentType)) {
+    const detail = 'Give a media type such as application/pdf.';
+    errors.add(`${pointer}/content_type`, 'invalid_media_type', detail);
+  }
+  if (contentId !== undefined && !CONTENT_ID.test(contentId)) {
+    const detail = 'Use letters, digits, dots and dashes: html refers to it as cid:….';
+    errors.add(`${pointer}/content_id`, 'invalid_content_id', detail);
+  }
+  return {
+    filename,
+    content: Buffer.from(base64, 'base64'),
+    contentType: contentType ?? 'application/octet-stream',
+    ...(contentId === undefined ? {} : { contentId }),
+  };
+}
+
+export interface Schedule {
+  scheduledAtMs: number | null;
+  expiresAtMs: number;
+}
+
+export function parseSchedule(
+  request: Pick<SendRequest, 'scheduled_at' | 'ttl_seconds'>,
+  limits: SendLimits,
+  nowMs: number,
+  errors: FieldErrors,
+): Schedule {
+  const windowMs = Math.min(limits.retryWindowMs, (request.ttl_seconds ?? Infinity) * 1000);
+  if (request.scheduled_at === undefined) {
+    return { scheduledAtMs: null, expiresAtMs: nowMs + windowMs };
+  }
+  const atMs = parseTime(request.scheduled_at);
+  if (atMs === undefined) {
+    const detail =
+      'Give a time in RFC 3339 form with an offset, such as 2027-01-31T09:00:00+01:00.';
+    errors.add('/scheduled_at', 'invalid_time', detail);
+  } else if (atMs <= nowMs) {
+    errors.add('/scheduled_at', 'invalid_time', 'This time has passed. Leave it out to send now.');
+  } else if (atMs > nowMs + limits.scheduleAheadMs) {
+    const days = Math.floor(limits.scheduleAheadMs / 86_400_000);
+    errors.add('/scheduled_at', 'invalid_time', `At most ${days} days ahead are taken.`);
+  }
+  return { scheduledAtMs: atMs ?? nowMs, expiresAtMs: (atMs ?? nowMs) + windowMs };
+}
+
+/** Milliseconds of an RFC 3339 time with an offset, or undefined. */
+export function parseTime(text: string): number | undefined {
+  if (!RFC3339.test(text)) return undefined;
+  const ms = Date.parse(text.toUpperCase());
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,183 @@
+import type { Caller } from '../accounts/caller.ts';
+import type { Mode } from '../accounts/mode.ts';
+import type { Clock } from '../base/clock.ts';
+import { uuidv7 } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { MailboxContact } from '../contacts/contact-source.ts';
+import type { SenderDomain } from '../domains/sender-domains.ts';
+import type { NamedMailbox } from '../mail/address.ts';
+import type { TemplateSource } from '../templates/template-source.ts';
+import type { ContentHead, MessageContent, StoredAddress } from './content.ts';
+import { FieldErrors } from './field-errors.ts';
+import type { SendLimits } from './limits.ts';
+import { type Envelope, parseEnvelope, type Recipient } from './parse-envelope.ts';
+import { parseAttachments, parseHeaders, parseSchedule, type Schedule } from './parse-options.ts';
+import { type RenderedContent, renderRequest } from './render-request.ts';
+import type { SendRequest } from './send-request.ts';
+
+/**
+ * From a request to a message that only needs storing: every address parsed, every right checked,
+ * every placeholder filled. Reads, never writes. Throws a RefusedError that names all that is wrong.
+ */
+
+export interface PrepareParts {
+  clock: Clock;
+  limits: SendLimits;
+  /** The workspace's sending domain of this name, if it has one. */
+  senderDomain(workspaceId: string, name: string): Promise<SenderDomain | undefined>;
+  contact(workspaceId: string, mode: Mode, email: string): Promise<MailboxContact | undefined>;
+  templates: TemplateSource;
+}
+
+export interface PreparedMessage {
+  workspaceId: string;
+  mode: Mode;
+  id: string;
+  createdAtMs: number;
+  keyId: string | null;
+  template: { key: string; version: number | 'draft' } | null;
+  recipients: Recipient[];
+  content: MessageContent;
+  /** The subject without secret values, for events and look-ups. */
+  shownSubject: string;
+  tags: string[];
+  metadata: Record<string, string>;
+  schedule: Schedule;
+  ttlSeconds: number | null;
+  /** About what it takes in memory and on disk. */
+  bytes: number;
+}
+
+export async function prepareMessage(
+  parts: PrepareParts,
+  caller: Caller,
+  request: SendRequest,
+): Promise<PreparedMessage> {
+  const createdAtMs = parts.clock.now();
+  const id = uuidv7(createdAtMs);
+  const errors = new FieldErrors();
+  const envelope = parseEnvelope(request, parts.limits.recipientsMax, errors);
+  const headers = parseHeaders(request, parts.limits, errors);
+  const attachments = parseAttachments(request, errors);
+  const schedule = parseSchedule(request, parts.limits, createdAtMs, errors);
+  checkReservedRoots(request, errors);
+  errors.throwIfAny();
+
+  const rendered = await renderRequest(parts, caller, request, { id, envelope, headers });
+  await checkSender(parts, caller, rendered.from);
+  const content = contentOf(envelope, rendered, attachments, request);
+  const bytes = checkSize(parts.limits, content);
+  return {
+    workspaceId: caller.workspaceId,
+    mode: caller.mode,
+    id,
+    createdAtMs,
+    keyId: caller.keyId ?? null,
+    template: rendered.template,
+    recipients: envelope.recipients,
+    content,
+    shownSubject: rendered.shownSubject,
+    tags: [...new Set(request.tags)],
+    metadata: request.metadata ?? {},
+    schedule,
+    ttlSeconds: request.ttl_seconds ?? null,
+    bytes,
+  };
+}
+
+function checkReservedRoots(request: SendRequest, errors: FieldErrors): void {
+  for (const field of ['variables', 'template_variables'] as const) {
+    for (const root of ['contact', 'message']) {
+      if (!request[field] || !Object.hasOwn(request[field], root)) continue;
+      const detail = `"${root}" is filled in by the service. Choose another name.`;
+      errors.add(`/${field}/${root}`, 'reserved_name', detail);
+    }
+  }
+}
+
+/** Ownership is decided on the parsed domain, the same value that goes into header and envelope. */
+async function checkSender(parts: PrepareParts, caller: Caller, from: NamedMailbox): Promise<void> {
+  const { allowedDomains } = caller;
+  if (allowedDomains.length > 0 && !allowedDomains.includes(from.domain)) {
+    throw new RefusedError(
+      'domain_not_allowed',
+      `This key may send only from ${allowedDomains.join(', ')}, not from ${from.domain}.`,
+    );
+  }
+  if (caller.mode === 'test') return;
+  const domain = await parts.senderDomain(caller.workspaceId, from.domain);
+  if (!domain) {
+    throw new RefusedError(
+      'domain_not_owned',
+      `${from.domain} is not a sending domain of this workspace.`,
+    );
+  }
+  if (!domain.maySend) {
+    throw new RefusedError(
+      'domain_not_verified',
+      `${from.domain} is not verified yet: its DNS records are not all in place.`,
+    );
+  }
+}
+
+function contentOf(
+  envelope: Envelope,
+  rendered: RenderedContent,
+  attachments: MessageContent['attachments'],
+  request: SendRequest,
+): MessageContent {
+  const ofKind = (kind: Recipient['kind']): StoredAddress[] =>
+    envelope.recipients.filter((one) => one.kind === kind).map((one) => stored(one.mailbox));
+  const head: ContentHead = {
+    from: stored(rendered.from),
+    to: ofKind('to'),
+    cc: ofKind('cc'),
+    reply_to: rendered.replyTo.map(stored),
+    headers: rendered.headers,
+  };
+  if (request.tracking) {
+    head.tracking = {
+      opens: request.tracking.opens ?? false,
+      clicks: request.tracking.clicks ?? false,
+    };
+  }
+  const { subject, html, text } = rendered;
+  return { subject, head, html, text, attachments };
+}
+
+function stored(mailbox: NamedMailbox): StoredAddress {
+  return mailbox.name === undefined
+    ? { email: mailbox.email }
+    : { email: mailbox.email, name: mailbox.name };
+}
+
+/** Room for headers, boundaries and quoted-printable's worst usual case. */
+const OVERHEAD_BYTES = 4096;
+
+function checkSize(limits: SendLimits, content: MessageContent): number {
+  const errors = new FieldErrors();
+  const htmlBytes = Buffer.byteLength(content.html);
+  const textBytes = content.text === null ? 0 : Buffer.byteLength(content.text);
+  const subjectBytes = Buffer.byteLength(content.subject);
+  if (htmlBytes > limits.htmlBytesMax) {
+    const detail = `html takes at most ${limits.htmlBytesMax} bytes; this has ${htmlBytes}.`;
+    errors.add('/html', 'too_long', detail);
+  }
+  if (textBytes > limits.textBytesMax) {
+    const detail = `text takes at most ${limits.textBytesMax} bytes; this has ${textBytes}.`;
+    errors.add('/text', 'too_long', detail);
+  }
+  if (subjectBytes > limits.subjectBytesMax) {
+    const detail = `The subject takes at most ${limits.subjectBytesMax} bytes; this has ${subjectBytes}.`;
+    errors.add('/subject', 'too_long', detail);
+  }
+  const fileBytes = content.attachments.reduce((sum, file) => sum + file.content.length, 0);
+  // Base64 with its line breaks takes 78 bytes for 57.
+  const encodedBytes = htmlBytes + textBytes + OVERHEAD_BYTES + Math.ceil((fileBytes / 57) * 78);
+  if (encodedBytes > limits.messageBytesMax) {
+    const detail = `A message takes at most ${limits.messageBytesMax} bytes once encoded; this has about ${encodedBytes}.`;
+    errors.add('', 'message_too_large', detail);
+  }
+  errors.throwIfAny();
+  return htmlBytes + textBytes + fileBytes + OVERHEAD_BYTES;
+}

@@ -1,0 +1,79 @@
+import type { Bounce, SmtpFacts } from '../events/event-types.ts';
+
+/** A send as the doors hand it over: the shape is checked, the meaning is not yet. */
+export interface SendRequest {
+  to: AddressInput;
+  from?: AddressInput;
+  cc?: AddressInput[];
+  bcc?: AddressInput[];
+  reply_to?: AddressInput | AddressInput[];
+  subject?: string;
+  html?: string;
+  text?: string;
+  variables?: Record<string, unknown>;
+  template_key?: string;
+  template_variables?: Record<string, unknown>;
+  template_version?: number | 'draft';
+  locale?: string;
+  time_zone?: string;
+  attachments?: AttachmentInput[];
+  headers?: Record<string, string>;
+  metadata?: Record<string, string>;
+  tags?: string[];
+  tracking?: { opens?: boolean; clicks?: boolean };
+  scheduled_at?: string;
+  ttl_seconds?: number;
+}
+
+export interface AddressInput {
+  email: string;
+  name?: string;
+}
+
+export interface AttachmentInput {
+  filename: string;
+  content: string;
+  content_type?: string;
+  content_id?: string;
+}
+
+export type DeliveryStatus =
+  | 'scheduled'
+  | 'queued'
+  | 'deferred'
+  | 'delivered'
+  | 'bounced'
+  | 'expired'
+  | 'failed'
+  | 'cancelled'
+  | 'suppressed';
+
+export type RecipientKind = 'to' | 'cc' | 'bcc';
+
+/** The answer to an accepted send: CONTRACT "Send response". */
+export interface AcceptedMessage {
+  id: string;
+  status: MessageStatus;
+  mode: 'live' | 'test';
+  created_at: string;
+  scheduled_at: string | null;
+  template: { key: string; version: number | 'draft' } | null;
+  recipients: AcceptedRecipient[];
+}
+
+export interface AcceptedRecipient {
+  email: string;
+  kind: RecipientKind;
+  status: DeliveryStatus;
+  reason?: string;
+}
+
+export type MessageStatus = DeliveryStatus | 'partial';
+
+export interface RecipientState extends AcceptedRecipient {
+  attempts: number;
+  next_attempt_at: string | null;
+  finished_at: string | null;
+  smtp: SmtpFacts | null;
+  bounce: Bounce | null;
+}

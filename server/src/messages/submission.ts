@@ -1,0 +1,255 @@
+import { encodeId } from '../base/ids.ts';
+import { eventRow, type NewEvent } from '../events/events-store.ts';
+import type { Pool } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import {
+  type DeliveryRow,
+  findSuppressed,
+  type MessageRow,
+  type SubmissionRows,
+  suppressionKey,
+} from './accept-store.ts';
+import type { HandedOver, Lease } from './handover.ts';
+import type { IdempotencyRequest, StoredAnswer } from './idempotency.ts';
+import { domainOf, laneOf } from './lane.ts';
+import { messageStatus } from './message-status.ts';
+import type { PreparedMessage } from './prepare-message.ts';
+import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
+import { isSimulatedSuppression } from './simulator-address.ts';
+
+/** One request's messages on their way into the store, and the answer they will get. */
+export interface Submission {
+  key: IdempotencyRequest | undefined;
+  messages: PreparedMessage[];
+  write: (suppressed: Suppressed) => StoredAnswer;
+  answer: StoredAnswer | undefined;
+}
+
+/** Reasons by suppressionKey. */
+export type Suppressed = ReadonlyMap<string, string>;
+
+/** Looks all recipients of a group up in the suppression list at once, and writes the answers. */
+export async function settle(
+  pool: Pool,
+  submissions: readonly Submission[],
+  nowMs: number,
+): Promise<Suppressed> {
+  const refs = submissions.flatMap((one) =>
+    one.messages.flatMap((message) =>
+      message.recipients.map(({ mailbox }) => ({
+        workspace_id: message.workspaceId,
+        mode: message.mode,
+        key: mailbox.key,
+        domain_key: `@${mailbox.domain}`,
+      })),
+    ),
+  );
+  const suppressed = await findSuppressed(pool, refs, nowMs);
+  for (const one of submissions) {
+    for (const message of one.messages) {
+      if (message.mode === 'live') continue;
+      for (const { mailbox } of message.recipients) {
+        if (!isSimulatedSuppression(mailbox.key)) continue;
+        suppressed.set(suppressionKey(message.workspaceId, message.mode, mailbox.key), 'manual');
+      }
+    }
+    one.answer = one.write(suppressed);
+  }
+  return suppressed;
+}
+
+export function answerOf(message: PreparedMessage, suppressed: Suppressed): AcceptedMessage {
+  const recipients = recipientsOf(message, suppressed);
+  return {
+    id: encodeId('msg', message.id),
+    status: messageStatus(recipients.map((one) => one.status)),
+    mode: message.mode,
+    created_at: sqlTime(message.createdAtMs),
+    scheduled_at: sqlTime(message.schedule.scheduledAtMs),
+    template: message.template,
+    recipients,
+  };
+}
+
+/** The rows of a submission; born leased when the delivery engine gave a lease. */
+export function rowsOf(
+  submission: Submission,
+  suppressed: Suppressed,
+  lease: Lease | undefined,
+): SubmissionRows {
+  const { key, answer, messages } = submission;
+  const first = messages[0] as PreparedMessage;
+  return {
+    key: key && {
+      workspace_id: key.workspaceId,
+      mode: key.mode,
+      key: key.key,
+      request_hash: key.requestHash,
+      status: answer?.status ?? 0,
+      answer: answer?.body ?? '',
+      created_at: sqlTime(first.createdAtMs),
+    },
+    messages: messages.map(messageRow),
+    attachments: messages.flatMap((message) =>
+      message.content.attachments.map((file, ordinal) => ({
+        workspace_id: message.workspaceId,
+        mode: message.mode,
+        message_id: message.id,
+        ordinal,
+        filename: file.filename,
+        content_type: file.contentType,
+        content_id: file.contentId ?? null,
+        content: file.content.toString('base64'),
+      })),
+    ),
+    deliveries: messages.flatMap((message) => deliveryRows(message, suppressed, lease)),
+    events: messages.flatMap((message) => eventsOf(message, suppressed).map(eventRow)),
+  };
+}
+
+/** What the delivery engine gets in memory: the deliveries that are to be tried now. */
+export function handedOver(submission: Submission, suppressed: Suppressed): HandedOver[] {
+  return submission.messages
+    .filter((message) => message.schedule.scheduledAtMs === null)
+    .map((message) => ({
+      workspaceId: message.workspaceId,
+      mode: message.mode,
+      messageId: message.id,
+      createdAtMs: message.createdAtMs,
+      tags: message.tags,
+      metadata: message.metadata,
+      content: message.content,
+      deliveries: message.recipients.flatMap(({ mailbox }, ordinal) =>
+        reasonOf(message, mailbox.key, suppressed) === undefined
+          ? [{ ordinal, recipient: mailbox.email, expiresAtMs: message.schedule.expiresAtMs }]
+          : [],
+      ),
+    }))
+    .filter((message) => message.deliveries.length > 0);
+}
+
+function recipientsOf(message: PreparedMessage, suppressed: Suppressed): AcceptedRecipient[] {
+  const waiting = message.schedule.scheduledAtMs === null ? 'queued' : 'scheduled';
+  return message.recipients.map(({ kind, mailbox }) => {
+    const reason = reasonOf(message, mailbox.key, suppressed);
+    return reason === undefined
+      ? { email: mailbox.email, kind, status: waiting }
+      : { email: mailbox.email, kind, status: 'suppressed', reason };
+  });
+}
+
+function reasonOf(
+  message: PreparedMessage,
+  recipientKey: string,
+  suppressed: Suppressed,
+): string | undefined {
+  return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
+}
+
+function messageRow(message: PreparedMessage): MessageRow {
+  const { content } = message;
+  return {
+    workspace_id: message.workspaceId,
+    mode: message.mode,
+    id: message.id,
+    created_at: sqlTime(message.createdAtMs),
+    scheduled_at: sqlTime(message.schedule.scheduledAtMs),
+    sender: content.head.from.email,
+    sender_name: content.head.from.name ?? null,
+    subject: content.subject,
+    template_key: message.template?.key ?? null,
+    // Version 0 stands for a draft: published versions count from 1.
+    template_version: message.template
+      ? message.template.version === 'draft'
+        ? 0
+        : message.template.version
+      : null,
+    tags: message.tags,
+    metadata: message.metadata,
+    ttl_seconds: message.ttlSeconds,
+    api_key_id: message.keyId,
+    head: content.head,
+    html: content.html,
+    text: content.text,
+  };
+}
+
+function deliveryRows(
+  message: PreparedMessage,
+  suppressed: Suppressed,
+  lease: Lease | undefined,
+): DeliveryRow[] {
+  const { scheduledAtMs, expiresAtMs } = message.schedule;
+  const told = firstTold(message);
+  return message.recipients.map(({ kind, mailbox }, ordinal) => {
+    const reason = reasonOf(message, mailbox.key, suppressed) ?? null;
+    const leased = scheduledAtMs === null ? lease : undefined;
+    const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.createdAtMs;
+    return {
+      workspace_id: message.workspaceId,
+      mode: message.mode,
+      message_id: message.id,
+      ordinal,
+      kind,
+      recipient: mailbox.email,
+      recipient_key: mailbox.key,
+      recipient_name: mailbox.name ?? null,
+      status: reason !== null ? 'suppressed' : scheduledAtMs === null ? 'queued' : 'scheduled',
+      reason,
+      lane: laneOf(domainOf(mailbox.key)),
+      due_at: reason !== null ? null : sqlTime(dueAtMs),
+      lease: reason !== null ? null : (leased?.token ?? null),
+      told: reason !== null ? told + 1 : told,
+      expires_at: sqlTime(expiresAtMs),
+      finished_at: reason !== null ? sqlTime(message.createdAtMs) : null,
+    };
+  });
+}
+
+/** How many events concern every recipient: accepted, and scheduled when it is. */
+function firstTold(message: PreparedMessage): number {
+  return message.schedule.scheduledAtMs === null ? 1 : 2;
+}
+
+function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] {
+  const shared = {
+    workspaceId: message.workspaceId,
+    mode: message.mode,
+    atMs: message.createdAtMs,
+    messageId: message.id,
+  };
+  const id = encodeId('msg', message.id);
+  const { metadata, tags } = message;
+  const recipients = recipientsOf(message, suppressed);
+  const scheduledAt = sqlTime(message.schedule.scheduledAtMs);
+  const about = { message_id: id, metadata, tags };
+  const events: NewEvent[] = [
+    {
+      ...shared,
+      type: 'message.accepted',
+      sequence: 1,
+      data: {
+        ...about,
+        from: message.content.head.from.email,
+        subject: message.shownSubject,
+        scheduled_at: scheduledAt,
+        template: message.template,
+        recipients,
+      },
+    },
+  ];
+  if (scheduledAt !== null) {
+    const data = { ...about, scheduled_at: scheduledAt };
+    events.push({ ...shared, type: 'message.scheduled', sequence: 2, data });
+  }
+  for (const recipient of recipients) {
+    if (recipient.status !== 'suppressed') continue;
+    events.push({
+      ...shared,
+      type: 'message.suppressed',
+      sequence: firstTold(message) + 1,
+      data: { ...about, recipient: recipient.email, attempt: 0, reason: recipient.reason },
+    });
+  }
+  return events;
+}
