@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { FieldError } from '../base/refused-error.ts';
-import type { ParsedContent } from './substitution.ts';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import type { RenderOptions, Scope } from './substitution.ts';
 
 /** Where a send finds stored templates: parsed once, kept, and forgotten when a new one is published. */
 export interface TemplateSource {
@@ -21,24 +21,27 @@ export interface WantedTemplate {
 export interface ResolvedTemplate {
   key: string;
   version: number | 'draft';
-  subject: ParsedContent;
-  html: ParsedContent;
-  text: ParsedContent | undefined;
   from: { email: string; name?: string } | undefined;
   replyTo: { email: string; name?: string }[];
-  partials: ReadonlyMap<string, ParsedContent>;
-  /** Values for what the caller left out, by top-level name. */
-  defaults: Record<string, unknown>;
-  /** Top-level names whose values are never shown again. */
-  secrets: readonly string[];
+  /** Whether any field, layout or partial uses `contact`. */
+  usesContact: boolean;
   /** What is wrong with the given values, with pointers below /template_variables. */
   checkVariables(values: Record<string, unknown>): FieldError[];
+  /** Top-level names whose values are never shown again. */
+  secrets: readonly string[];
+  /** Missing values go to the budget; text is null when it is to be made from html. */
+  render(scope: Scope, options: RenderOptions): RenderedTemplate;
+}
+
+export interface RenderedTemplate {
+  subject: string;
+  html: string;
+  text: string | null;
 }
 
 /** A node without stored templates. */
 export const noTemplates: TemplateSource = {
   resolve: async (_scope, wanted) => {
-    const { RefusedError } = await import('../base/refused-error.ts');
     throw new RefusedError('template_not_found', `There is no template "${wanted.key}".`);
   },
 };

@@ -1,0 +1,163 @@
+import { ContentLimitError, ContentSyntaxError } from './substitution/content-errors.ts';
+import type { ContentNode, RenderNode } from './substitution/content-nodes.ts';
+import { withDefaults } from './substitution/defaults.ts';
+import { headerText } from './substitution/escape.ts';
+import type { SafeHtml } from './substitution/filter-spec.ts';
+import { parseBlocks } from './substitution/parse-blocks.ts';
+import { placeOutputs } from './substitution/place-outputs.ts';
+import type { RenderBudget } from './substitution/render-budget.ts';
+import { asLimit, renderNodes } from './substitution/render-nodes.ts';
+import { Run, type RunSettings } from './substitution/run.ts';
+
+/**
+ * One engine for every text with placeholders: inline content, templates, sender names, header
+ * values. Comes in: a field's text and the values of a send. Leaves: the finished text, and in the
+ * budget every value that was missing. It promises that no value leaves its place (HTML text,
+ * attribute, address, style, header line), that only own properties of the caller's values can be
+ * reached, that parsing and rendering end soon whatever the text, and that renders share nothing.
+ */
+
+export { ContentLimitError, ContentSyntaxError } from './substitution/content-errors.ts';
+export { SafeHtml } from './substitution/filter-spec.ts';
+export {
+  DEFAULT_RENDER_LIMITS,
+  type MissingValue,
+  RenderBudget,
+  type RenderLimits,
+  type RenderWarning,
+} from './substitution/render-budget.ts';
+
+export type Place = 'html' | 'text' | 'header';
+
+/** Values by root: the caller's variables, and `contact` and `message`. */
+export type Scope = Readonly<Record<string, unknown>>;
+
+/** Names that a caller's variables cannot have. */
+export const RESERVED_ROOTS: readonly string[] = ['contact', 'message'];
+
+/** A parsed field: immutable, independent of any values, fit for a cache. */
+export interface ParsedContent {
+  readonly source: string;
+  readonly place: Place;
+  readonly field: string;
+  /** No placeholders: rendering gives the same text every time. */
+  readonly isStatic: boolean;
+  /** The first names of all paths that the values of a send have to supply. */
+  readonly roots: ReadonlySet<string>;
+  readonly partialKeys: ReadonlySet<string>;
+  readonly nodes: readonly ContentNode[];
+}
+
+/** Partials by key, already parsed for the place they are used in. */
+export type Partials = (key: string, place: Place) => ParsedContent | undefined;
+
+export interface RenderOptions {
+  budget: RenderBudget;
+  /** BCP 47; decides how money, numbers and dates look. */
+  locale?: string | undefined;
+  /** IANA name; UTC when absent. */
+  timeZone?: string | undefined;
+  /** What `"now" | date` shows; without it `now` is not a date. */
+  nowMs?: number | undefined;
+  /** Declared defaults by path, for values that are absent or null. */
+  defaults?: Readonly<Record<string, unknown>> | undefined;
+  partials?: Partials | undefined;
+  /** The rendered template, for a layout's `{{ content }}`. */
+  content?: SafeHtml | string | undefined;
+}
+
+const SOURCE_MAX_CHARS = 2 * 1024 * 1024;
+const PARTIAL_DEPTH_MAX = 8;
+const NONE: ReadonlySet<string> = new Set();
+
+export function parseContent(source: string, place: Place, field: string): ParsedContent {
+  if (isPlainText(source)) {
+    const text = place === 'header' ? headerText(source) : source;
+    const nodes: ContentNode[] = [{ kind: 'text', text }];
+    return { source, place, field, isStatic: true, roots: NONE, partialKeys: NONE, nodes };
+  }
+  if (source.length > SOURCE_MAX_CHARS) {
+    throw new ContentLimitError(field, `The text is longer than ${SOURCE_MAX_CHARS} characters.`);
+  }
+  try {
+    const { nodes, roots, partialKeys } = parseBlocks(source, field);
+    const placed = place === 'html' ? placeOutputs(nodes, source, field) : nodes;
+    const isStatic = placed.every((node) => node.kind === 'text');
+    return { source, place, field, isStatic, roots, partialKeys, nodes: placed };
+  } catch (error) {
+    throw asLimit(error, field);
+  }
+}
+
+/**
+ * The finished text. Missing values are pushed to `options.budget.missing` and the result is then
+ * of no use; the caller renders all fields first and refuses once, with everything that is missing.
+ */
+export function renderContent(parsed: ParsedContent, scope: Scope, options: RenderOptions): string {
+  if (parsed.isStatic) return staticText(parsed);
+  try {
+    const values = options.defaults ? withDefaults(scope, options.defaults) : scope;
+    const run = new Run(settingsOf(parsed, options), values, options.budget);
+    if (options.content !== undefined) run.locals.set('content', options.content);
+    renderNodes(parsed.nodes, run, partialRenderer(options, []));
+    return parsed.place === 'header' ? headerText(run.out) : run.out;
+  } catch (error) {
+    throw asLimit(error, parsed.field);
+  }
+}
+
+/** Text without any placeholder costs three searches and nothing else. */
+function isPlainText(source: string): boolean {
+  return !source.includes('${') && !source.includes('{{') && !source.includes('{%');
+}
+
+function staticText(parsed: ParsedContent): string {
+  const [first] = parsed.nodes;
+  if (parsed.nodes.length === 1 && first?.kind === 'text') return first.text;
+  return parsed.nodes.map((node) => (node.kind === 'text' ? node.text : '')).join('');
+}
+
+function settingsOf(parsed: ParsedContent, options: RenderOptions): RunSettings {
+  return {
+    field: parsed.field,
+    source: parsed.source,
+    place: parsed.place,
+    locale: options.locale ?? 'en',
+    timeZone: options.timeZone ?? 'UTC',
+    nowMs: options.nowMs,
+  };
+}
+
+/** A partial sees the caller's values and what it is handed, never the variables around it. */
+function partialRenderer(options: RenderOptions, open: readonly string[]) {
+  return (node: RenderNode, locals: Map<string, unknown>, run: Run): void => {
+    const { field, place } = run.settings;
+    const parsed = options.partials?.(node.key, place);
+    if (!parsed) {
+      throw new ContentSyntaxError(
+        field,
+        run.position(node.at),
+        `There is no partial \`${node.key}\`.`,
+      );
+    }
+    if (open.includes(node.key)) {
+      const way = [...open, node.key].join(' → ');
+      throw new ContentSyntaxError(
+        field,
+        run.position(node.at),
+        `Partials go in a circle: ${way}.`,
+      );
+    }
+    if (open.length >= PARTIAL_DEPTH_MAX) {
+      throw new ContentLimitError(
+        field,
+        `Partials are nested more than ${PARTIAL_DEPTH_MAX} deep.`,
+      );
+    }
+    const inner = new Run(settingsOf(parsed, options), run.scope, run.budget);
+    for (const [name, value] of locals) inner.locals.set(name, value);
+    renderNodes(parsed.nodes, inner, partialRenderer(options, [...open, node.key]));
+    run.reports += inner.reports;
+    run.write(inner.out);
+  };
+}

@@ -1,0 +1,181 @@
+import type { Spot, UrlCheck } from './content-nodes.ts';
+import { SafeHtml } from './filter-spec.ts';
+import type { Run } from './run.ts';
+import { toText } from './values.ts';
+
+/** How a value is written at each spot, so that it cannot leave the spot. */
+
+const HTML_SPECIAL = /[&<>"'\0]/;
+const HTML_SPECIALS = /[&<>"'\0]/g;
+const HTML_ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '\0': '\uFFFD',
+};
+
+export function escapeHtml(text: string): string {
+  if (!HTML_SPECIAL.test(text)) return text;
+  return text.replace(HTML_SPECIALS, (character) => HTML_ESCAPES[character] ?? character);
+}
+
+export function writeAt(spot: Spot, dashes: boolean, value: unknown, run: Run, at: number): string {
+  const written = writeValue(spot, value, run, at);
+  return dashes ? written.replaceAll('-', '&#45;') : written;
+}
+
+function writeValue(spot: Spot, value: unknown, run: Run, at: number): string {
+  switch (spot) {
+    case 'plain':
+    case 'raw':
+      return toText(value);
+    case 'html-text':
+      return value instanceof SafeHtml ? value.html : escapeHtml(toText(value));
+    case 'attribute':
+      return value instanceof SafeHtml ? escapeQuotes(value.html) : escapeHtml(toText(value));
+    case 'bare-attribute':
+      return escapeBare(toText(value));
+    case 'comment':
+      // Blanks on both sides: an empty value must not join the dashes and brackets around it.
+      return ` ${escapeHtml(toText(value)).replaceAll('-', '&#45;')} `;
+    case 'css':
+      return cssValue(toText(value), run, at);
+    case 'css-string':
+      return toText(value).replace(/[^\p{L}\p{N} _.,:#%/-]/gu, cssEscape);
+    case 'css-url':
+      return cssUrl(toText(value), run, at);
+    case 'css-url-in-attribute':
+      return escapeHtml(cssUrl(toText(value), run, at));
+    case 'json-string':
+      return jsonForHtml(toText(value)).slice(1, -1);
+    case 'json-value':
+      return jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null));
+  }
+}
+
+/** HTML that is already escaped needs only its markup hidden inside an attribute. */
+function escapeQuotes(html: string): string {
+  return html.replace(/[<>"'\0]/g, (character) => HTML_ESCAPES[character] ?? character);
+}
+
+function escapeBare(text: string): string {
+  return text.replace(/[^\p{L}\p{N}_.:/?#%-]/gu, (character) => `&#${character.codePointAt(0)};`);
+}
+
+/** JSON that can stand in HTML: no tag and no entity can begin in it. */
+export function jsonForHtml(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'null';
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+const CSS_PLAIN = /^[\p{L}\p{N}\s#%.,+_-]*$/u;
+const CSS_COLOUR = /^\s*(?:rgb|hsl)a?\([\d\s.,%/+-]*\)\s*$/i;
+
+function cssValue(text: string, run: Run, at: number): string {
+  if (CSS_PLAIN.test(text) || CSS_COLOUR.test(text)) return text;
+  run.warn(
+    at,
+    'unsafe_css',
+    'The value is more than a CSS word, number or colour and was left out.',
+  );
+  return 'unset';
+}
+
+function cssEscape(character: string): string {
+  return `\\${(character.codePointAt(0) ?? 0xfffd).toString(16)} `;
+}
+
+function cssUrl(text: string, run: Run, at: number): string {
+  if (!isDangerousUrl(text, true)) {
+    return text.toWellFormed().replace(/[^\p{L}\p{N}\-._~:/?#[\]@!$&*+,;=%]/gu, percentEncode);
+  }
+  run.warn(at, 'unsafe_url', DANGEROUS_URL);
+  return '#';
+}
+
+function percentEncode(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code > 0x7f) return encodeURIComponent(character);
+  return `%${code.toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+export const DANGEROUS_URL =
+  'A value made this address one that runs a program; it was replaced by `#`.';
+
+/**
+ * Judges an attribute as it will stand in the message, whichever of it came from the author and
+ * whichever from values: `java` + `script:` is caught as well as the whole word.
+ */
+export function isDangerousAttribute(html: string, check: UrlCheck): boolean {
+  switch (check) {
+    case 'link':
+      return isDangerousUrl(decodeStart(html), false);
+    case 'image':
+      return isDangerousUrl(decodeStart(html), true);
+    case 'srcset':
+      return html.split(',').some((candidate) => isDangerousUrl(decodeStart(candidate), true));
+    case 'refresh': {
+      const target = /url\s*=\s*['"]?/i.exec(decodeEntities(html.slice(0, 4096)));
+      return (
+        target !== null &&
+        isDangerousUrl(decodeEntities(html).slice(target.index + target[0].length), false)
+      );
+    }
+  }
+}
+
+const SCHEME = /^(?:javascript|vbscript|jscript|livescript|mocha|mhtml|data)$/;
+const IMAGE_DATA = /^image\/(?:png|gif|jpe?g|webp|avif|bmp|x-icon|svg\+xml)[;,]/i;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: browsers drop exactly these.
+const SKIPPED_IN_SCHEME = /[\u0000-\u0020\u007f-\u00a0\u200b-\u200f\ufeff]/g;
+
+/** Browsers skip controls and blanks in a scheme (WHATWG URL 4.4); so does this. */
+function isDangerousUrl(url: string, image: boolean): boolean {
+  const end = url.search(/[:/?#]/);
+  if (end === -1 || url[end] !== ':') return false;
+  const scheme = url.slice(0, end).replace(SKIPPED_IN_SCHEME, '').toLowerCase();
+  if (!SCHEME.test(scheme)) return false;
+  return !(scheme === 'data' && image && IMAGE_DATA.test(url.slice(end + 1, end + 40).trimStart()));
+}
+
+/** Only the start of an address decides; a long one need not be decoded whole. */
+function decodeStart(html: string): string {
+  return decodeEntities(html.length > 512 ? html.slice(0, 512) : html);
+}
+
+function decodeEntities(html: string): string {
+  if (!html.includes('&')) return html;
+  return html.replace(
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|colon|tab|newline|sol|quest|num|nbsp));?/gi,
+    (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
+      const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16);
+      return code <= 0x10ffff ? String.fromCodePoint(code) : '\uFFFD';
+    },
+  );
+}
+
+const ENTITIES: Record<string, string> = {
+  amp: '&',
+  colon: ':',
+  tab: '\t',
+  newline: '\n',
+  sol: '/',
+  quest: '?',
+  num: '#',
+  nbsp: ' ',
+};
+
+/** Header text is one line: whatever could end it becomes a blank (RFC 5322 2.2). */
+export function headerText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass.
+  if (!/[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/.test(text)) return text;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+  return text.toWellFormed().replace(/\r\n|[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ');
+}

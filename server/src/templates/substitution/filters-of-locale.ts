@@ -1,0 +1,157 @@
+import { type FilterCall, type FilterSpec, ValueProblem } from './filter-spec.ts';
+import { strftime, type WallTime, wallTime } from './strftime.ts';
+import { shown, toNumber, toText } from './values.ts';
+
+/** Money, numbers and dates in the send's locale and time zone, by Intl. */
+export const LOCALE_FILTERS: readonly [string, FilterSpec][] = [
+  ['money', { apply: money, argsMin: 1, argsMax: 1, expects: 'number' }],
+  ['number', { apply: number, argsMin: 0, argsMax: 1, expects: 'number' }],
+  ['percent', { apply: percent, argsMin: 0, argsMax: 1, expects: 'number' }],
+  ['date', { apply: date, argsMin: 0, argsMax: 2, expects: 'date' }],
+];
+
+/** Making a formatter costs a hundred times its use; callers choose the keys, so it is bounded. */
+const FORMATTERS_MAX = 500;
+const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+
+function money(value: unknown, { args, run }: FilterCall): string {
+  const amount = toNumber(value);
+  const currency = toText(args[0]).toUpperCase();
+  if (!/^[A-Z]{3}$/.test(currency)) {
+    throw new ValueProblem(`${shown(args[0])} is not a currency code such as "EUR".`);
+  }
+  const { locale } = run.settings;
+  return cached(`money ${locale} ${currency}`, () => {
+    return new Intl.NumberFormat(locale, { style: 'currency', currency });
+  }).format(amount);
+}
+
+function number(value: unknown, { args, run }: FilterCall): string {
+  return decimal(toNumber(value), args[0], run.settings.locale, 'decimal');
+}
+
+/** `0.25 | percent` is 25 %. */
+function percent(value: unknown, { args, run }: FilterCall): string {
+  return decimal(toNumber(value), args[0], run.settings.locale, 'percent');
+}
+
+function decimal(
+  value: number,
+  digits: unknown,
+  locale: string,
+  style: 'decimal' | 'percent',
+): string {
+  const fixed = digits === undefined ? -1 : Math.min(20, Math.max(0, Math.trunc(toNumber(digits))));
+  return cached(`${style} ${locale} ${fixed}`, () => {
+    const options: Intl.NumberFormatOptions = { style };
+    if (fixed >= 0) {
+      options.minimumFractionDigits = fixed;
+      options.maximumFractionDigits = fixed;
+    }
+    return new Intl.NumberFormat(locale, options);
+  }).format(value);
+}
+
+const STYLES = new Set(['full', 'long', 'medium', 'short']);
+
+/**
+ * `date: "long"` (and full, medium, short), `date: "%d.%m.%Y"`; a second argument names the zone.
+ * A date without a time, or a time without an offset, is shown as written in every zone.
+ */
+function date(value: unknown, { args, run }: FilterCall): string {
+  const zone = args.length > 1 ? toText(args[1]) : run.settings.timeZone;
+  const moment = parseMoment(value, run.settings.nowMs);
+  const timeZone = moment.floating ? 'UTC' : zone;
+  const format = args.length > 0 ? toText(args[0]) : 'medium';
+  const { locale } = run.settings;
+  if (STYLES.has(format)) {
+    const dateStyle = format as 'full' | 'long' | 'medium' | 'short';
+    return dateFormat(locale, timeZone, `style ${format}`, { dateStyle }).format(moment.ms);
+  }
+  run.spendOn(format.length);
+  return strftime(format, wallTimeIn(moment.ms, timeZone), moment.ms, {
+    name: (part, style) => {
+      return dateFormat(locale, timeZone, `${part} ${style}`, { [part]: style }).format(moment.ms);
+    },
+    zone: timeZone,
+  });
+}
+
+interface Moment {
+  ms: number;
+  /** Written without an offset: a date or time on the wall, not a moment of the world. */
+  floating: boolean;
+}
+
+const ISO_LIKE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?$/;
+
+function parseMoment(value: unknown, nowMs: number | undefined): Moment {
+  if (value instanceof Date) return valid(value.getTime(), false, value);
+  if (typeof value === 'number') return valid(fromNumber(value), false, value);
+  const text = toText(value).trim();
+  if ((text === 'now' || text === 'today') && nowMs !== undefined) {
+    return { ms: nowMs, floating: false };
+  }
+  if (/^-?\d{1,16}$/.test(text)) return valid(fromNumber(Number(text)), false, value);
+  const iso = ISO_LIKE.exec(text);
+  if (iso) return valid(Date.parse(`${iso[1]}T${iso[2] ?? '00:00'}Z`), true, value);
+  // Without a zone JavaScript would read the machine's own.
+  const zoned = /(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})$/i.test(text);
+  return valid(
+    text.length > 64 ? Number.NaN : Date.parse(zoned ? text : `${text} UTC`),
+    !zoned,
+    value,
+  );
+}
+
+/** Liquid counts seconds, JavaScript milliseconds; no date of a mail lies in both ranges. */
+function fromNumber(value: number): number {
+  return Math.abs(value) < 1e11 ? value * 1000 : value;
+}
+
+function valid(ms: number, floating: boolean, value: unknown): Moment {
+  if (Number.isNaN(ms) || Math.abs(ms) > 8.64e15)
+    throw new ValueProblem(`${shown(value)} is not a date.`);
+  return { ms, floating };
+}
+
+function wallTimeIn(ms: number, timeZone: string): WallTime {
+  const parts = dateFormat('en-US', timeZone, 'wall', {
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+    hourCycle: 'h23',
+    era: 'short',
+  }).formatToParts(ms);
+  return wallTime(parts, ms);
+}
+
+function dateFormat(
+  locale: string,
+  timeZone: string,
+  key: string,
+  options: Intl.DateTimeFormatOptions,
+): Intl.DateTimeFormat {
+  return cached(`date ${locale} ${timeZone} ${key}`, () => {
+    return new Intl.DateTimeFormat(locale, { ...options, timeZone });
+  });
+}
+
+function cached<F extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, make: () => F): F {
+  const known = formatters.get(key);
+  if (known) return known as F;
+  let made: F;
+  try {
+    made = make();
+  } catch {
+    throw new ValueProblem(`The locale, currency or time zone is not known (${key.slice(0, 60)}).`);
+  }
+  if (formatters.size >= FORMATTERS_MAX) formatters.clear();
+  formatters.set(key, made);
+  return made;
+}

@@ -1,0 +1,360 @@
+import { closest } from './closest-name.ts';
+import { ContentLimitError, ContentSyntaxError, positionAt } from './content-errors.ts';
+import type { CaseBranch, ContentNode, Expr, IfBranch, RenderNode } from './content-nodes.ts';
+import { type Lexeme, lexContent } from './lex-content.ts';
+import {
+  type Bindings,
+  ExpressionProblem,
+  ExpressionReader,
+  parseFilteredValue,
+  plainPath,
+} from './parse-expression.ts';
+
+/** A field's text as a tree, before anyone has asked where in the HTML its outputs stand. */
+export interface ContentTree {
+  nodes: ContentNode[];
+  /** Every root that a caller or the contact record has to supply. */
+  roots: Set<string>;
+  partialKeys: Set<string>;
+}
+
+type TagLexeme = Extract<Lexeme, { kind: 'tag' }>;
+
+const DEPTH_MAX = 32;
+const RESERVED = new Set(['contact', 'message', 'forloop', 'content']);
+const BLOCK_ENDS: Record<string, string> = {
+  if: 'endif',
+  unless: 'endunless',
+  case: 'endcase',
+  for: 'endfor',
+  capture: 'endcapture',
+};
+const TAGS = [
+  'if',
+  'elsif',
+  'else',
+  'unless',
+  'case',
+  'when',
+  'for',
+  'break',
+  'continue',
+  'assign',
+  'capture',
+  'cycle',
+  'increment',
+  'decrement',
+  'echo',
+  'render',
+  'raw',
+  'comment',
+  ...Object.values(BLOCK_ENDS),
+];
+
+export function parseBlocks(source: string, field: string): ContentTree {
+  return new BlockParser(source, field).run();
+}
+
+class BlockParser {
+  readonly #source: string;
+  readonly #field: string;
+  readonly #lexemes: Lexeme[];
+  readonly #roots = new Set<string>();
+  readonly #partialKeys = new Set<string>();
+  readonly #assigned = new Set<string>();
+  readonly #loops: { variable: string; ofContact: boolean }[] = [];
+  readonly #contactNames = new Set<string>();
+  readonly #bindings: Bindings;
+  #next = 0;
+  #depth = 0;
+
+  constructor(source: string, field: string) {
+    this.#source = source;
+    this.#field = field;
+    this.#lexemes = lexContent(source, field);
+    this.#bindings = {
+      loops: this.#loops,
+      contactNames: this.#contactNames,
+      placeholderAt: 0,
+      onRoot: (root) => {
+        if (!this.#assigned.has(root)) this.#roots.add(root);
+      },
+    };
+  }
+
+  run(): ContentTree {
+    try {
+      const { nodes } = this.#body(undefined, []);
+      return { nodes, roots: this.#roots, partialKeys: this.#partialKeys };
+    } catch (error) {
+      if (error instanceof ExpressionProblem) this.#fail(error.at, error.message);
+      throw error;
+    }
+  }
+
+  /** Nodes up to one of the tags in `ends`, which is consumed and returned. */
+  #body(opener: TagLexeme | undefined, ends: readonly string[]): Body {
+    if (++this.#depth > DEPTH_MAX) {
+      throw new ContentLimitError(
+        this.#field,
+        `Blocks are nested more than ${DEPTH_MAX} levels deep.`,
+      );
+    }
+    const nodes: ContentNode[] = [];
+    for (;;) {
+      const lexeme = this.#lexemes[this.#next++];
+      if (lexeme === undefined) {
+        if (opener === undefined) break;
+        this.#fail(
+          opener.at,
+          `\`{% ${opener.name} %}\` is not closed by \`{% ${BLOCK_ENDS[opener.name]} %}\`.`,
+        );
+      }
+      if (lexeme.kind === 'tag' && ends.includes(lexeme.name)) {
+        this.#depth -= 1;
+        return { nodes, end: lexeme };
+      }
+      const node = this.#node(lexeme);
+      if (node) nodes.push(node);
+    }
+    this.#depth -= 1;
+    return { nodes, end: undefined };
+  }
+
+  #node(lexeme: Lexeme): ContentNode | undefined {
+    switch (lexeme.kind) {
+      case 'text':
+        return lexeme;
+      case 'dollar':
+        this.#bindings.placeholderAt = lexeme.at;
+        return output(plainPath(lexeme.path, this.#bindings), lexeme.at);
+      case 'output':
+        return output(this.#expression(lexeme), lexeme.at);
+      case 'tag':
+        return this.#tag(lexeme);
+    }
+  }
+
+  #tag(tag: TagLexeme): ContentNode | undefined {
+    switch (tag.name) {
+      case 'if':
+      case 'unless':
+        return this.#if(tag);
+      case 'case':
+        return this.#case(tag);
+      case 'for':
+        return this.#for(tag);
+      case 'assign':
+        return this.#assign(tag);
+      case 'capture':
+        return this.#capture(tag);
+      case 'cycle':
+        return this.#cycle(tag);
+      case 'echo':
+        return output(this.#expression(tag), tag.at);
+      case 'increment':
+      case 'decrement': {
+        const name = this.#newName(this.#reader(tag), tag);
+        const step = tag.name === 'increment' ? 1 : -1;
+        return output({ kind: 'counter', name, step }, tag.at);
+      }
+      case 'break':
+      case 'continue':
+        if (this.#loops.length === 0)
+          this.#fail(tag.at, `\`{% ${tag.name} %}\` is outside a loop.`);
+        return { kind: tag.name, at: tag.at };
+      case 'render':
+        return this.#render(tag);
+      default:
+        return this.#unexpectedTag(tag);
+    }
+  }
+
+  #if(tag: TagLexeme): ContentNode {
+    const branches: IfBranch[] = [];
+    let condition: Expr | undefined = this.#expression(tag);
+    let negated = tag.name === 'unless';
+    const close = BLOCK_ENDS[tag.name] ?? '';
+    for (;;) {
+      const ends = condition ? ['elsif', 'else', close] : [close];
+      const { nodes, end } = this.#body(tag, ends);
+      branches.push({ condition, negated, body: nodes });
+      if (end === undefined || end.name === close) break;
+      condition = end.name === 'elsif' ? this.#expression(end) : undefined;
+      negated = false;
+    }
+    return { kind: 'if', branches, at: tag.at };
+  }
+
+  #case(tag: TagLexeme): ContentNode {
+    const subject = this.#expression(tag);
+    const branches: CaseBranch[] = [];
+    const before = this.#body(tag, ['when', 'else', 'endcase']);
+    let end = before.end;
+    while (end !== undefined && end.name !== 'endcase') {
+      const values = end.name === 'when' ? this.#whenValues(end) : undefined;
+      const ends = values ? ['when', 'else', 'endcase'] : ['endcase'];
+      const body = this.#body(tag, ends);
+      branches.push({ values, body: body.nodes });
+      end = body.end;
+    }
+    return { kind: 'case', subject, branches, at: tag.at };
+  }
+
+  #whenValues(tag: TagLexeme): Expr[] {
+    const reader = this.#reader(tag);
+    const values = [reader.value()];
+    while (reader.accept(',') || reader.accept('or')) values.push(reader.value());
+    reader.expectEnd();
+    return values;
+  }
+
+  #for(tag: TagLexeme): ContentNode {
+    const reader = this.#reader(tag);
+    const variable = this.#newName(reader, tag);
+    if (!reader.accept('in')) {
+      this.#fail(tag.at, 'A loop is written `{% for item in list %}`.');
+    }
+    const list = reader.value();
+    let offset: Expr | undefined;
+    let limit: Expr | undefined;
+    let reversed = false;
+    while (!reader.ended()) {
+      reader.accept(',');
+      const at = reader.at;
+      const word = reader.identifier();
+      if (word === 'reversed') reversed = true;
+      else if (word === 'offset' && reader.accept(':')) offset = reader.value();
+      else if (word === 'limit' && reader.accept(':')) limit = reader.value();
+      else this.#fail(at, 'After the list come only `limit:`, `offset:` and `reversed`.');
+    }
+    const ofContact = list.kind === 'path' && list.ofContact;
+    this.#loops.push({ variable, ofContact });
+    const body = this.#body(tag, ['else', 'endfor']);
+    this.#loops.pop();
+    const otherwise = body.end?.name === 'else' ? this.#body(tag, ['endfor']).nodes : undefined;
+    return {
+      kind: 'for',
+      variable,
+      list,
+      offset,
+      limit,
+      reversed,
+      body: body.nodes,
+      otherwise,
+      at: tag.at,
+    };
+  }
+
+  #assign(tag: TagLexeme): ContentNode {
+    const reader = this.#reader(tag);
+    const name = this.#newName(reader, tag);
+    if (!reader.accept('='))
+      this.#fail(tag.at, 'An assignment is written `{% assign name = value %}`.');
+    const expr = reader.filteredValue();
+    reader.expectEnd();
+    if (expr.kind === 'path' && expr.ofContact) this.#contactNames.add(name);
+    this.#assigned.add(name);
+    return { kind: 'assign', name, expr, at: tag.at };
+  }
+
+  #capture(tag: TagLexeme): ContentNode {
+    const reader = this.#reader(tag);
+    const name = this.#newName(reader, tag);
+    reader.expectEnd();
+    const { nodes } = this.#body(tag, ['endcapture']);
+    this.#assigned.add(name);
+    return { kind: 'capture', name, body: nodes, at: tag.at };
+  }
+
+  #cycle(tag: TagLexeme): ContentNode {
+    const reader = this.#reader(tag);
+    let group: Expr | undefined;
+    const values = [reader.value()];
+    if (reader.accept(':')) {
+      group = values.pop();
+      values.push(reader.value());
+    }
+    while (reader.accept(',')) values.push(reader.value());
+    reader.expectEnd();
+    const key = this.#source.slice(tag.begin, tag.end);
+    return output({ kind: 'cycle', key, group, values }, tag.at);
+  }
+
+  #render(tag: TagLexeme): RenderNode {
+    const reader = this.#reader(tag);
+    const file = reader.value();
+    if (file.kind !== 'literal' || typeof file.value !== 'string') {
+      this.#fail(tag.at, 'A partial is named by its key in quotes: `{% render "footer" %}`.');
+    }
+    const node: RenderNode = {
+      kind: 'render',
+      key: file.value,
+      values: [],
+      binding: undefined,
+      at: tag.at,
+    };
+    while (!reader.ended()) {
+      reader.accept(',');
+      const at = reader.at;
+      const name = reader.identifier();
+      if (reader.accept(':')) node.values.push({ name, expr: reader.value() });
+      else if ((name === 'with' || name === 'for') && !node.binding) {
+        const expr = reader.value();
+        const alias = reader.accept('as') ? reader.identifier() : node.key;
+        node.binding = { name: alias, expr, each: name === 'for' };
+      } else this.#fail(at, 'Values are handed to a partial as `name: value`.');
+    }
+    this.#partialKeys.add(node.key);
+    return node;
+  }
+
+  #unexpectedTag(tag: TagLexeme): never {
+    if (tag.name === 'include' || tag.name === 'layout' || tag.name === 'block') {
+      this.#fail(
+        tag.at,
+        `\`{% ${tag.name} %}\` is not supported. Partials come in with \`{% render "key" %}\`, a layout is chosen in the template's settings.`,
+      );
+    }
+    if (TAGS.includes(tag.name)) {
+      this.#fail(tag.at, `\`{% ${tag.name} %}\` has no block to belong to here.`);
+    }
+    const near = closest(tag.name, TAGS);
+    this.#fail(
+      tag.at,
+      `There is no tag \`${tag.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,
+    );
+  }
+
+  #expression(lexeme: { begin: number; end: number; at: number }): Expr {
+    this.#bindings.placeholderAt = lexeme.at;
+    return parseFilteredValue(this.#source, lexeme.begin, lexeme.end, this.#bindings);
+  }
+
+  #reader(tag: TagLexeme): ExpressionReader {
+    this.#bindings.placeholderAt = tag.at;
+    return new ExpressionReader(this.#source, tag.begin, tag.end, this.#bindings);
+  }
+
+  #newName(reader: ExpressionReader, tag: TagLexeme): string {
+    const name = reader.identifier();
+    if (name === '') this.#fail(tag.at, `\`{% ${tag.name} %}\` needs a name.`);
+    if (RESERVED.has(name)) this.#fail(tag.at, `The name \`${name}\` is reserved.`);
+    return name;
+  }
+
+  #fail(at: number, detail: string): never {
+    throw new ContentSyntaxError(this.#field, positionAt(this.#source, at), detail);
+  }
+}
+
+interface Body {
+  nodes: ContentNode[];
+  /** The tag that ended the body; undefined at the end of the text. */
+  end: TagLexeme | undefined;
+}
+
+function output(expr: Expr, at: number): ContentNode {
+  const raw = expr.kind === 'filtered' && expr.filters.at(-1)?.name === 'raw';
+  return { kind: 'output', expr, spot: raw ? 'raw' : 'plain', dashes: false, at };
+}

@@ -1,0 +1,112 @@
+import { ContentLimitError, type Position, positionAt } from './content-errors.ts';
+import type { PathExpr } from './content-nodes.ts';
+import type { RenderBudget } from './render-budget.ts';
+
+/** One turn of a loop, and what `forloop` shows of it. */
+export class LoopFrame {
+  item: unknown = undefined;
+  /** Of the turn. */
+  index = 0;
+  /** Of the item in the caller's list, before offset and reversal. */
+  sourceIndex = 0;
+  readonly length: number;
+  /** How the list is called when one of its items lacks something. */
+  readonly listPath: string;
+  readonly parent: LoopFrame | undefined;
+
+  constructor(length: number, listPath: string, parent: LoopFrame | undefined) {
+    this.length = length;
+    this.listPath = listPath;
+    this.parent = parent;
+  }
+}
+
+/** Stands in a local variable for a value that was not there, and remembers whose it was. */
+export class Absent {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+}
+
+export interface RunSettings {
+  field: string;
+  source: string;
+  place: 'html' | 'text' | 'header';
+  locale: string;
+  timeZone: string;
+  nowMs: number | undefined;
+}
+
+/**
+ * The state of one render of one field. Nothing of it outlives the render, so two renders cannot
+ * see each other. A partial gets a run of its own that shares scope and budget.
+ */
+export class Run {
+  out = '';
+  /** Counts every report, also those that the budget's list no longer takes. */
+  reports = 0;
+  readonly settings: RunSettings;
+  readonly scope: Readonly<Record<string, unknown>>;
+  readonly budget: RenderBudget;
+  readonly frames: LoopFrame[] = [];
+  readonly locals = new Map<string, unknown>();
+  readonly cycles = new Map<string, number>();
+  readonly counters = new Map<string, number>();
+  #written = 0;
+
+  constructor(
+    settings: RunSettings,
+    scope: Readonly<Record<string, unknown>>,
+    budget: RenderBudget,
+  ) {
+    this.settings = settings;
+    this.scope = scope;
+    this.budget = budget;
+  }
+
+  write(text: string): void {
+    this.#written += text.length;
+    if (this.#written > this.budget.limits.outputMaxChars) this.tooLong();
+    this.out += text;
+  }
+
+  /** Charges for a string or list that a filter reads or makes. */
+  spendOn(length: number): void {
+    if (length > this.budget.limits.outputMaxChars) this.tooLong();
+    this.budget.spend(1 + (length >> 4), this.settings.field);
+  }
+
+  tooLong(): never {
+    throw new ContentLimitError(
+      this.settings.field,
+      `The result is longer than ${this.budget.limits.outputMaxChars} characters.`,
+    );
+  }
+
+  position(at: number): Position {
+    return positionAt(this.settings.source, at);
+  }
+
+  reportMissing(expr: PathExpr, path: string): void {
+    this.report(expr.at, path, 'missing_variable', `\`${path}\` has no value and no default.`);
+  }
+
+  report(
+    at: number,
+    path: string,
+    code: 'missing_variable' | 'invalid_variable',
+    detail: string,
+  ): void {
+    this.reports += 1;
+    if (this.budget.missing.length >= this.budget.limits.missingMax) return;
+    const { line, column } = this.position(at);
+    this.budget.addMissing({ path, field: this.settings.field, line, column, code, detail });
+  }
+
+  warn(at: number, code: 'unsafe_url' | 'unsafe_css', detail: string): void {
+    const { line, column } = this.position(at);
+    this.budget.addWarning({ code, field: this.settings.field, line, column, detail });
+  }
+}
