@@ -123,6 +123,27 @@ describe('a reply', () => {
     expect(decodeReply(bytes.subarray(0, -1))).toBeUndefined();
   });
 
+  test.each([
+    ['an address of five bytes', '0001', '05c000020101'],
+    ['a text longer than its record', '0010', '020561'],
+    ['a host longer than its record', '000f', '03000a036d7861'],
+    ['an MX without a host', '000f', '02000a'],
+    ['a TLSA without its three numbers', '0034', '020301'],
+  ])('with %s is refused', (_, type, lengthAndData) => {
+    const head = encodeReply({});
+    head.writeUInt16BE(1, 6);
+    const record = Buffer.from(`c00c${type}00010000003c00${lengthAndData}`, 'hex');
+    // Bytes of another record behind it must not be taken for its own.
+    const rest = Buffer.from('0000000000000000', 'hex');
+    expect(decodeReply(Buffer.concat([head, record, rest]))).toBeUndefined();
+  });
+
+  test('of another kind than an answer to a query is refused', () => {
+    const bytes = encodeReply({});
+    bytes.writeUInt16BE(bytes.readUInt16BE(2) | (5 << 11), 2);
+    expect(decodeReply(bytes)).toBeUndefined();
+  });
+
   test('cannot smuggle a dot or a line break into a name', () => {
     const head = encodeReply({});
     head.writeUInt16BE(1, 6);

@@ -174,6 +174,7 @@ describe('a datagram that is not the answer to our question', () => {
     ['another id', (reply) => withByte(reply, 1, (byte) => byte ^ 1)],
     ['the letters in another case', (reply) => withByte(reply, 13, (byte) => byte ^ 0x20)],
     ['another name', (reply) => withByte(reply, 13, () => 0x7a)],
+    ['another type', (reply) => withByte(reply, 27, (byte) => byte ^ 4)],
     ['a question flag', (reply) => withByte(reply, 2, (byte) => byte & 0x7f)],
     ['nothing but noise', () => Buffer.from('noise')],
   ];
@@ -214,6 +215,22 @@ function withAddress(reply: Buffer, address: string): Buffer {
   if (reply.length > 20) Buffer.from(address.split('.').map(Number)).copy(reply, reply.length - 4);
   return reply;
 }
+
+test('the case of the letters is a new secret for every question', async () => {
+  const spellings = new Set<string>();
+  await using server = await dnsServer(
+    { 'averylongname.test': a('192.0.2.1') },
+    {
+      forgeUdp(reply, query) {
+        spellings.add(query.toString('latin1', 13, 26));
+        return [reply];
+      },
+    },
+  );
+  const resolver = createResolver({ servers: [server.address], clock: new ManualClock(0) });
+  for (let i = 0; i < 10; i++) await resolver.lookup('A', 'averylongname.test');
+  expect(spellings.size).toBeGreaterThan(5);
+});
 
 test('a server too old for EDNS is asked without it', async () => {
   await using server = await dnsServer(
@@ -264,6 +281,17 @@ describe('memory', () => {
       'sick.test',
       'sick.test',
     ]);
+  });
+
+  test('of an alias ends with the shortest of its parts', async () => {
+    await using dns = await resolverFor({
+      'alias.test': { CNAME: 'example.test', ttlSeconds: 10 },
+      'example.test': a('192.0.2.1', 60),
+    });
+    await dns.resolver.lookup('A', 'alias.test');
+    dns.clock.advance(10_000);
+    await dns.resolver.lookup('A', 'alias.test');
+    expect(dns.server.questions).toHaveLength(2);
   });
 
   test('of years is cut to an hour', async () => {
@@ -318,14 +346,20 @@ test('equal questions at the same moment travel once', async () => {
 
 test('a crowd of questions shares a bounded number of sockets, and all are answered', async () => {
   const script: Script = {};
-  for (let i = 0; i < 50; i++) script[`n${i}.test`] = a(`192.0.2.${i}`);
+  for (let i = 0; i < 50; i++) script[`n${i}.test`] = 'silence';
   await using server = await dnsServer(script);
-  const resolver = createResolver({
-    servers: [server.address],
-    clock: systemClock,
-    inFlightMax: 3,
-  });
-  const answers = await Promise.all(Object.keys(script).map((name) => resolver.lookup('A', name)));
+  const clock = new ManualClock(0);
+  const resolver = createResolver({ servers: [server.address], clock, inFlightMax: 3 });
+  const crowd = Object.keys(script).map((name) => resolver.lookup('A', name));
+  await vi.waitUntil(() => server.questions.length === 3);
+  // Loopback keeps order: had a fourth one left, it would be here before these come back.
+  const bystander = createResolver({ servers: [server.address], clock });
+  for (let i = 0; i < 5; i++) await bystander.lookup('A', 'bystander.test');
+  expect(server.questions.filter(({ name }) => name !== 'bystander.test')).toHaveLength(3);
+
+  for (const name of Object.keys(script)) server.setName(name, a('192.0.2.1'));
+  clock.advance(2000);
+  const answers = await Promise.all(crowd);
   expect(answers.every((answer) => answer.kind === 'found')).toBe(true);
 });
 
