@@ -1,9 +1,11 @@
 import { isAscii, parseDomainName } from './domain-name.ts';
 
-// A mailbox as RFC 5321 4.1.2 writes it, extended by RFC 6531 to UTF-8 local parts. Comes
-// in: text from a caller who may be an enemy. Leaves: the one canonical spelling, safe to
-// put into an SMTP command or a header as it is, or plain words about what is wrong.
-// Comments, display names, domain literals and repairs of any kind have no place here.
+/**
+ * A mailbox as RFC 5321 4.1.2 writes it, extended by RFC 6531 to UTF-8 local parts. Comes
+ * in: text from a caller who may be an enemy. Leaves: the one canonical spelling, safe to
+ * put into an SMTP command or a header as it is, or plain words about what is wrong.
+ * Comments, display names, domain literals and repairs of any kind have no place here.
+ */
 
 export interface Mailbox {
   local: string;

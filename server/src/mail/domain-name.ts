@@ -1,9 +1,11 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
-// A domain name as mail uses it: letters, digits and hyphens (RFC 1123 2.1), at least two
-// labels, lower case, internationalised labels in their ASCII form (RFC 5890 A-labels).
-// What parseDomainName lets through can stand in a header, an SMTP command, a DNS query
-// and a comparison without another look.
+/**
+ * A domain name as mail uses it: letters, digits and hyphens (RFC 1123 2.1), at least two
+ * labels, lower case, internationalised labels in their ASCII form (RFC 5890 A-labels).
+ * What parseDomainName lets through can stand in a header, an SMTP command, a DNS query
+ * and a comparison without another look.
+ */
 
 export type ParsedDomainName = { ok: true; domain: string } | { ok: false; detail: string };
 

@@ -1,0 +1,93 @@
+// Goal: the exact wire form of the encodings, at the edges where encoders go wrong.
+// Method: examples; that any text survives is proven with a reader in compose.test.ts.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { writeBase64, writeQuotedPrintable, writeSevenBit } from './transfer-encoding.ts';
+import { WireBuffer } from './wire-buffer.ts';
+
+function written(write: (wire: WireBuffer) => void): string {
+  const wire = new WireBuffer(16);
+  write(wire);
+  return wire.copyOut().toString('latin1');
+}
+
+const quotedPrintable = (text: string): string =>
+  written((wire) => writeQuotedPrintable(Buffer.from(text), wire));
+
+describe('quoted-printable', () => {
+  it.each([
+    ['a=b', 'a=3Db'],
+    ['é', '=C3=A9'],
+    ['a \r\nb\t', 'a=20\r\nb=09'],
+    ['a\nb\rc\r\nd', 'a\r\nb\r\nc\r\nd'],
+    ['.\n..a', '=2E\r\n=2E.a'],
+    ['From me\nFrommage', '=46rom me\r\nFrommage'],
+    ['\0\u001b\u007f', '=00=1B=7F'],
+    [' ', '=20'],
+    ['', ''],
+    ['a'.repeat(75), 'a'.repeat(75)],
+    ['a'.repeat(76), `${'a'.repeat(75)}=\r\na`],
+    [`${'a'.repeat(74)} \n`, `${'a'.repeat(74)}=\r\n=20\r\n`],
+    [`${'a'.repeat(73)}=`, `${'a'.repeat(73)}=\r\n=3D`],
+    [`${'a'.repeat(75)}.`, `${'a'.repeat(75)}=\r\n=2E`],
+  ])('%j is %j', (text, encoded) => {
+    expect(quotedPrintable(text)).toBe(encoded);
+  });
+
+  it('never writes a line above 76 characters or one that ends in a blank', () => {
+    const piece = fc.constantFrom(
+      'a',
+      ' ',
+      '\t',
+      '=',
+      'é',
+      '.',
+      '\n',
+      'a'.repeat(37),
+      ' '.repeat(74),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 200 }), (pieces) => {
+        for (const line of quotedPrintable(pieces.join('')).split('\r\n')) {
+          expect(line.length).toBeLessThanOrEqual(76);
+          expect(line).toMatch(/^[\t\x20-\x7e]*$/);
+          expect(line).not.toMatch(/[ \t]$/);
+        }
+      }),
+    );
+  });
+});
+
+describe('7bit', () => {
+  it('writes plain text with CRLF', () => {
+    const text = `a\nb\rc\r\n\r\n${'x'.repeat(78)}`;
+    expect(written((wire) => writeSevenBit(Buffer.from(text), wire))).toBe(
+      `a\r\nb\r\nc\r\n\r\n${'x'.repeat(78)}`,
+    );
+  });
+
+  it.each(['é', '\0', 'x'.repeat(79), 'a ', 'a\t\nb', '.', 'a\n.b', 'From me', 'a\nFrom me'])(
+    'leaves %j to another encoding and the wire untouched',
+    (text) => {
+      const wire = new WireBuffer(16);
+      wire.writeText('before');
+      expect(writeSevenBit(Buffer.from(text), wire)).toBe(false);
+      expect(wire.copyOut().toString()).toBe('before');
+    },
+  );
+});
+
+describe('base64', () => {
+  it.each([0, 1, 2, 3, 56, 57, 58, 114, 1000, 57 * 4096 - 1, 57 * 4096, 57 * 4096 + 58])(
+    'writes %i octets in lines of 76 characters',
+    (octets) => {
+      const content = Buffer.alloc(octets, 'Postrider');
+      const encoded = written((wire) => writeBase64(content, wire));
+      const lines = encoded.split('\r\n');
+      expect(lines.pop()).toBe('');
+      expect(lines.slice(0, -1).every((line) => line.length === 76)).toBe(true);
+      expect(Buffer.from(lines.join(''), 'base64').equals(content)).toBe(true);
+      expect(lines.join('')).toBe(content.toString('base64'));
+    },
+  );
+});

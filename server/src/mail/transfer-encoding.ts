@@ -1,0 +1,176 @@
+import type { WireBuffer } from './wire-buffer.ts';
+
+/**
+ * Content transfer encodings (RFC 2045 6). Comes in: bytes of a text or an attachment. Leaves:
+ * lines of at most 78 characters, ended by CRLF alone, that no relay has a reason to change (a
+ * changed line would break the DKIM signature). Line breaks of a text, whatever their form, become
+ * CRLF. The encoders run once per part of every message, so they go over the bytes once.
+ */
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SPACE = 0x20;
+const TAB = 0x09;
+const EQUALS = 0x3d;
+const DOT = 0x2e;
+const LETTER_F = 0x46;
+
+const SEVEN_BIT_LINE_MAX = 78;
+/** RFC 2045 6.7 (5) allows 76 with the "=" of a soft line break. */
+const QUOTED_LINE_MAX = 75;
+
+/**
+ * Writes a text as it is, if it is plain enough for 7bit. If not, gives false and leaves the wire
+ * as it was.
+ */
+export function writeSevenBit(text: Buffer, wire: WireBuffer): boolean {
+  wire.reserve(text.length * 2);
+  const out = wire.bytes;
+  const length = text.length;
+  let at = wire.length;
+  let column = 0;
+  let i = 0;
+  while (i < length) {
+    const byte = text[i]!;
+    if (PRINTABLE[byte] === 1 && column < SEVEN_BIT_LINE_MAX) {
+      if (column === 0 && needsCoverAtLineStart(byte, text, i)) return false;
+      out[at++] = byte;
+      column += 1;
+      i += 1;
+    } else if (byte === LF || byte === CR) {
+      if (column > 0 && isBlank(out[at - 1]!)) return false;
+      out[at++] = CR;
+      out[at++] = LF;
+      column = 0;
+      i += lineBreakLength(text, i);
+    } else {
+      return false;
+    }
+  }
+  if (column > 0 && isBlank(out[at - 1]!)) return false;
+  wire.length = at;
+  return true;
+}
+
+export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
+  // Three characters for an octet, and three more (a soft line break) for every 25 of those.
+  wire.reserve(text.length * 4 + 8);
+  const out = wire.bytes;
+  const length = text.length;
+  let at = wire.length;
+  let column = 0;
+  let i = 0;
+  while (i < length) {
+    const byte = text[i]!;
+    if (QUOTED_LITERAL[byte] === 1 && column > 0 && column < QUOTED_LINE_MAX) {
+      out[at++] = byte;
+      column += 1;
+      i += 1;
+    } else if (byte === LF || byte === CR) {
+      if (column > 0) at = coverTrailingBlank(out, at, column);
+      out[at++] = CR;
+      out[at++] = LF;
+      column = 0;
+      i += lineBreakLength(text, i);
+    } else if (column + 3 > QUOTED_LINE_MAX) {
+      out[at++] = EQUALS;
+      out[at++] = CR;
+      out[at++] = LF;
+      column = 0;
+    } else if (QUOTED_LITERAL[byte] === 1 && !needsCoverAtLineStart(byte, text, i)) {
+      out[at++] = byte;
+      column += 1;
+      i += 1;
+    } else {
+      at = writeHex(out, at, byte);
+      column += 3;
+      i += 1;
+    }
+  }
+  if (column > 0) at = coverTrailingBlank(out, at, column);
+  wire.length = at;
+}
+
+/** Base64 in lines of 76 characters. */
+export function writeBase64(content: Buffer, wire: WireBuffer): void {
+  for (let start = 0; start < content.length; start += BASE64_BLOCK_OCTETS) {
+    const end = Math.min(content.length, start + BASE64_BLOCK_OCTETS);
+    writeBase64Block(content.toString('base64', start, end), wire);
+  }
+}
+
+/** Whole lines, and few enough of them that the intermediate string stays small. */
+const BASE64_BLOCK_OCTETS = 57 * 4096;
+const BASE64_LINE_CHARS = 76;
+
+/** Writes the characters to the far end of their room, then moves them down line by line. */
+function writeBase64Block(characters: string, wire: WireBuffer): void {
+  const lines = Math.ceil(characters.length / BASE64_LINE_CHARS);
+  wire.reserve(characters.length + lines * 2);
+  const out = wire.bytes;
+  let to = wire.length;
+  let from = to + lines * 2;
+  const end = from + characters.length;
+  out.write(characters, from, 'latin1');
+  while (from < end) {
+    const next = Math.min(end, from + BASE64_LINE_CHARS);
+    out.copyWithin(to, from, next);
+    to += next - from;
+    out[to++] = CR;
+    out[to++] = LF;
+    from = next;
+  }
+  wire.length = to;
+}
+
+/** Text with every line break as CRLF, for base64, which hides them from the mail system. */
+export function withCanonicalLineBreaks(text: string): string {
+  return text.replace(/\r\n|\r|\n/g, '\r\n');
+}
+
+function lineBreakLength(text: Buffer, i: number): number {
+  return text[i] === CR && i + 1 < text.length && text[i + 1] === LF ? 2 : 1;
+}
+
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === TAB;
+}
+
+// Mailbox files make ">From " of a leading "From ", and broken relays eat a leading dot.
+function needsCoverAtLineStart(byte: number, text: Buffer, i: number): boolean {
+  return (
+    byte === DOT ||
+    (byte === LETTER_F &&
+      i + 4 < text.length &&
+      text[i + 1] === 0x72 &&
+      text[i + 2] === 0x6f &&
+      text[i + 3] === 0x6d &&
+      text[i + 4] === SPACE)
+  );
+}
+
+/** RFC 2045 6.7 (3): a blank that ends a line must be encoded, or a relay may drop it. */
+function coverTrailingBlank(out: Buffer, at: number, column: number): number {
+  const last = out[at - 1]!;
+  if (!isBlank(last)) return at;
+  let start = at - 1;
+  if (column + 2 > QUOTED_LINE_MAX) {
+    out[start++] = EQUALS;
+    out[start++] = CR;
+    out[start++] = LF;
+  }
+  return writeHex(out, start, last);
+}
+
+function writeHex(out: Buffer, at: number, byte: number): number {
+  out[at] = EQUALS;
+  out[at + 1] = HEX[byte >> 4]!;
+  out[at + 2] = HEX[byte & 15]!;
+  return at + 3;
+}
+
+const HEX = Buffer.from('0123456789ABCDEF', 'latin1');
+const PRINTABLE = new Uint8Array(256).fill(1, SPACE, 0x7f);
+PRINTABLE[TAB] = 1;
+const QUOTED_LITERAL = PRINTABLE.slice();
+QUOTED_LITERAL[EQUALS] = 0;

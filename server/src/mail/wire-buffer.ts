@@ -1,0 +1,35 @@
+/**
+ * One growing piece of memory that a message is written into from front to back. Encoders write
+ * straight into it, so a message costs one copy at the end instead of a buffer for every part.
+ */
+export class WireBuffer {
+  bytes: Buffer;
+  length = 0;
+
+  constructor(capacity: number) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity);
+  }
+
+  /** Makes room for `octets` more; whoever writes into `bytes` directly calls this first. */
+  reserve(octets: number): void {
+    const needed = this.length + octets;
+    if (needed <= this.bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2));
+    this.bytes.copy(grown, 0, 0, this.length);
+    this.bytes = grown;
+  }
+
+  writeText(text: string): void {
+    this.reserve(text.length * 3);
+    this.length += this.bytes.write(text, this.length, 'utf8');
+  }
+
+  endsWithLineBreak(): boolean {
+    return this.length >= 2 && this.bytes[this.length - 1] === 0x0a;
+  }
+
+  /** A copy of what was written. The memory stays here, for the next message. */
+  copyOut(): Buffer {
+    return Buffer.from(this.bytes.subarray(0, this.length));
+  }
+}
