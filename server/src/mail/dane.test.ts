@@ -100,8 +100,9 @@ describe('of the records', () => {
     const strong = tlsa(3, 1, 2, 64);
     const whole = tlsa(3, 1, 0, 90);
     const anchor = tlsa(2, 0, 1, 32);
-    const { finding } = await find(signed([good, strong, whole, anchor]));
-    expect(finding).toMatchObject({ records: [strong, whole, anchor] });
+    const otherSelector = tlsa(3, 0, 1, 32);
+    const { finding } = await find(signed([good, strong, whole, anchor, otherSelector]));
+    expect(finding).toMatchObject({ records: [strong, whole, anchor, otherSelector] });
   });
 });
 
@@ -145,5 +146,14 @@ describe('a host that is an alias', () => {
       finding: { kind: 'usable', names: ['mx.test', 'example.test'] },
       asked: ['_25._tcp.mx.test'],
     });
+  });
+
+  test('has none when the alias itself is not authenticated', async () => {
+    const script: Script = {
+      ...aliased,
+      'mx.test': { CNAME: 'real.test' },
+      '_25._tcp.mx.test': { TLSA: [good], authenticated: true },
+    };
+    expect(await find(script)).toEqual({ finding: { kind: 'absent' }, asked: [] });
   });
 });

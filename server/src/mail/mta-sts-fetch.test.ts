@@ -73,6 +73,14 @@ describe('nothing is taken', () => {
     ],
     ['a web page', serve('<html>', { 'content-type': 'text/html' }), 'the type is text/html'],
     ['an endless file', serve('x'.repeat(70_000)), 'it is too long'],
+    [
+      'a file cut short',
+      (request, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '99' });
+        response.write('version: STSv1', () => request.socket.destroy());
+      },
+      'aborted',
+    ],
     ['a cut connection', (request) => void request.socket.destroy(), 'socket hang up'],
   ] as [string, RequestListener, string][])('from %s', async (_, listener, reason) => {
     await using web = await rig(listener);

@@ -50,7 +50,7 @@ describe('a policy file', () => {
 describe('a pattern', () => {
   const policy = {
     mode: 'enforce',
-    mx: ['mx.example.com', '*.example.net'],
+    mx: ['mx.example.com', '*.example.net', '*.local'],
     maxAgeSeconds: 60,
   } as const;
 
@@ -63,7 +63,7 @@ describe('a pattern', () => {
     'a.b.example.net',
     'mx.example.com.evil.test',
     'xmx.example.com',
-    'net',
+    'local',
   ])('does not allow %s', (host) => expect(policyAllowsHost(policy, host)).toBe(false));
 });
 

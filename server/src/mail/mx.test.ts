@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
 import { systemClock } from '../base/clock.ts';
-import { createResolver } from './dns.ts';
+import { type Answer, createResolver, type Resolver } from './dns.ts';
 import { type MxRoute, type RouteSettings, resolveRoute } from './mx.ts';
 
 // Goal: every shape of a domain's DNS leads to the route that RFC 5321 and its neighbours ask for.
@@ -259,6 +259,17 @@ describe('DNSSEC', () => {
     });
   });
 
+  test('covers a host only when it covers both its address families', async () => {
+    const answers: Record<string, Answer> = {
+      MX: found([{ preference: 10, host: 'mx.test' }], true),
+      A: found(['192.0.2.1'], true),
+      AAAA: found(['2001:db8::1'], false),
+    };
+    const resolver = { lookup: async (type: string) => answers[type] } as Resolver;
+    const route = await resolveRoute('example.test', resolver, { addressAllowed: () => true });
+    expect(route).toMatchObject({ authenticated: true, hosts: [{ authenticated: false }] });
+  });
+
   test('covers the absence of an MX too', async () => {
     const route = await routeFor('example.test', {
       'example.test': { A: ['192.0.2.1'], authenticated: true },
@@ -266,3 +277,10 @@ describe('DNSSEC', () => {
     expect(route).toMatchObject({ authenticated: true, hosts: [{ authenticated: true }] });
   });
 });
+
+function found(
+  records: Extract<Answer, { kind: 'found' }>['records'],
+  authenticated: boolean,
+): Answer {
+  return { kind: 'found', records, canonical: 'mx.test', authenticated };
+}
