@@ -21,7 +21,7 @@ export interface Delivery {
   readonly runStartedAtMs: number;
   readonly expiresAtMs: number;
   /** A lease on it was lost before: it may be what ended its holder. See lease.ts. */
-  readonly suspect: boolean;
+  suspect: boolean;
   place: Place;
 }
 
@@ -41,6 +41,8 @@ export interface Message {
   readonly metadata: Record<string, string>;
   content: MessageContent | undefined;
   contentBytes: number;
+  /** Looked for and not found: it is past its retention. */
+  contentGone: boolean;
   /** The DKIM-Signature lines of an earlier try. */
   signature: string | null;
   /** The route's own preparation (composed and signed bytes), made once for all recipients. */
@@ -67,6 +69,8 @@ export interface AttemptReport {
 export interface Route {
   /** Whether the route reads the content; without it nothing is loaded from storage. */
   readonly needsContent: boolean;
+  /** Whether a relay carries the mail: its refusals of us are not the recipient's. */
+  readonly relay: boolean;
   /** The gate of a receiving domain: how much of it may be on the wire. */
   gateFor(domain: string): Gate;
   /** Tries one message for some of its recipients, all at one domain. One report each, in order. */
@@ -101,6 +105,8 @@ export interface Outcome {
   delivery: Delivery;
   status: 'delivered' | 'deferred' | 'bounced' | 'failed' | 'expired' | 'suppressed';
   atMs: number;
+  /** The node that writes it. */
+  node: string;
   /** Null when nothing was tried. */
   attempt: AttemptReport | null;
   attemptOutcome: 'delivered' | 'deferred' | 'bounced' | 'failed' | null;

@@ -15,6 +15,7 @@ function message(workspaceId: string): Message {
     metadata: {},
     content: undefined,
     contentBytes: 0,
+    contentGone: false,
     signature: null,
     prepared: undefined,
     held: [],

@@ -20,3 +20,5 @@ export function simulatedPart(recipientKey: string): string | undefined {
 export function isSimulatedSuppression(recipientKey: string): boolean {
   return simulatedPart(recipientKey) === 'suppressed';
 }
+
+export const SIMULATED_SUPPRESSION_REASON = 'manual';

@@ -1,0 +1,133 @@
+import type { ReadContent } from './content-store.ts';
+import type { Delivery, Gate, Message } from './delivery.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+
+/** One transaction on its way: a message, some of its recipients, their place at the gate. */
+export interface Turn {
+  gate: Gate;
+  message: Message;
+  deliveries: Delivery[];
+  needsContent: boolean;
+}
+
+export interface LoaderParts {
+  store: Pick<DeliveryStore, 'readContents' | 'countSuspects'>;
+  leaseEndsAtMs: () => number;
+  /** The content is in memory, or known to be gone. */
+  ready: (turn: Turn) => void;
+  /** Nothing could be read: the turn is over, the leases stand. */
+  broken: (turns: Turn[], error: unknown) => void;
+  /** Content of so many bytes came into memory. */
+  kept: (bytes: number) => void;
+  bytesHeld: () => number;
+  bytesMax: number;
+  /** Contents up to this size are read together. */
+  smallBytesMax: number;
+}
+
+/**
+ * Reads contents just before they are sent: many small ones in one query, large ones one at a time
+ * and only while memory allows. Deliveries under suspicion (lease.ts) are counted here, before
+ * anything of theirs is touched.
+ */
+export class ContentLoader {
+  readonly #parts: LoaderParts;
+  #waiting: Turn[] = [];
+  #large: { turn: Turn; bytes: number }[] = [];
+  #reads = 0;
+  #scheduled = false;
+
+  constructor(parts: LoaderParts) {
+    this.#parts = parts;
+  }
+
+  add(turn: Turn): void {
+    this.#waiting.push(turn);
+    if (this.#scheduled || this.#reads >= READS_MAX) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#next();
+    });
+  }
+
+  /** Memory may have become free. */
+  wake(): void {
+    if (this.#large.length > 0) this.#next();
+  }
+
+  #next(): void {
+    while (this.#reads < READS_MAX) {
+      const large = this.#takeLarge();
+      const turns = large ? [large] : this.#waiting.splice(0, TURNS_PER_READ);
+      if (turns.length === 0) return;
+      this.#reads += 1;
+      const bytesMax = large ? Number.MAX_SAFE_INTEGER : this.#parts.smallBytesMax;
+      this.#read(turns, bytesMax)
+        .catch((error: unknown) => this.#parts.broken(turns, error))
+        .finally(() => {
+          this.#reads -= 1;
+          this.#next();
+        });
+    }
+  }
+
+  /** One larger than all the memory we may use goes alone. */
+  #takeLarge(): Turn | undefined {
+    const first = this.#large[0];
+    if (!first) return undefined;
+    const held = this.#parts.bytesHeld();
+    if (held > 0 && held + first.bytes > this.#parts.bytesMax) return undefined;
+    this.#large.shift();
+    return first.turn;
+  }
+
+  async #read(turns: Turn[], bytesMax: number): Promise<void> {
+    await this.#countSuspects(turns);
+    const unread = turns.filter((turn) => turn.needsContent && turn.message.content === undefined);
+    const contents = unread.length
+      ? await this.#parts.store.readContents(
+          unread.map((turn) => turn.message),
+          bytesMax,
+        )
+      : [];
+    unread.forEach((turn, index) => {
+      const content = contents[index];
+      if (content && 'largeBytes' in content) this.#large.push({ turn, bytes: content.largeBytes });
+      else this.#keep(turn.message, content ?? null);
+    });
+    const large = new Set(this.#large.map((entry) => entry.turn));
+    for (const turn of turns) if (!large.has(turn)) this.#parts.ready(turn);
+  }
+
+  #keep(message: Message, read: ReadContent): void {
+    message.contentGone = read === null;
+    // Two turns of one message may have been read side by side.
+    if (!read || message.content) return;
+    message.content = read.content;
+    message.contentBytes = read.bytes;
+    message.signature = read.signature;
+    this.#parts.kept(read.bytes);
+  }
+
+  async #countSuspects(turns: Turn[]): Promise<void> {
+    const suspects = turns
+      .flatMap((turn) => turn.deliveries)
+      .filter((delivery) => delivery.suspect);
+    if (suspects.length === 0) return;
+    const endsAtMs = this.#parts.leaseEndsAtMs();
+    const ours = new Set(await this.#parts.store.countSuspects(suspects, endsAtMs));
+    suspects.forEach((delivery, index) => {
+      delivery.suspect = false;
+      if (!ours.has(index)) {
+        delivery.leaseEndsAtMs = 0;
+        return;
+      }
+      delivery.lease += 1;
+      delivery.leaseEndsAtMs = endsAtMs;
+    });
+  }
+}
+
+const READS_MAX = 2;
+const TURNS_PER_READ = 100;

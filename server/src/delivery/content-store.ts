@@ -1,0 +1,126 @@
+import type { Attachment } from '../mail/compose.ts';
+import type { ContentHead, MessageContent } from '../messages/content.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { Message } from './delivery.ts';
+
+/** What was read for one message: null when it is no longer kept. */
+export type ReadContent = {
+  content: MessageContent;
+  signature: string | null;
+  bytes: number;
+} | null;
+
+/** A content that is too large to be read among others: only its size is told. */
+export interface LargeContent {
+  largeBytes: number;
+}
+
+interface ContentRow {
+  n: number;
+  subject: string;
+  bytes: number;
+  head: ContentHead | null;
+  html: string | null;
+  text: string | null;
+  signature: string | null;
+  attachments: number;
+}
+
+/**
+ * Reads contents in one go, those up to `bytesMax` each. Sizes are known without reading, because
+ * PostgreSQL keeps them beside the pointer to a large value.
+ */
+export async function readContents(
+  pool: Pool,
+  messages: readonly Message[],
+  bytesMax: number,
+): Promise<(ReadContent | LargeContent)[]> {
+  const keys = messages.map((message, n) => ({
+    n,
+    w: message.workspaceId,
+    m: message.mode,
+    id: message.id,
+  }));
+  const { rows } = await pool.query<ContentRow>({
+    name: 'delivery-contents',
+    text: `select k.n, m.subject, c.bytes + a.bytes as bytes, a.attachments,
+              case when c.bytes + a.bytes <= $4::bigint then c.head end as head,
+              case when c.bytes + a.bytes <= $4::bigint then c.html end as html,
+              case when c.bytes + a.bytes <= $4::bigint then c.text end as text, c.signature
+         from json_to_recordset($1::json) as k(n int, w uuid, m mode, id uuid)
+         join messages m on m.workspace_id = k.w and m.mode = k.m and m.id = k.id
+              and m.id between $2 and $3
+         cross join lateral (
+           select head, html, text, signature,
+                  (octet_length(html) + coalesce(octet_length(text), 0))::bigint as bytes
+             from message_contents
+            where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3) c
+         cross join lateral (
+           select coalesce(sum(octet_length(content)), 0)::bigint as bytes, count(*)::int as attachments
+             from message_attachments
+            where workspace_id = k.w and mode = k.m and message_id = k.id
+              and message_id between $2 and $3) a`,
+    values: [JSON.stringify(keys), ...rangeOf(messages), bytesMax],
+  });
+  const found = new Map(rows.map((row) => [row.n, row]));
+  const withFiles = messages.filter((_, n) => {
+    const row = found.get(n);
+    return row !== undefined && row.html !== null && row.attachments > 0;
+  });
+  const files = await readAttachments(pool, withFiles);
+  return messages.map((message, n) => {
+    const row = found.get(n);
+    if (!row) return null;
+    if (row.html === null || row.head === null) return { largeBytes: row.bytes };
+    const { subject, head, html, text, signature, bytes } = row;
+    const attachments = files.get(message.id) ?? [];
+    return { content: { subject, head, html, text, attachments }, signature, bytes };
+  });
+}
+
+interface AttachmentRow {
+  message_id: string;
+  filename: string;
+  content_type: string;
+  content_id: string | null;
+  content: Buffer;
+}
+
+async function readAttachments(
+  pool: Pool,
+  messages: readonly Message[],
+): Promise<Map<string, Attachment[]>> {
+  const files = new Map<string, Attachment[]>();
+  if (messages.length === 0) return files;
+  const keys = messages.map((message) => ({
+    w: message.workspaceId,
+    m: message.mode,
+    id: message.id,
+  }));
+  const { rows } = await pool.query<AttachmentRow>({
+    name: 'delivery-attachments',
+    text: `select a.message_id, a.filename, a.content_type, a.content_id, a.content
+         from json_to_recordset($1::json) as k(w uuid, m mode, id uuid)
+         join message_attachments a on a.workspace_id = k.w and a.mode = k.m and a.message_id = k.id
+              and a.message_id between $2 and $3
+        order by a.message_id, a.ordinal`,
+    values: [JSON.stringify(keys), ...rangeOf(messages)],
+  });
+  for (const row of rows) {
+    const file: Attachment = {
+      filename: row.filename,
+      contentType: row.content_type,
+      content: row.content,
+      ...(row.content_id === null ? {} : { contentId: row.content_id }),
+    };
+    const known = files.get(row.message_id);
+    if (known) known.push(file);
+    else files.set(row.message_id, [file]);
+  }
+  return files;
+}
+
+function rangeOf(messages: readonly Message[]): [string, string] {
+  const ids = messages.map((message) => message.id).sort();
+  return [ids[0] ?? '', ids.at(-1) ?? ''];
+}

@@ -1,0 +1,30 @@
+import type { Pool } from '../storage/pool.ts';
+import { readContents } from './content-store.ts';
+import type { Delivery, Message, Outcome } from './delivery.ts';
+import {
+  type ClaimRequest,
+  claimDue,
+  countSuspects,
+  releaseLeases,
+  renewLeases,
+  useIndexesOnly,
+} from './queue-store.ts';
+import { recordOutcomes } from './results-store.ts';
+
+/** Everything the engine asks of the database. */
+export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
+
+/** The pool must be the engine's own: its sessions are set up for these statements alone. */
+export function openDeliveryStore(pool: Pool) {
+  useIndexesOnly(pool);
+  return {
+    claim: (request: ClaimRequest) => claimDue(pool, request),
+    renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),
+    release: (held: readonly Delivery[], nowMs: number) => releaseLeases(pool, held, nowMs),
+    countSuspects: (held: readonly Delivery[], endsAtMs: number) =>
+      countSuspects(pool, held, endsAtMs),
+    readContents: (messages: readonly Message[], bytesMax: number) =>
+      readContents(pool, messages, bytesMax),
+    record: (outcomes: readonly Outcome[]) => recordOutcomes(pool, outcomes),
+  };
+}

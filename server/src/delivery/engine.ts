@@ -1,0 +1,482 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { HandedOver, Handover, Lease } from '../messages/handover.ts';
+import {
+  isSimulatedSuppression,
+  SIMULATED_SUPPRESSION_REASON,
+} from '../messages/simulator-address.ts';
+import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
+import { ClaimLoop } from './claim-loop.ts';
+import { ContentLoader, type Turn } from './content-loader.ts';
+import type { AttemptReport, Delivery, Outcome, Route } from './delivery.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import { HeldMessages } from './held-messages.ts';
+import { isPoison, newLease } from './lease.ts';
+import { expired, failed, outcomeOf, suppressed } from './outcome.ts';
+import type { ClaimedRow } from './queue-store.ts';
+import { leaveGate, ReadyList } from './ready-list.ts';
+import { Recorder } from './recorder.ts';
+import { type DeliveryStats, type MutableStats, newStats } from './stats.ts';
+
+/**
+ * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
+ * and, born leased, straight from accepting; what leaves is one committed outcome for each. It
+ * promises: an attempt begins only under a lease; an outcome is written only while the lease holds;
+ * memory is bounded however much waits; no tenant and no receiver holds up another; and what is not
+ * finished when the process ends, by a stop or by a crash, is taken up by whoever is left.
+ */
+export interface Engine extends Handover {
+  start(): void;
+  /** Finishes what is on the wire, gives the rest back. */
+  stop(deadlineMs?: number): Promise<void>;
+  /** Rows may have become due: another node, a retry or a new schedule says so. */
+  wake(): void;
+  readonly stats: DeliveryStats;
+}
+
+export interface EngineParts {
+  store: DeliveryStore;
+  clock: Clock;
+  routes: { live: Route; test: Route };
+  log: Log;
+  nodeName: string;
+  limits?: Partial<EngineLimits>;
+}
+
+export interface EngineLimits {
+  leaseMs: number;
+  /** How long tries go on, when the message has no ttl of its own. */
+  windowMs: number;
+  backoff: Backoff;
+  pollMs: number;
+  readyMax: number;
+  /** Transactions prepared or on the wire at a time. */
+  wireMax: number;
+  /** Outcomes that may wait for storage before nothing more is sent. */
+  unrecordedMax: number;
+  contentBytesMax: number;
+  /** Recipients of one message at one domain that share a transaction. */
+  recipientsMax: number;
+}
+
+export const DEFAULT_LIMITS: EngineLimits = {
+  leaseMs: 120_000,
+  windowMs: 72 * 3_600_000,
+  backoff: DEFAULT_BACKOFF,
+  pollMs: 500,
+  readyMax: 4_000,
+  wireMax: 500,
+  unrecordedMax: 4_000,
+  contentBytesMax: 64 * 1024 * 1024,
+  recipientsMax: 50,
+};
+
+const STOP_DEADLINE_MS = 25_000;
+const UPKEEP_MS = 1_000;
+
+export function createEngine(parts: EngineParts): Engine {
+  return new DeliveryEngine(parts);
+}
+
+class DeliveryEngine implements Engine {
+  readonly #parts: EngineParts;
+  readonly #limits: EngineLimits;
+  readonly #stats: MutableStats = newStats();
+  readonly #held: HeldMessages;
+  readonly #ready: ReadyList;
+  readonly #recorder: Recorder;
+  readonly #loader: ContentLoader;
+  readonly #claims: ClaimLoop;
+  #running = false;
+  #upkeep: Timer | undefined;
+  #reserved = { count: 0, bytes: 0 };
+  #pumping = false;
+  /** When so few are left, it is time to claim more. */
+  #claimBelow = 0;
+  #wireEmpty: (() => void) | undefined;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const limits = { ...DEFAULT_LIMITS, ...parts.limits };
+    this.#limits = limits;
+    const { clock, log, store, routes } = parts;
+    this.#held = new HeldMessages(this.#stats);
+    this.#ready = new ReadyList((delivery) =>
+      routes[delivery.message.mode].gateFor(delivery.domain),
+    );
+    this.#recorder = new Recorder({
+      write: store.record,
+      clock,
+      log,
+      onRecovered: () => this.#pump(),
+    });
+    this.#loader = new ContentLoader({
+      store,
+      leaseEndsAtMs: () => clock.now() + limits.leaseMs,
+      ready: (turn) => this.#attempt(turn),
+      broken: (turns, error) => this.#notPrepared(turns, error),
+      kept: (bytes) => {
+        this.#stats.contentBytes += bytes;
+      },
+      bytesHeld: () => this.#stats.contentBytes,
+      bytesMax: limits.contentBytesMax,
+      smallBytesMax: Math.floor(limits.contentBytesMax / limits.wireMax),
+    });
+    this.#claims = new ClaimLoop({
+      clock,
+      log,
+      claim: store.claim,
+      room: () => this.#room(),
+      admit: (rows, leaseEndsAtMs) => this.#admit(rows, leaseEndsAtMs),
+      leaseMs: limits.leaseMs,
+      windowMs: limits.windowMs,
+      pollMs: limits.pollMs,
+    });
+  }
+
+  get stats(): DeliveryStats {
+    this.#stats.ready = this.#ready.size;
+    return this.#stats;
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#claims.start();
+    this.#keepUp();
+  }
+
+  wake(): void {
+    this.#claims.wake();
+  }
+
+  reserve(count: number, bytes: number): Lease | undefined {
+    const { readyMax, contentBytesMax, leaseMs } = this.#limits;
+    const waiting = this.#ready.size + this.#reserved.count + count;
+    const inMemory = this.#stats.contentBytes + this.#reserved.bytes + bytes;
+    // A quarter stays free for claims: otherwise a flood at this door would hide what others wait for.
+    const full = waiting > readyMax * 0.75 || inMemory > contentBytesMax;
+    if (!this.#running || full || this.#recorder.stalled) return undefined;
+    this.#reserved.count += count;
+    this.#reserved.bytes += bytes;
+    const endsAtMs = this.#parts.clock.now() + leaseMs;
+    return { token: newLease(), endsAtMs, count, bytes };
+  }
+
+  take(lease: Lease, accepted: readonly HandedOver[]): void {
+    this.#reserved.count -= lease.count;
+    this.#reserved.bytes -= lease.bytes;
+    const taken = accepted.flatMap((handed) => this.#held.fromHandover(handed, lease));
+    this.#stats.handedOver += taken.length;
+    // Committed while we were told to stop: somebody else may have them at once.
+    if (!this.#running) {
+      void this.#giveBack(taken);
+      return;
+    }
+    for (const delivery of taken) this.#ready.add(delivery);
+    this.#pump();
+  }
+
+  withdraw(workspaceId: string, mode: Mode, messageId: string): boolean {
+    const deliveries = this.#held.of(workspaceId, mode, messageId);
+    if (deliveries.length === 0) return false;
+    if (deliveries.some(({ place }) => place === 'wire' || place === 'done')) return false;
+    for (const delivery of deliveries) this.#drop(delivery);
+    return true;
+  }
+
+  async stop(deadlineMs = STOP_DEADLINE_MS): Promise<void> {
+    const { clock, routes } = this.#parts;
+    const endsAtMs = clock.now() + deadlineMs;
+    this.#running = false;
+    await this.#claims.stop();
+    await this.#giveBack(this.#held.all().filter(({ place }) => place === 'ready'));
+    await this.#wireDrained(deadlineMs);
+    routes.live.abort();
+    routes.test.abort();
+    await this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now()));
+    this.#upkeep?.cancel();
+    await Promise.all([routes.live.close(), routes.test.close()]);
+  }
+
+  #wireDrained(deadlineMs: number): Promise<void> {
+    if (this.#stats.onWire === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.#parts.clock.after(deadlineMs, resolve);
+      this.#wireEmpty = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  #room(): { rowsMax: number; skipWorkspaces: string[] } {
+    const { readyMax } = this.#limits;
+    const blocked = this.#recorder.stalled || this.#stats.unrecorded >= this.#limits.unrecordedMax;
+    const free = readyMax - this.#ready.size - this.#reserved.count;
+    // A nearly full list is left alone: many small claims cost more than few large ones.
+    if (blocked || free < readyMax / 8) return { rowsMax: 0, skipWorkspaces: [] };
+    const share = readyMax / 4;
+    return {
+      rowsMax: Math.floor(Math.min(free, share)),
+      skipWorkspaces: this.#ready.workspacesHolding(share),
+    };
+  }
+
+  #admit(rows: ClaimedRow[], leaseEndsAtMs: number): void {
+    const { clock, nodeName } = this.#parts;
+    const nowMs = clock.now();
+    this.#stats.claimed += rows.length;
+    const unwanted: Delivery[] = [];
+    for (const row of rows) {
+      const delivery = this.#held.fromClaim(row, leaseEndsAtMs);
+      const suppression = suppressionOf(row);
+      if (isPoison(row.lease)) {
+        this.#parts.log.error(
+          { messageId: row.message_id, ordinal: row.ordinal },
+          'a delivery failed for good: every node that tried it lost it',
+        );
+        this.#record(failed(delivery, 'internal_fault', nowMs, nodeName));
+      } else if (row.expires_at <= nowMs) {
+        this.#record(expired(delivery, nowMs, nodeName, row));
+      } else if (suppression !== null) {
+        this.#record(suppressed(delivery, suppression, nowMs, nodeName));
+      } else if (this.#running) {
+        this.#ready.add(delivery);
+      } else {
+        unwanted.push(delivery);
+      }
+    }
+    if (unwanted.length > 0) void this.#giveBack(unwanted);
+    this.#claimBelow = this.#ready.size - this.#limits.readyMax / 8;
+    this.#pump();
+  }
+
+  /** Puts on the wire what may go there. */
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    const { wireMax, unrecordedMax, recipientsMax } = this.#limits;
+    while (
+      this.#running &&
+      this.#stats.onWire < wireMax &&
+      this.#stats.unrecorded < unrecordedMax &&
+      !this.#recorder.stalled
+    ) {
+      const taken = this.#ready.take(recipientsMax);
+      if (!taken) break;
+      this.#stats.onWire += 1;
+      this.#prepare(taken.deliveries, taken.gate);
+    }
+    this.#pumping = false;
+    if (this.#claims.leftBehind && this.#ready.size <= this.#claimBelow) this.#claims.wake();
+  }
+
+  #prepare(deliveries: Delivery[], gate: Turn['gate']): void {
+    const { message } = deliveries[0] as Delivery;
+    const { needsContent } = this.#parts.routes[message.mode];
+    const turn: Turn = { gate, message, deliveries, needsContent };
+    let suspect = false;
+    for (const delivery of deliveries) {
+      delivery.place = 'preparing';
+      suspect ||= delivery.suspect;
+    }
+    if (suspect || (needsContent && !message.content)) this.#loader.add(turn);
+    else this.#attempt(turn);
+  }
+
+  #attempt(turn: Turn): void {
+    const { clock, routes, nodeName } = this.#parts;
+    const { message } = turn;
+    const nowMs = clock.now();
+    const route = routes[message.mode];
+    const deliveries = turn.deliveries.filter((delivery) => this.#mayBeTried(delivery, nowMs));
+    if (turn.needsContent && message.contentGone) {
+      for (const delivery of deliveries) {
+        this.#record(failed(delivery, 'content_gone', nowMs, nodeName));
+      }
+      this.#leaveWire(turn);
+      return;
+    }
+    if (deliveries.length === 0) {
+      this.#leaveWire(turn);
+      return;
+    }
+    for (const delivery of deliveries) delivery.place = 'wire';
+    route.attempt(message, deliveries).then(
+      (reports) => this.#judge(turn, deliveries, reports, route),
+      (error: unknown) => this.#fault(turn, deliveries, error),
+    );
+  }
+
+  /** Looks once more at what may have changed while it waited: cancelled, leased away, expired. */
+  #mayBeTried(delivery: Delivery, nowMs: number): boolean {
+    const { nodeName, log } = this.#parts;
+    if (delivery.place !== 'preparing') return false;
+    if (!this.#running) {
+      void this.#giveBack([delivery]);
+      return false;
+    }
+    if (nowMs >= delivery.leaseEndsAtMs - this.#leaseMarginMs) {
+      log.warn(
+        { messageId: delivery.message.id },
+        'a lease ran out before the try: left to others',
+      );
+      this.#stats.leaseLost += 1;
+      this.#drop(delivery);
+      return false;
+    }
+    if (nowMs >= delivery.expiresAtMs) {
+      this.#record(expired(delivery, nowMs, nodeName));
+      return false;
+    }
+    return true;
+  }
+
+  /** Nodes' clocks differ a little: an attempt does not begin in the last moments of a lease. */
+  get #leaseMarginMs(): number {
+    return Math.min(5_000, this.#limits.leaseMs / 10);
+  }
+
+  #judge(turn: Turn, deliveries: Delivery[], reports: AttemptReport[], route: Route): void {
+    const { clock, nodeName } = this.#parts;
+    const nowMs = clock.now();
+    const unfinished: Delivery[] = [];
+    deliveries.forEach((delivery, index) => {
+      const report = reports[index];
+      // Cut off by our own stop before it was handed over: it was no try.
+      if (!report || (report.end.kind === 'aborted' && !report.end.afterFinalDot)) {
+        unfinished.push(delivery);
+        return;
+      }
+      this.#record(
+        outcomeOf(delivery, report, {
+          relay: route.relay,
+          backoff: this.#limits.backoff,
+          random: Math.random(),
+          nowMs,
+          node: nodeName,
+        }),
+      );
+    });
+    if (unfinished.length > 0) void this.#giveBack(unfinished);
+    this.#leaveWire(turn);
+  }
+
+  /** Our bug. The lease stays and runs out; whoever claims it next counts it (lease.ts). */
+  #fault(turn: Turn, deliveries: Delivery[], error: unknown): void {
+    this.#stats.faults += 1;
+    this.#parts.log.error({ err: error, messageId: turn.message.id }, 'an attempt broke off');
+    for (const delivery of deliveries) this.#drop(delivery);
+    this.#leaveWire(turn);
+  }
+
+  #notPrepared(turns: Turn[], error: unknown): void {
+    this.#parts.log.warn({ err: error, turns: turns.length }, 'contents could not be read');
+    for (const turn of turns) {
+      for (const delivery of turn.deliveries) this.#drop(delivery);
+      this.#leaveWire(turn);
+    }
+  }
+
+  #leaveWire(turn: Turn): void {
+    this.#stats.onWire -= 1;
+    if (this.#stats.onWire === 0) this.#wireEmpty?.();
+    leaveGate(turn.gate);
+    this.#loader.wake();
+    this.#pump();
+  }
+
+  #record(outcome: Outcome): void {
+    const { delivery } = outcome;
+    delivery.place = 'done';
+    this.#stats.unrecorded += 1;
+    this.#recorder.record(outcome).then(
+      (written) => {
+        if (written) this.#stats[outcome.status] += 1;
+        else this.#lostLease(outcome);
+        this.#recorded(delivery);
+      },
+      (error: unknown) => {
+        this.#parts.log.error({ err: error, messageId: delivery.message.id }, 'a result was lost');
+        this.#recorded(delivery);
+      },
+    );
+  }
+
+  #lostLease(outcome: Outcome): void {
+    this.#stats.leaseLost += 1;
+    this.#parts.log.warn(
+      { messageId: outcome.delivery.message.id, status: outcome.status },
+      'a result came after its lease had ended: not written',
+    );
+  }
+
+  #recorded(delivery: Delivery): void {
+    this.#stats.unrecorded -= 1;
+    this.#drop(delivery);
+    this.#pump();
+  }
+
+  #drop(delivery: Delivery): void {
+    this.#ready.remove(delivery);
+    delivery.place = 'gone';
+    this.#held.forget(delivery);
+  }
+
+  async #giveBack(deliveries: Delivery[]): Promise<void> {
+    for (const delivery of deliveries) this.#drop(delivery);
+    try {
+      await this.#parts.store.release(deliveries, this.#parts.clock.now());
+    } catch (error) {
+      // Not lost: the leases run out by themselves.
+      this.#parts.log.warn(
+        { err: error, count: deliveries.length },
+        'leases could not be given back',
+      );
+    }
+  }
+
+  /** Once a second: ends what has expired while it waited, prolongs leases that run out. */
+  #keepUp(): void {
+    this.#upkeep = this.#parts.clock.after(UPKEEP_MS, () => {
+      void this.#renewAndExpire().finally(() => {
+        if (this.#running || this.#stats.onWire + this.#stats.unrecorded > 0) this.#keepUp();
+      });
+    });
+  }
+
+  async #renewAndExpire(): Promise<void> {
+    const { clock, store, log, nodeName } = this.#parts;
+    const nowMs = clock.now();
+    const renew: Delivery[] = [];
+    for (const delivery of this.#held.all()) {
+      if (delivery.place === 'ready' && nowMs >= delivery.expiresAtMs) {
+        this.#ready.remove(delivery);
+        this.#record(expired(delivery, nowMs, nodeName));
+      } else if (delivery.place === 'ready' && nowMs >= delivery.leaseEndsAtMs) {
+        this.#stats.leaseLost += 1;
+        this.#drop(delivery);
+      } else if (delivery.leaseEndsAtMs - nowMs < this.#limits.leaseMs / 2) {
+        renew.push(delivery);
+      }
+    }
+    this.#pump();
+    if (renew.length === 0) return;
+    const endsAtMs = nowMs + this.#limits.leaseMs;
+    try {
+      const ours = new Set(await store.renew(renew, endsAtMs));
+      renew.forEach((delivery, index) => {
+        if (ours.has(index)) delivery.leaseEndsAtMs = endsAtMs;
+        else if (delivery.place === 'ready') this.#drop(delivery);
+      });
+    } catch (error) {
+      log.warn({ err: error, count: renew.length }, 'leases could not be prolonged');
+    }
+  }
+}
+
+function suppressionOf(row: ClaimedRow): string | null {
+  const simulated = row.mode === 'test' && isSimulatedSuppression(row.recipient_key);
+  return simulated ? SIMULATED_SUPPRESSION_REASON : row.suppression_reason;
+}

@@ -1,0 +1,123 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { HandedOver, Lease } from '../messages/handover.ts';
+import { domainOf } from '../messages/lane.ts';
+import type { Delivery, Message } from './delivery.ts';
+import { isSuspect } from './lease.ts';
+import type { ClaimedRow } from './queue-store.ts';
+import type { MutableStats } from './stats.ts';
+
+/**
+ * All that this node holds a lease on, by message: recipients of one message share its content, and
+ * a cancel finds them all. The content leaves memory with the last of them.
+ */
+export class HeldMessages {
+  readonly #messages = new Map<string, Message>();
+  readonly #stats: MutableStats;
+
+  constructor(stats: MutableStats) {
+    this.#stats = stats;
+  }
+
+  of(workspaceId: string, mode: Mode, messageId: string): Delivery[] {
+    const message = this.#messages.get(messageId);
+    const asked = message?.workspaceId === workspaceId && message.mode === mode;
+    return asked ? [...message.held] : [];
+  }
+
+  all(): Delivery[] {
+    const all: Delivery[] = [];
+    for (const message of this.#messages.values()) all.push(...message.held);
+    return all;
+  }
+
+  fromHandover(handed: HandedOver, lease: Lease): Delivery[] {
+    const message: Message = {
+      workspaceId: handed.workspaceId,
+      mode: handed.mode,
+      id: handed.messageId,
+      createdAtMs: handed.createdAtMs,
+      tags: handed.tags,
+      metadata: handed.metadata,
+      content: handed.content,
+      contentBytes: bytesOf(handed),
+      contentGone: false,
+      signature: null,
+      prepared: undefined,
+      held: [],
+    };
+    this.#stats.contentBytes += message.contentBytes;
+    this.#messages.set(message.id, message);
+    for (const { ordinal, recipient, expiresAtMs } of handed.deliveries) {
+      const recipientKey = recipient.toLowerCase().normalize('NFC');
+      message.held.push({
+        message,
+        ordinal,
+        recipient,
+        recipientKey,
+        domain: domainOf(recipientKey),
+        lease: lease.token,
+        leaseEndsAtMs: lease.endsAtMs,
+        attempts: 0,
+        runStartedAtMs: handed.createdAtMs,
+        expiresAtMs,
+        suspect: false,
+        place: 'ready',
+      });
+    }
+    return [...message.held];
+  }
+
+  fromClaim(row: ClaimedRow, leaseEndsAtMs: number): Delivery {
+    let message = this.#messages.get(row.message_id);
+    if (!message) {
+      message = {
+        workspaceId: row.workspace_id,
+        mode: row.mode,
+        id: row.message_id,
+        createdAtMs: row.created_at ?? row.run_started_at,
+        tags: row.tags ?? [],
+        metadata: row.metadata ?? {},
+        content: undefined,
+        contentBytes: 0,
+        contentGone: false,
+        signature: null,
+        prepared: undefined,
+        held: [],
+      };
+      this.#messages.set(message.id, message);
+    }
+    const delivery: Delivery = {
+      message,
+      ordinal: row.ordinal,
+      recipient: row.recipient,
+      recipientKey: row.recipient_key,
+      domain: domainOf(row.recipient_key),
+      lease: row.lease,
+      leaseEndsAtMs,
+      attempts: row.attempts,
+      runStartedAtMs: row.run_started_at,
+      expiresAtMs: row.expires_at,
+      suspect: isSuspect(row.lease),
+      place: 'ready',
+    };
+    message.held.push(delivery);
+    return delivery;
+  }
+
+  forget(delivery: Delivery): void {
+    const { message } = delivery;
+    const at = message.held.indexOf(delivery);
+    if (at < 0) return;
+    message.held.splice(at, 1);
+    if (message.held.length > 0) return;
+    this.#stats.contentBytes -= message.contentBytes;
+    // A delivery of it may have been claimed anew before this one was forgotten.
+    if (this.#messages.get(message.id) === message) this.#messages.delete(message.id);
+  }
+}
+
+function bytesOf({ content }: HandedOver): number {
+  let bytes = content.html.length + (content.text?.length ?? 0);
+  for (const file of content.attachments) bytes += file.content.length;
+  return bytes;
+}

@@ -1,0 +1,120 @@
+import { type Backoff, nextTryInMs } from './backoff.ts';
+import type { AttemptReport, Delivery, Outcome } from './delivery.ts';
+import type { ClaimedRow } from './queue-store.ts';
+import { type FailureReason, judge } from './verdict.ts';
+import { explain } from './verdict-words.ts';
+
+/** What an attempt leads to: the verdict, and for a deferral the time of the next try. */
+export function outcomeOf(
+  delivery: Delivery,
+  attempt: AttemptReport,
+  context: { relay: boolean; backoff: Backoff; random: number; nowMs: number; node: string },
+): Outcome {
+  const verdict = judge(attempt.end, context);
+  const tried = {
+    ...blank(delivery, context.nowMs, context.node),
+    attempt,
+    smtp: attempt.smtp,
+    attemptOutcome: verdict.kind,
+    status: verdict.kind,
+  };
+  switch (verdict.kind) {
+    case 'delivered':
+      return tried;
+    case 'failed':
+      return { ...tried, reason: verdict.reason };
+    case 'bounced':
+      return { ...tried, bounce: verdict.bounce, reason: verdict.bounce.reason };
+    case 'deferred':
+      return deferral({ ...tried, bounce: verdict.bounce, reason: verdict.bounce.reason }, context);
+  }
+}
+
+/** The window or the ttl ran out. `last` is what the last try had come to. */
+export function expired(
+  delivery: Delivery,
+  nowMs: number,
+  node: string,
+  last?: Pick<ClaimedRow, 'bounce' | 'smtp'>,
+): Outcome {
+  return {
+    ...blank(delivery, nowMs, node),
+    status: 'expired',
+    bounce: last?.bounce ?? null,
+    smtp: last?.smtp ?? null,
+  };
+}
+
+export function suppressed(
+  delivery: Delivery,
+  reason: string,
+  nowMs: number,
+  node: string,
+): Outcome {
+  return { ...blank(delivery, nowMs, node), status: 'suppressed', reason };
+}
+
+/** We cannot send it, and know so without a try. */
+export function failed(
+  delivery: Delivery,
+  reason: FailureReason,
+  nowMs: number,
+  node: string,
+): Outcome {
+  const explanation = explain(reason, 'failed');
+  const attempt: AttemptReport = {
+    end: { kind: 'unsendable', reason, detail: explanation },
+    startedAtMs: nowMs,
+    finishedAtMs: nowMs,
+    smtp: null,
+    transcript: { startedAt: nowMs, lines: [{ atMs: 0, by: 'note', text: explanation }] },
+  };
+  return {
+    ...blank(delivery, nowMs, node),
+    status: 'failed',
+    attempt,
+    attemptOutcome: 'failed',
+    reason,
+  };
+}
+
+function deferral(
+  outcome: Outcome,
+  { backoff, random, nowMs }: { backoff: Backoff; random: number; nowMs: number },
+): Outcome {
+  const { delivery } = outcome;
+  // The try went on past the end: there will be no other, so this is the last word.
+  if (nowMs >= delivery.expiresAtMs) return { ...outcome, status: 'expired' };
+  const waitMs = nextTryInMs(
+    {
+      mode: delivery.message.mode,
+      runAgeMs: nowMs - delivery.runStartedAtMs,
+      attempts: delivery.attempts + 1,
+    },
+    backoff,
+    random,
+  );
+  const nextMs = nowMs + waitMs;
+  // It is looked at again when it expires: the end comes at its moment, not at the next try.
+  return {
+    ...outcome,
+    dueAtMs: Math.min(nextMs, delivery.expiresAtMs),
+    nextAttemptAtMs: nextMs < delivery.expiresAtMs ? nextMs : null,
+  };
+}
+
+function blank(delivery: Delivery, atMs: number, node: string): Outcome {
+  return {
+    delivery,
+    status: 'failed',
+    atMs,
+    node,
+    attempt: null,
+    attemptOutcome: null,
+    dueAtMs: null,
+    nextAttemptAtMs: null,
+    reason: null,
+    bounce: null,
+    smtp: null,
+  };
+}

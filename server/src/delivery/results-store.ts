@@ -1,0 +1,218 @@
+import { encodeId, uuidv7 } from '../base/ids.ts';
+import type { DeliveryEventData, EventType } from '../events/event-types.ts';
+import { isSimulatorAddress } from '../messages/simulator-address.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { Outcome } from './delivery.ts';
+import { idRange } from './queue-store.ts';
+
+/**
+ * Writes outcomes, many in one commit: the delivery's state, the attempt, its events, a suppression
+ * after a hard bounce, the arrival in the test inbox, the signature that a retry needs. Everything
+ * hangs on the update of the delivery, which happens only while the row carries our lease: what a
+ * worker finds out too late leaves no trace at all.
+ */
+export async function recordOutcomes(pool: Pool, outcomes: readonly Outcome[]): Promise<boolean[]> {
+  const parts = {
+    suppressions: outcomes.some(addsSuppression),
+    inbox: outcomes.some(arrivesInTestInbox),
+    signatures: outcomes.some((outcome) => keptSignature(outcome) !== null),
+  };
+  const [first, last] = idRange(outcomes.map((outcome) => outcome.delivery));
+  const { rows } = await pool.query<{ n: number }>({
+    name: `delivery-record-${+parts.suppressions}${+parts.inbox}${+parts.signatures}`,
+    text: statement(parts),
+    values: [JSON.stringify(outcomes.map(rowOf)), first, last],
+  });
+  const written = new Array<boolean>(outcomes.length).fill(false);
+  for (const { n } of rows) written[n] = true;
+  return written;
+}
+
+interface Parts {
+  suppressions: boolean;
+  inbox: boolean;
+  signatures: boolean;
+}
+
+/**
+ * One statement, because each one more is a round trip inside the commit. The rarer parts are left
+ * out when no outcome needs them. `moved` hands on everything its followers need, so that nothing
+ * is joined twice.
+ */
+function statement(parts: Parts): string {
+  return `
+with r as materialized (
+    select * from json_to_recordset($1::json) as r(
+      n int, w uuid, m mode, id uuid, o smallint, lease bigint, status delivery_status,
+      at timestamptz, due timestamptz, final boolean, reason text, bounce json, smtp json,
+      tried smallint, started timestamptz, finished timestamptz, outcome text, transcript json,
+      node text, told smallint, events json, suppression json, inbox boolean, signature text)),
+moved as (
+    update deliveries d
+       set status = r.status, due_at = r.due, lease = null,
+           attempts = d.attempts + r.tried, told = d.told + r.told,
+           reason = case when r.tried = 1 or r.reason is not null then r.reason else d.reason end,
+           bounce = case when r.tried = 1 then r.bounce else d.bounce end,
+           smtp = case when r.tried = 1 then r.smtp else d.smtp end,
+           finished_at = case when r.final then r.at end
+      from r
+     where d.workspace_id = r.w and d.mode = r.m and d.message_id = r.id and d.ordinal = r.o
+       and d.lease = r.lease and d.message_id between $2 and $3
+ returning r.*, d.attempts as number, d.told as told_now),
+tried as (
+    insert into attempts (workspace_id, mode, message_id, ordinal, number, started_at, finished_at,
+                          outcome, bounce, smtp, transcript, node)
+    select w, m, id, o, number, started, finished, outcome, bounce, smtp, transcript, node
+      from moved where tried = 1),
+told as (
+    insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
+    select moved.w, moved.m, pg_current_xact_id()::text::bigint, e.id, e.type, e.at, moved.id,
+           moved.told_now - moved.told + e.k, e.data
+      from moved cross join lateral json_to_recordset(moved.events)
+           as e(k smallint, id uuid, type text, at timestamptz, data json))
+${parts.suppressions ? SUPPRESSIONS : ''}${parts.inbox ? INBOX : ''}${parts.signatures ? SIGNATURES : ''}
+select n from moved`;
+}
+
+/** Told only when the address was not on the list before. In order of keys: no deadlocks. */
+const SUPPRESSIONS = `,
+hard as (
+    select distinct on (moved.w, moved.m, s.key) moved.w, moved.m, moved.at, s.*
+      from moved cross join lateral json_to_record(moved.suppression)
+           as s(id uuid, key text, email text, evidence json, event_id uuid, data json)
+     where moved.suppression is not null
+     order by moved.w, moved.m, s.key, s.id),
+suppressed as (
+    insert into suppressions (workspace_id, mode, key, id, email, reason, evidence, created_at)
+    select w, m, key, id, email, 'hard_bounce', evidence, at from hard
+        on conflict (workspace_id, mode, key) do update
+       set id = excluded.id, email = excluded.email, reason = excluded.reason,
+           evidence = excluded.evidence, created_at = excluded.created_at,
+           note = null, expires_at = null
+     where suppressions.expires_at <= excluded.created_at
+ returning id),
+suppression_told as (
+    insert into events (workspace_id, mode, tx, id, type, created_at, data)
+    select w, m, pg_current_xact_id()::text::bigint, event_id, 'suppression.created', at, data
+      from hard where id in (select id from suppressed))`;
+
+const INBOX = `,
+arrived as (
+    insert into test_inbox (workspace_id, message_id, arrived_at)
+    select w, id, min(at) from moved where inbox group by w, id
+        on conflict do nothing)`;
+
+const SIGNATURES = `,
+kept as (
+    update message_contents c set signature = moved.signature from moved
+     where moved.signature is not null and c.workspace_id = moved.w and c.mode = moved.m
+       and c.id = moved.id and c.signature is null and c.id between $2 and $3)`;
+
+function rowOf(outcome: Outcome, n: number): object {
+  const { delivery, attempt } = outcome;
+  const events = eventsOf(outcome);
+  return {
+    n,
+    w: delivery.message.workspaceId,
+    m: delivery.message.mode,
+    id: delivery.message.id,
+    o: delivery.ordinal,
+    lease: delivery.lease,
+    status: outcome.status,
+    at: iso(outcome.atMs),
+    due: outcome.dueAtMs === null ? null : iso(outcome.dueAtMs),
+    final: outcome.status !== 'deferred',
+    reason: outcome.reason,
+    bounce: outcome.bounce,
+    smtp: outcome.smtp,
+    tried: attempt ? 1 : 0,
+    started: attempt && iso(attempt.startedAtMs),
+    finished: attempt && iso(attempt.finishedAtMs),
+    outcome: outcome.attemptOutcome,
+    transcript: attempt?.transcript ?? null,
+    node: outcome.node,
+    told: events.length,
+    events,
+    suppression: addsSuppression(outcome) ? suppressionOf(outcome) : null,
+    inbox: arrivesInTestInbox(outcome),
+    signature: keptSignature(outcome),
+  };
+}
+
+function eventsOf(outcome: Outcome): object[] {
+  const events = [eventRow(1, `message.${outcome.status}`, outcome, eventData(outcome))];
+  if (outcome.attempt?.complains) {
+    events.push(eventRow(2, 'message.complained', outcome, eventData(outcome)));
+  }
+  return events;
+}
+
+function eventRow(k: number, type: EventType, outcome: Outcome, data: DeliveryEventData): object {
+  return { k, id: uuidv7(outcome.atMs), type, at: iso(outcome.atMs), data };
+}
+
+function eventData(outcome: Outcome): DeliveryEventData {
+  const { delivery, bounce, smtp } = outcome;
+  const { message } = delivery;
+  return {
+    message_id: encodeId('msg', message.id),
+    recipient: delivery.recipient,
+    attempt: delivery.attempts + (outcome.attempt ? 1 : 0),
+    metadata: message.metadata,
+    tags: message.tags,
+    ...(bounce ? { bounce } : {}),
+    ...(smtp ? { smtp } : {}),
+    ...(outcome.nextAttemptAtMs === null ? {} : { next_attempt_at: iso(outcome.nextAttemptAtMs) }),
+    ...(outcome.reason !== null && !bounce ? { reason: outcome.reason } : {}),
+  };
+}
+
+/** A simulator address stays usable however often it bounces. */
+function addsSuppression(outcome: Outcome): boolean {
+  return (
+    outcome.status === 'bounced' &&
+    outcome.bounce?.class === 'hard' &&
+    !isSimulatorAddress(outcome.delivery.recipientKey)
+  );
+}
+
+function suppressionOf(outcome: Outcome): object {
+  const { delivery } = outcome;
+  const id = uuidv7(outcome.atMs);
+  const evidence = { message_id: encodeId('msg', delivery.message.id), smtp: outcome.smtp };
+  return {
+    id,
+    key: delivery.recipientKey,
+    email: delivery.recipientKey,
+    evidence,
+    event_id: uuidv7(outcome.atMs),
+    data: {
+      id: encodeId('sup', id),
+      email: delivery.recipientKey,
+      domain: null,
+      reason: 'hard_bounce',
+      evidence,
+      created_at: iso(outcome.atMs),
+      expires_at: null,
+    },
+  };
+}
+
+function arrivesInTestInbox(outcome: Outcome): boolean {
+  return outcome.delivery.message.mode === 'test' && outcome.status === 'delivered';
+}
+
+function keptSignature(outcome: Outcome): string | null {
+  return outcome.status === 'deferred' ? (outcome.attempt?.signature ?? null) : null;
+}
+
+/** Many rows share a moment: writing it down once is enough. */
+let isoMs = Number.NaN;
+let isoText = '';
+function iso(ms: number): string {
+  if (ms !== isoMs) {
+    isoMs = ms;
+    isoText = new Date(ms).toISOString();
+  }
+  return isoText;
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../base/clock.ts';
+import type { SmtpReply } from '../mail/smtp-reply.ts';
+import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
+import { simulatedPart } from '../messages/simulator-address.ts';
+import { type AttemptReport, type Delivery, Gate, type Message, type Route } from './delivery.ts';
+import type { AttemptEnd } from './verdict.ts';
+
+/**
+ * The last hop of test mode. It plays a receiver that answers as the address asks for, with the same
+ * facts and a transcript like a real conversation's, so that everything after it runs as for live
+ * mail. Nothing ever leaves the process.
+ */
+export function simulatorRoute(clock: Clock): Route {
+  // No receiver is protected here; the bound only keeps a flood from filling the memory.
+  const gate = new Gate(1_000);
+  return {
+    needsContent: false,
+    relay: false,
+    gateFor: () => gate,
+    attempt: (message, deliveries) =>
+      Promise.resolve(deliveries.map((delivery) => play(message, delivery, clock.now()))),
+    abort: () => {},
+    close: () => Promise.resolve(),
+  };
+}
+
+function play(message: Message, delivery: Delivery, nowMs: number): AttemptReport {
+  const part = simulatedPart(delivery.recipientKey) ?? 'delivered';
+  const reply = replyOf(part, delivery.attempts, message.id);
+  const end: AttemptEnd =
+    reply.code < 400
+      ? { kind: 'accepted', reply }
+      : { kind: 'refused', stage: 'rcpt', reply, afterFinalDot: false, staleConnection: false };
+  const report: AttemptReport = {
+    end,
+    startedAtMs: nowMs,
+    finishedAtMs: nowMs,
+    smtp: { ...reply, mx: MX, ip: '192.0.2.25', tls: 'TLSv1.3' },
+    transcript: transcriptOf(message, delivery, reply, nowMs),
+  };
+  if (part === 'complained') report.complains = true;
+  return report;
+}
+
+const MX = 'mx.simulator.test';
+const DEFERRED: SmtpReply = {
+  code: 451,
+  enhanced: '4.7.1',
+  text: 'Greylisted, please try again later',
+};
+
+/** CONTRACT: the parts and their answers. An unknown part is a mailbox like any other. */
+function replyOf(part: string, attempts: number, messageId: string): SmtpReply {
+  switch (part) {
+    case 'bounced':
+      return { code: 550, enhanced: '5.1.1', text: 'The mailbox does not exist' };
+    case 'mailbox-full':
+      return { code: 552, enhanced: '5.2.2', text: 'The mailbox is full' };
+    case 'blocked':
+      return { code: 550, enhanced: '5.7.1', text: 'Message refused by policy' };
+    case 'deferred':
+      return attempts < 2 ? DEFERRED : accepted(messageId);
+    default:
+      break;
+  }
+  const deferrals = /^defer-(\d{1,3})$/.exec(part);
+  if (deferrals) return attempts < Number(deferrals[1]) ? DEFERRED : accepted(messageId);
+  return replyByCode(part) ?? accepted(messageId);
+}
+
+/** `smtp-550-5.7.26` answers with just that; `smtp-451` leaves the enhanced code out. */
+function replyByCode(part: string): SmtpReply | undefined {
+  const match = /^smtp-([245]\d\d)(?:-([245]\.\d{1,3}\.\d{1,3}))?$/.exec(part);
+  if (!match) return undefined;
+  const code = Number(match[1]);
+  const enhanced = match[2]?.[0] === match[1]?.[0] ? (match[2] ?? null) : null;
+  return { code, enhanced, text: 'Simulated answer' };
+}
+
+function accepted(messageId: string): SmtpReply {
+  return {
+    code: 250,
+    enhanced: '2.0.0',
+    text: `OK, kept in the test inbox as ${messageId.slice(-12)}`,
+  };
+}
+
+function transcriptOf(
+  message: Message,
+  delivery: Delivery,
+  reply: SmtpReply,
+  startedAt: number,
+): SmtpTranscript {
+  const answer = `${reply.code}${reply.enhanced ? ` ${reply.enhanced}` : ''} ${reply.text}`;
+  const lines: SmtpTranscript['lines'] = [];
+  const say = (by: 'client' | 'server' | 'note', text: string) => lines.push({ atMs: 0, by, text });
+  say('note', `Simulated: nothing left the house`);
+  say('server', `220 ${MX} ESMTP`);
+  say('client', 'EHLO postrider');
+  say('server', `250-${MX}`);
+  say('server', '250 PIPELINING');
+  say('client', `MAIL FROM:<${message.id.slice(-12)}@bounces.simulator.test>`);
+  say('server', '250 2.1.0 OK');
+  say('client', `RCPT TO:<${delivery.recipient}>`);
+  if (reply.code >= 400) {
+    say('server', answer);
+    return { startedAt, lines };
+  }
+  say('server', '250 2.1.5 OK');
+  say('client', 'DATA');
+  say('server', '354 Go ahead');
+  say('note', 'The message');
+  say('server', answer);
+  return { startedAt, lines };
+}
