@@ -7,11 +7,18 @@ import type { Log } from '../base/log.ts';
 import { type Binaries, findBinaries } from './embedded/binaries.ts';
 import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
 import { EMBEDDED_USER, prepareCluster } from './embedded/cluster.ts';
-import { findPostmaster, launchPostmaster, stopPostmaster, tailOf } from './embedded/postmaster.ts';
+import {
+  findPostmaster,
+  type Launched,
+  launchPostmaster,
+  stopPostmaster,
+  tailOf,
+} from './embedded/postmaster.ts';
 import { chooseRunAs, type RunAs, type Way } from './embedded/run-as.ts';
 import { EMBEDDED_SETTINGS } from './embedded/settings.ts';
 import { type SocketFolder, shortSocketFolder } from './embedded/socket.ts';
 import { StorageStartError } from './start-error.ts';
+import { isStorageGone } from './storage-gone.ts';
 
 /**
  * A real PostgreSQL in DATA_DIR/postgres that we start, watch and stop. In comes a folder, out goes
@@ -54,11 +61,11 @@ const BACKOFF_MAX_MS = 10_000;
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = path.resolve(options.dataDir);
   await makeDataDir(dataDir);
-  const binaries = await findBinaries();
-  const runAs = await chooseRunAs(binaries, dataDir, options.ways);
   const folder = path.join(dataDir, 'postgres');
-  await prepareCluster(folder, binaries, runAs);
-  const server = new EmbeddedServer(options, folder, binaries, runAs);
+  const launcher = new Launcher(options, folder);
+  // One that runs must be left as it is: its owner and its files are somebody's business already.
+  if (findPostmaster(folder) === undefined) await launcher.prepare();
+  const server = new EmbeddedServer(options, folder, launcher);
   await server.start();
   return server;
 }
@@ -73,13 +80,47 @@ async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
+/** Prepares the cluster when it is first needed, and starts PostgreSQL on it. */
+class Launcher {
+  readonly logFile: string;
+  readonly #options: EmbeddedOptions;
+  readonly #folder: string;
+  #prepared: Promise<{ binaries: Binaries; runAs: RunAs }> | undefined;
+
+  constructor(options: EmbeddedOptions, folder: string) {
+    this.#options = options;
+    this.#folder = folder;
+    this.logFile = path.join(path.dirname(folder), 'postgres.log');
+  }
+
+  prepare(): Promise<{ binaries: Binaries; runAs: RunAs }> {
+    this.#prepared ??= this.#prepare();
+    return this.#prepared;
+  }
+
+  async launch(): Promise<Launched> {
+    return launchPostmaster({
+      ...(await this.prepare()),
+      folder: this.#folder,
+      logFile: this.logFile,
+      settings: { ...EMBEDDED_SETTINGS, ...this.#options.settings },
+    });
+  }
+
+  async #prepare() {
+    const binaries = await findBinaries();
+    const runAs = await chooseRunAs(binaries, path.dirname(this.#folder), this.#options.ways);
+    await prepareCluster(this.#folder, binaries, runAs);
+    return { binaries, runAs };
+  }
+}
+
 class EmbeddedServer implements EmbeddedPostgres {
   readonly connection: EmbeddedConnection;
   readonly lost: Promise<Error>;
   readonly #options: EmbeddedOptions;
   readonly #folder: string;
-  readonly #binaries: Binaries;
-  readonly #runAs: RunAs;
+  readonly #launcher: Launcher;
   readonly #socket: SocketFolder;
   readonly #giveUp: (reason: Error) => void;
   #claim: Claim | undefined;
@@ -87,11 +128,10 @@ class EmbeddedServer implements EmbeddedPostgres {
   readonly #stopSignal = new AbortController();
   #watching: Promise<void> = Promise.resolve();
 
-  constructor(options: EmbeddedOptions, folder: string, binaries: Binaries, runAs: RunAs) {
+  constructor(options: EmbeddedOptions, folder: string, launcher: Launcher) {
     this.#options = options;
     this.#folder = folder;
-    this.#binaries = binaries;
-    this.#runAs = runAs;
+    this.#launcher = launcher;
     this.#socket = shortSocketFolder(folder);
     this.connection = {
       host: this.#socket.path,
@@ -140,48 +180,41 @@ class EmbeddedServer implements EmbeddedPostgres {
   /** Starts PostgreSQL if none runs, waits until it answers, and takes our place in it. */
   async #bringUp(): Promise<Claim> {
     for (;;) {
-      const adopted = findPostmaster(this.#folder) !== undefined;
-      await this.#answering(adopted);
+      await this.#untilItAnswers();
       try {
         return await claim(this.connection, this.#options.holder ?? 'server');
       } catch (error) {
         if (error instanceof AlreadyClaimedError) throw alreadyServed(this.#options, error);
-        // It was shutting down behind another process that left: start it ourselves.
-        await sleep(BACKOFF_MIN_MS);
+        if (!isStorageGone(error)) throw unusable(error);
+        // The last of its users was just switching it off: start it ourselves.
       }
     }
   }
 
-  async #answering(adopted: boolean): Promise<void> {
-    const logFile = path.join(path.dirname(this.#folder), 'postgres.log');
-    let ended = false;
-    if (!adopted) {
-      const launched = await launchPostmaster({
-        folder: this.#folder,
-        logFile,
-        binaries: this.#binaries,
-        runAs: this.#runAs,
-        settings: { ...EMBEDDED_SETTINGS, ...this.#options.settings },
-      });
-      void launched.ended.then(() => {
-        ended = true;
-      });
-    }
-    let saidAt = systemClock.now();
-    // No deadline: recovery after a crash takes as long as its log is, and ending it gains nothing.
-    while (!(await answers(this.connection))) {
-      const runs = findPostmaster(this.#folder) !== undefined;
-      if (!runs && adopted) return this.#answering(false);
-      if (!runs && ended) {
-        throw new StorageStartError(
-          `The embedded PostgreSQL did not start. Its log, ${logFile}, ends: ${tailOf(logFile)}`,
-        );
+  /** No deadline: recovery after a crash takes as long as its log is, and ending it gains nothing. */
+  async #untilItAnswers(): Promise<void> {
+    let launched: Launched | undefined;
+    let toldAt = systemClock.now();
+    for (;;) {
+      if (findPostmaster(this.#folder) === undefined) {
+        if (launched?.hasEnded()) {
+          const { logFile } = this.#launcher;
+          throw new StorageStartError(
+            `The embedded PostgreSQL did not start. Its log, ${logFile}, ends: ${tailOf(logFile)}`,
+          );
+        }
+        launched ??= await this.#launcher.launch();
+      } else if (await answers(this.connection)) {
+        return;
+      } else if (launched?.hasEnded()) {
+        // Another start was quicker than ours; should that one end, it is our turn again.
+        launched = undefined;
       }
-      if (systemClock.now() - saidAt > 5_000) {
+      if (systemClock.now() - toldAt > 5_000) {
         this.#options.log.info('waiting for the embedded PostgreSQL to recover');
-        saidAt = systemClock.now();
+        toldAt = systemClock.now();
       }
-      await sleep(25);
+      await sleep(20);
     }
   }
 
@@ -221,6 +254,13 @@ function alreadyServed(options: EmbeddedOptions, error: AlreadyClaimedError): Da
   );
 }
 
+function unusable(error: unknown): StorageStartError {
+  return new StorageStartError(
+    `The embedded PostgreSQL cannot be used: ${(error as Error).message}.`,
+    { cause: error },
+  );
+}
+
 async function answers(connection: EmbeddedConnection): Promise<boolean> {
   const client = new pg.Client({
     ...connection,
@@ -232,8 +272,9 @@ async function answers(connection: EmbeddedConnection): Promise<boolean> {
     await client.connect();
     await client.end();
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (isStorageGone(error)) return false;
+    throw unusable(error);
   }
 }
 

@@ -64,6 +64,7 @@ export async function ensurePartitions(
       const existing = await partitionsOf(client, table);
       const spanMs = spanDays * DAY_MS;
       let fromMs = floorToSpan(nowMs - BEHIND_MS, spanMs);
+      await client.query('begin');
       while (fromMs < nowMs + aheadDays * DAY_MS) {
         const covering = existing.find((known) => known.fromMs <= fromMs && known.toMs > fromMs);
         if (covering) {
@@ -76,6 +77,7 @@ export async function ensurePartitions(
         made.push(await makePartition(client, table, fromMs, toMs));
         fromMs = toMs;
       }
+      await client.query('commit');
     }
     return made;
   });
@@ -180,17 +182,8 @@ async function makePartition(
   const day = new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '');
   const name = `${table}_p${day}`;
   const bounds = `from ('${uuidFloor(fromMs)}') to ('${uuidFloor(toMs)}')`;
-  // One that a crash left between the two steps is empty and in the way.
-  await client.query('begin');
-  try {
-    await client.query(`drop table if exists ${name}`);
-    await client.query(`create table ${name} (like ${table} including all)`);
-    await client.query(`alter table ${table} attach partition ${name} for values ${bounds}`);
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+  await client.query(`create table ${name} (like ${table} including all)`);
+  await client.query(`alter table ${table} attach partition ${name} for values ${bounds}`);
   return name;
 }
 

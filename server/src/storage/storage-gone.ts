@@ -26,7 +26,6 @@ const SQL_STATES = new Set([
   '53200', // out_of_memory
   '58030', // io_error
   '57014', // query_canceled: the statement timeout
-  '3D000', // the database does not exist (any more)
 ]);
 
 const SYSTEM_CODES = new Set([

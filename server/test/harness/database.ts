@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../../src/storage/embedded-postgres.ts';
+import { migrate } from '../../src/storage/migrate.ts';
 import { ensurePartitions } from '../../src/storage/partitions.ts';
 import { openPool, type Pool } from '../../src/storage/pool.ts';
-import { TEMPLATE_DATABASE } from './global-setup.ts';
 
 /**
- * A database of its own for a test, migrated, with partitions for the present: about 50 ms. It is
- * real PostgreSQL; it goes away with the `await using` that holds it.
+ * A database of its own for a test, migrated, with partitions for the present: a copy of a template
+ * in the run's one PostgreSQL. It goes away with the `await using` that holds it.
  */
 export interface TestDatabase extends AsyncDisposable {
   /** For processes that are given a DATABASE_URL. */
@@ -19,18 +21,19 @@ export interface TestDatabase extends AsyncDisposable {
 export interface TestDatabaseOptions {
   /** The time the test believes in, when it is not the present: partitions are made for it too. */
   nowMs?: number;
-  /** An empty database: no schema at all. */
+  /** A database without a schema. */
   empty?: boolean;
 }
 
 export async function freshDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
-  const serverUrl = inject('databaseServerUrl');
-  const fault = inject('databaseFault');
-  if (fault && !options.empty) throw new Error(fault);
+  const server = await testServer();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const template = options.empty ? 'template0' : TEMPLATE_DATABASE;
-  await onServer(serverUrl, `create database ${name} template ${template} strategy file_copy`);
-  const url = serverUrl.replace('@/postgres', `@/${name}`);
+  if (!options.empty) await testTemplate(server);
+  const source = options.empty ? 'template0' : TEMPLATE;
+  await onServer(server, (client) =>
+    client.query(`create database ${name} template ${source} strategy file_copy`),
+  );
+  const url = urlOf(server, name);
   const pool = openPool({ places: [{ connectionString: url }], log: silentLog });
   if (options.nowMs !== undefined) await ensurePartitions(pool, options.nowMs);
   return {
@@ -38,16 +41,66 @@ export async function freshDatabase(options: TestDatabaseOptions = {}): Promise<
     pool,
     async [Symbol.asyncDispose]() {
       if (!pool.ending) await pool.end();
-      await onServer(serverUrl, `drop database ${name} with (force)`);
+      await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
     },
   };
 }
 
-async function onServer(serverUrl: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl });
+const TEMPLATE = 'postrider_template';
+
+/** Nothing here must outlive the machine: not waiting for its disk makes the run quicker. */
+const SETTINGS = { fsync: 'off', max_connections: '200', shared_buffers: '128MB' };
+
+let server: Promise<EmbeddedPostgres> | undefined;
+let template: Promise<void> | undefined;
+
+/** The first test process of the run that asks starts it, the others share it. */
+function testServer(): Promise<EmbeddedPostgres> {
+  server ??= startEmbedded({
+    dataDir: inject('databaseFolder'),
+    log: silentLog,
+    holder: 'command',
+    settings: SETTINGS,
+  });
+  return server;
+}
+
+function testTemplate(server: EmbeddedPostgres): Promise<void> {
+  template ??= makeTemplate(server);
+  return template;
+}
+
+function makeTemplate(server: EmbeddedPostgres): Promise<void> {
+  return onServer(server, async (client) => {
+    await client.query('select pg_advisory_lock(1)');
+    const known = await client.query('select from pg_database where datname = $1', [TEMPLATE]);
+    if (known.rowCount) return;
+    const draft = `${TEMPLATE}_draft`;
+    await client.query(`drop database if exists ${draft} with (force)`);
+    await client.query(`create database ${draft}`);
+    const pool = openPool({ places: [{ connectionString: urlOf(server, draft) }], log: silentLog });
+    try {
+      await migrate(pool, silentLog);
+      await ensurePartitions(pool, systemClock.now());
+    } finally {
+      await pool.end();
+    }
+    await client.query(`alter database ${draft} rename to ${TEMPLATE}`);
+  });
+}
+
+function urlOf({ connection }: EmbeddedPostgres, database: string): string {
+  return `postgresql://${connection.user}@/${database}?host=${encodeURIComponent(connection.host)}`;
+}
+
+async function onServer<T>(
+  { connection }: EmbeddedPostgres,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ ...connection, database: 'postgres' });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }

@@ -11,7 +11,7 @@ import { systemClock } from '../../base/clock.ts';
 export interface Claim {
   /** Settles when the connection is gone: PostgreSQL ended, or its backends were restarted. */
   lost: Promise<void>;
-  /** Gives up the claim; true when nobody else uses the database. */
+  /** Gives up the claim; true when nobody else uses the database, which must then be stopped. */
   release(): Promise<boolean>;
 }
 
@@ -79,6 +79,10 @@ async function holderPid(client: pg.Client): Promise<number | undefined> {
   return Number.isSafeInteger(pid) ? pid : undefined;
 }
 
+/**
+ * When alone we keep the lock and the session until PostgreSQL goes down with both: whoever asks
+ * meanwhile waits for us and is cut off with us, instead of settling in a database about to end.
+ */
 async function leave(client: pg.Client): Promise<boolean> {
   try {
     await client.query('select pg_advisory_unlock_shared($1, $2)', [LOCKS, ALL_USERS]);
@@ -86,11 +90,11 @@ async function leave(client: pg.Client): Promise<boolean> {
       'select pg_try_advisory_lock($1, $2) as alone',
       [LOCKS, ALL_USERS],
     );
-    return rows[0]?.alone ?? true;
+    if (rows[0]?.alone) return true;
+    await client.end();
+    return false;
   } catch {
     // It is gone already, so there is nobody to leave it to.
     return true;
-  } finally {
-    await client.end().catch(() => {});
   }
 }

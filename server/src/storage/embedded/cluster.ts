@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { chown, lchown, lstat, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import {
+  chown,
+  lchown,
+  lstat,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { StorageStartError } from '../start-error.ts';
@@ -51,6 +61,7 @@ async function createCluster(folder: string, binaries: Binaries, runAs: RunAs): 
     await run(file, args, { ...ids, cwd: '/', env: CHILD_ENVIRONMENT });
     await takeOwnership(draft, runAs);
     await rename(draft, folder);
+    await syncFolder(path.dirname(folder));
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) {
@@ -63,6 +74,16 @@ async function createCluster(folder: string, binaries: Binaries, runAs: RunAs): 
     throw new StorageStartError(
       `The database could not be created in ${folder}: ${(stderr || message).trim()}`,
     );
+  }
+}
+
+/** Mail will be accepted on the strength of this rename: it must survive a power cut too. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

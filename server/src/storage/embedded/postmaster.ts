@@ -33,8 +33,7 @@ export interface Launch {
 }
 
 export interface Launched {
-  /** Settles when the process we started has ended, whatever the reason. */
-  ended: Promise<void>;
+  hasEnded(): boolean;
 }
 
 /** Starts a postmaster. Must be called only when none runs. */
@@ -57,11 +56,13 @@ export async function launchPostmaster(launch: Launch): Promise<Launched> {
       env: CHILD_ENVIRONMENT,
     });
     child.unref();
-    const ended = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.once('error', () => resolve());
-    });
-    return { ended };
+    let ended = false;
+    for (const event of ['exit', 'error']) {
+      child.once(event, () => {
+        ended = true;
+      });
+    }
+    return { hasEnded: () => ended };
   } finally {
     closeSync(output);
   }

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { silentLog } from '../base/log.ts';
+import { inTransaction, openPool } from './pool.ts';
+import { sqlTime } from './row-types.ts';
+import { isStorageGone } from './storage-gone.ts';
+
+/** The shared connections against a real database: values, errors, losses and failover. */
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await freshDatabase({ empty: true });
+});
+
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+});
+
+async function backend(): Promise<number> {
+  const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid as number;
+}
+
+describe('values', () => {
+  test('times are milliseconds both ways, before the epoch and in arrays too', async () => {
+    const times = [0, 1, -1, 1_762_732_800_123, Date.UTC(9999, 11, 31)];
+    const { rows } = await db.pool.query<{ one: number; many: number[]; none: null }>(
+      'select $1::timestamptz as one, $2::timestamptz[] as many, null::timestamptz as none',
+      [sqlTime(1_762_732_800_123), times.map((time) => sqlTime(time))],
+    );
+    expect(rows).toEqual([{ one: 1_762_732_800_123, many: times, none: null }]);
+  });
+
+  test('microseconds that others wrote are cut to the millisecond', async () => {
+    const { rows } = await db.pool.query<{ t: number }>(
+      `select unnest(array['1970-01-01 00:00:01.0005+00', '1970-01-01 05:00:01.5+05']::timestamptz[]) as t`,
+    );
+    expect(rows).toEqual([{ t: 1000 }, { t: 1500 }]);
+  });
+
+  test('int8 is a number while it is exact, and an error beyond', async () => {
+    const { rows } = await db.pool.query('select count(*) as n, array[1::int8, null] as many');
+    expect(rows).toEqual([{ n: 1, many: [1, null] }]);
+    await expect(db.pool.query('select 9007199254740993::int8 as n')).rejects.toThrow(RangeError);
+  });
+
+  test('dates and numerics stay text, whatever the zone of the machine', async () => {
+    const { rows } = await db.pool.query(`select '2026-11-09'::date as d, 1.50::numeric as n`);
+    expect(rows).toEqual([{ d: '2026-11-09', n: '1.50' }]);
+  });
+});
+
+describe('errors', () => {
+  test('an answer of the database keeps the connection', async () => {
+    const before = await backend();
+    await expect(db.pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
+    expect(await backend()).toBe(before);
+  });
+
+  test('a lost connection is an error for its statement and is replaced for the next', async () => {
+    const before = await backend();
+    const failure = await db.pool
+      .query('select pg_terminate_backend(pg_backend_pid())')
+      .catch((error: unknown) => error);
+    expect(isStorageGone(failure)).toBe(true);
+    expect(await backend()).not.toBe(before);
+  });
+
+  test('a connection lost inside a transaction, between statements, ends only that', async () => {
+    await using other = await freshDatabase({ empty: true });
+    const failure = await inTransaction(other.pool, async (client) => {
+      const { rows } = await client.query('select pg_backend_pid() as pid');
+      const lost = new Promise((resolve) => client.once('error', resolve));
+      await db.pool.query('select pg_terminate_backend($1)', [rows[0].pid]);
+      await lost;
+      await client.query('select 1');
+    }).catch((error: unknown) => error);
+    expect(isStorageGone(failure)).toBe(true);
+    expect((await other.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('a statement that takes too long is cut off', async () => {
+    const pool = openPool({
+      places: [{ connectionString: db.url }],
+      log: silentLog,
+      statementTimeoutMs: 50,
+    });
+    const failure = await pool.query('select pg_sleep(30)').catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: '57014' });
+    await pool.end();
+  });
+});
+
+describe('transactions', () => {
+  test('commit what returns and undo what throws', async () => {
+    await db.pool.query('create table moves (n int)');
+    await inTransaction(db.pool, (client) => client.query('insert into moves values (1)'));
+    await expect(
+      inTransaction(db.pool, async (client) => {
+        await client.query('insert into moves values (2)');
+        throw new Error('changed our mind');
+      }),
+    ).rejects.toThrow('changed our mind');
+    expect((await db.pool.query('select n from moves')).rows).toEqual([{ n: 1 }]);
+  });
+});
+
+describe('several places', () => {
+  test('the one that takes writes is found, past one that is down and one that only reads', async () => {
+    await using standby = await freshDatabase({ empty: true });
+    await standby.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    const pool = openPool({
+      places: [
+        { connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' },
+        { connectionString: standby.url },
+        { connectionString: db.url },
+      ],
+      log: silentLog,
+    });
+    const failures: unknown[] = [];
+    const answer = await vi.waitUntil(async () => {
+      try {
+        const { rows } = await pool.query('select current_database() as name');
+        return rows[0].name as string;
+      } catch (error) {
+        failures.push(error);
+        return undefined;
+      }
+    });
+    expect(db.url).toContain(answer);
+    expect(failures).toHaveLength(2);
+    expect(failures.every(isStorageGone)).toBe(true);
+    await pool.end();
+  });
+
+  test('a primary that becomes a standby is left', async () => {
+    await using first = await freshDatabase({ empty: true });
+    const pool = openPool({
+      places: [{ connectionString: first.url }, { connectionString: db.url }],
+      log: silentLog,
+    });
+    const here = async () =>
+      (await pool.query('select current_database() as name')).rows[0].name as string;
+    expect(first.url).toContain(await here());
+    await pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    await pool.query('set default_transaction_read_only = on');
+    const refusal = await pool.query('create table t (n int)').catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: '25006' });
+    expect(isStorageGone(refusal)).toBe(true);
+    const name = await vi.waitUntil(() => here().catch(() => undefined));
+    expect(db.url).toContain(name);
+    await pool.end();
+  });
+});

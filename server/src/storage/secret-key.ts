@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import { link, open, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { StorageStartError } from './start-error.ts';
+
+/**
+ * The key that encrypts secrets in the embedded database, kept beside it: made at the first start,
+ * readable by us alone. Written aside, synced and linked into place, so that a crash leaves either no
+ * key or a whole one, and of two starts at once both read the same.
+ */
+export async function loadSecretKey(dataDir: string): Promise<Buffer> {
+  const file = path.join(dataDir, 'secret.key');
+  return (await readKey(file)) ?? (await makeKey(file));
+}
+
+async function readKey(file: string): Promise<Buffer | undefined> {
+  let text: string;
+  try {
+    text = (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StorageStartError(`${file} cannot be read: ${(error as Error).message}.`);
+  }
+  if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
+  throw new StorageStartError(
+    `${file} does not hold 64 hexadecimal digits. Restore it from a backup: without it the secrets in the database cannot be read.`,
+  );
+}
+
+async function makeKey(file: string): Promise<Buffer> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${randomBytes(32).toString('hex')}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft);
+  }
+  return (await readKey(file)) as Buffer;
+}

@@ -1,0 +1,15 @@
+import { silentLog } from '../../src/base/log.ts';
+import { startEmbedded } from '../../src/storage/embedded-postgres.ts';
+
+/**
+ * A process of its own that starts the embedded PostgreSQL in the folder named on its command line
+ * and holds it until it is killed. It prints one line when it has it, or the reason why not.
+ */
+const dataDir = process.argv[2] ?? '';
+try {
+  const server = await startEmbedded({ dataDir, log: silentLog });
+  console.log(JSON.stringify({ postmaster: server.pid }));
+} catch (error) {
+  console.log(JSON.stringify({ refusal: (error as Error).message }));
+  process.exitCode = 1;
+}
