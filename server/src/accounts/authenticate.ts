@@ -29,15 +29,16 @@ const BELIEVED_WITHOUT_NOTICES_MS = 1_000;
 export class Authenticator {
   readonly #pool: Pool;
   readonly #clock: Clock;
+  readonly #noticesArrive: () => boolean;
   readonly #known = new Map<string, Known>();
   readonly #reading = new Map<string, Promise<Known | undefined>>();
   readonly #used = new Map<string, { workspaceId: string; id: string; atMs: number }>();
-  #noticesArrive = false;
   #generation = 0;
 
-  constructor(parts: { pool: Pool; clock: Clock }) {
+  constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
+    this.#noticesArrive = parts.noticesArrive;
   }
 
   /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
@@ -65,9 +66,8 @@ export class Authenticator {
     }
   }
 
-  /** Whether change notices arrive. After a gap everything is read anew. */
-  noticesArrive(arrive: boolean): void {
-    this.#noticesArrive = arrive;
+  /** Notices were lost: everything is read anew. */
+  forgetAll(): void {
     this.#generation += 1;
     this.#known.clear();
   }
@@ -82,7 +82,7 @@ export class Authenticator {
 
   #isBelieved(known: Known): boolean {
     const age = this.#clock.now() - known.readAtMs;
-    return age < (this.#noticesArrive ? BELIEVED_MS : BELIEVED_WITHOUT_NOTICES_MS);
+    return age < (this.#noticesArrive() ? BELIEVED_MS : BELIEVED_WITHOUT_NOTICES_MS);
   }
 
   #read(hash: Buffer): Promise<Known | undefined> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 
 /**
- * A token bucket per workspace: `perSecond` requests a second, twice that in one go. Kept in memory:
+ * A token bucket per workspace: `perSecond` requests a second, `burst` of them in one go. Kept in memory:
  * asking the database on each request would cost more than the request.
  */
 
@@ -25,9 +25,9 @@ export class RateLimiter {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(perSecond: number, clock: Clock) {
+  constructor(perSecond: number, burst: number, clock: Clock) {
     this.perSecond = perSecond;
-    this.burst = perSecond * 2;
+    this.burst = burst;
     this.#clock = clock;
   }
 

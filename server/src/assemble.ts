@@ -1,0 +1,279 @@
+import { hostname } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import { ApiKeys } from './accounts/api-keys.ts';
+import { Authenticator } from './accounts/authenticate.ts';
+import { RateLimiter } from './accounts/rate-limit.ts';
+import { Workspaces } from './accounts/workspaces.ts';
+import { type Clock, systemClock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import { Rounds } from './base/rounds.ts';
+import { createSealer } from './base/sealer.ts';
+import type { Config } from './config/read-config.ts';
+import { Gate, type Route } from './delivery/delivery.ts';
+import { openDeliveryStore } from './delivery/delivery-store.ts';
+import { createEngine, type Engine } from './delivery/engine.ts';
+import { simulatorRoute } from './delivery/simulator.ts';
+import { DomainDirectory } from './domains/domain-directory.ts';
+import { addHealth } from './doors/http/health.ts';
+import { createHttpServer } from './doors/http/http-server.ts';
+import { createHttpMetrics, createRegistry, gauge } from './doors/http/metrics.ts';
+import { openapiDocument } from './doors/http/openapi.ts';
+import type { PublishedLimits } from './doors/http/operations/get-limits.ts';
+import { allOperations } from './doors/http/operations.ts';
+import { MessageAcceptor } from './messages/accept-message.ts';
+import { MessageChanges } from './messages/change-message.ts';
+import { noHandover } from './messages/handover.ts';
+import { Idempotency } from './messages/idempotency.ts';
+import { deleteOldKeys } from './messages/idempotency-store.ts';
+import type { SendLimits } from './messages/limits.ts';
+import { TestInbox } from './messages/test-inbox.ts';
+import { listen } from './storage/listen.ts';
+import { migrate } from './storage/migrate.ts';
+import { openStorage, type Storage } from './storage/open-storage.ts';
+import { openPool } from './storage/pool.ts';
+import { startUpkeep } from './storage/upkeep.ts';
+import { noTemplates } from './templates/template-source.ts';
+import { VERSION } from './version.ts';
+
+/**
+ * The one place where parts are built and joined. In comes the configuration, out goes a running
+ * server that can be stopped; each part is handed just what it needs.
+ */
+
+export interface App extends AsyncDisposable {
+  readonly http: FastifyInstance;
+  /** Where the API answers; set once it listens. */
+  readonly address: string;
+  readonly storage: Storage;
+  readonly workspaces: Workspaces;
+  readonly apiKeys: ApiKeys;
+  readonly engine: Engine | undefined;
+  /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
+  stop(): Promise<void>;
+}
+
+export interface AssembleOptions {
+  config: Config;
+  log: Log;
+  clock?: Clock;
+  /** How live mail leaves, when not by the configured routes: tests say so. */
+  liveRoute?: Route;
+}
+
+const SWEEP_MS = 10_000;
+const EXPIRY_ROUND_MS = 600_000;
+const SWEPT_KEYS_MAX = 5_000;
+
+export async function assemble(options: AssembleOptions): Promise<App> {
+  const { config, log, clock = systemClock } = options;
+  let state: 'starting' | 'ready' | 'draining' = 'starting';
+  const registry = createRegistry();
+
+  const storage = await openStorage({
+    ...config.storage,
+    secretKey: config.secretKey,
+    log,
+    holder: 'server',
+  });
+  const { pool } = storage;
+  await migrate(pool, log);
+  const retention = config.retention;
+  const upkeep = await startUpkeep({ pool, clock, log, retention });
+  const notices = listen({ places: storage.places, log });
+
+  const workspaces = new Workspaces({ pool, clock });
+  const apiKeys = new ApiKeys({ pool, clock });
+  const noticesArrive = (): boolean => notices.connected;
+  const authenticator = new Authenticator({ pool, clock, noticesArrive });
+  const domains = new DomainDirectory({ pool, clock, noticesArrive });
+  notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
+  notices.on('domains', (workspaceId) => domains.forgetWorkspace(workspaceId));
+  notices.onGap(() => {
+    authenticator.forgetAll();
+    domains.forgetAll();
+  });
+
+  const deliveryPool = config.roles.has('delivery')
+    ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })
+    : undefined;
+  const engine =
+    deliveryPool &&
+    createEngine({
+      store: openDeliveryStore(deliveryPool),
+      clock,
+      routes: { live: options.liveRoute ?? closedRoute(), test: simulatorRoute(clock) },
+      log,
+      nodeName: `${hostname()}/${process.pid}`,
+      limits: {
+        leaseMs: config.delivery.leaseMs,
+        windowMs: config.delivery.retryWindowMs,
+        wireMax: config.delivery.concurrency,
+      },
+    });
+  if (engine) {
+    notices.on('deliveries', () => engine.wake());
+    notices.onGap(() => engine.wake());
+  }
+
+  const limits = sendLimits(config);
+  const handover = engine ?? noHandover;
+  const sealer = createSealer(storage.secretKey, 'idempotency');
+  const idempotency = new Idempotency({ pool, clock, sealer });
+  const acceptor = new MessageAcceptor({
+    pool,
+    clock,
+    limits,
+    handover,
+    idempotency,
+    senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
+    contact: async () => undefined,
+    templates: noTemplates,
+    group: {
+      itemsMax: 128,
+      bytesMax: 4 * 1024 * 1024,
+      inFlightMax: 3,
+      waitingMax: config.limits.acceptBufferMaxMessages,
+      waitingBytesMax: config.limits.acceptBufferMaxBytes,
+    },
+  });
+  const operations = allOperations({
+    pool,
+    acceptor,
+    changes: new MessageChanges({ pool, clock, limits, handover }),
+    inbox: new TestInbox({ pool, clock }),
+    apiKeys,
+    limits: publishedLimits(config),
+    baseUrl: config.http.baseUrl,
+    batchMax: config.limits.batchMax,
+    document: () => openapiDocument(operations, { baseUrl: config.http.baseUrl, version: VERSION }),
+  });
+  const http = createHttpServer({
+    operations,
+    authenticator,
+    rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),
+    idempotency,
+    clock,
+    log,
+    metrics: createHttpMetrics(registry),
+    baseUrl: config.http.baseUrl,
+    bodyBytesMax: config.limits.requestBodyMaxBytes,
+    trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
+    requestTimeoutMs: config.http.requestTimeoutMs,
+  });
+  addHealth(http, {
+    registry,
+    notReady: async () => {
+      if (state !== 'ready') return state;
+      const answers = await pool.query('select').then(
+        () => true,
+        () => false,
+      );
+      return answers ? undefined : 'the database cannot be reached';
+    },
+  });
+  gauge(registry, 'accept_waiting', 'Sends that wait for their commit.', () => acceptor.waiting);
+  if (engine) addEngineMetrics(registry, engine);
+
+  const rounds = new Rounds({ clock, log });
+  rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
+  rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
+  rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
+    while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
+      if (state === 'draining') return;
+    }
+  });
+
+  await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
+  const address = config.roles.has('api')
+    ? await http.listen({ host: config.http.host, port: config.http.port })
+    : '';
+  engine?.start();
+  state = 'ready';
+
+  let stopping: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    state = 'draining';
+    await http.close();
+    await acceptor.drained();
+    await engine?.stop(config.http.drainMs);
+    await rounds.stop();
+    await authenticator.writeUse().catch(() => {});
+    await notices.stop();
+    await upkeep.stop();
+    await deliveryPool?.end();
+    await storage.stop();
+  }
+  return {
+    http,
+    address,
+    storage,
+    workspaces,
+    apiKeys,
+    engine,
+    stop: () => (stopping ??= stop()),
+    [Symbol.asyncDispose]: () => (stopping ??= stop()),
+  };
+}
+
+/** No way out: live mail waits. */
+function closedRoute(): Route {
+  const gate = new Gate(0);
+  return {
+    needsContent: true,
+    relay: false,
+    gateFor: () => gate,
+    attempt: async () => [],
+    abort: () => {},
+    close: async () => {},
+  };
+}
+
+function sendLimits({ limits, delivery }: Config): SendLimits {
+  return {
+    messageBytesMax: limits.messageMaxBytes,
+    htmlBytesMax: limits.contentMaxBytes,
+    textBytesMax: limits.contentMaxBytes,
+    subjectBytesMax: limits.subjectMaxBytes,
+    recipientsMax: limits.recipientsMax,
+    headersMax: limits.headersMax,
+    headerBytesMax: limits.headerMaxBytes,
+    batchMax: limits.batchMax,
+    scheduleAheadMs: limits.scheduleMaxMs,
+    retryWindowMs: delivery.retryWindowMs,
+  };
+}
+
+function publishedLimits({ limits, delivery, retention }: Config): PublishedLimits {
+  return {
+    requests_per_second: limits.ratePerSecond,
+    requests_burst: limits.rateBurst,
+    request_body_bytes: limits.requestBodyMaxBytes,
+    message_bytes: limits.messageMaxBytes,
+    html_bytes: limits.contentMaxBytes,
+    text_bytes: limits.contentMaxBytes,
+    subject_bytes: limits.subjectMaxBytes,
+    recipients: limits.recipientsMax,
+    batch_messages: limits.batchMax,
+    headers: limits.headersMax,
+    header_bytes: limits.headerMaxBytes,
+    metadata_pairs: 20,
+    tags: 10,
+    schedule_ahead_seconds: limits.scheduleMaxMs / 1000,
+    retry_window_seconds: delivery.retryWindowMs / 1000,
+    idempotency_seconds: retention.idempotencyMs / 1000,
+    content_retention_days: retention.contentDays,
+    record_retention_days: retention.recordDays,
+  };
+}
+
+function addEngineMetrics(registry: ReturnType<typeof createRegistry>, engine: Engine): void {
+  for (const name of Object.keys(engine.stats) as (keyof Engine['stats'])[]) {
+    const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    gauge(
+      registry,
+      `delivery_${snake}`,
+      `Delivery engine: ${snake.replaceAll('_', ' ')}.`,
+      () => engine.stats[name],
+    );
+  }
+}

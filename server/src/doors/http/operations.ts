@@ -1,0 +1,75 @@
+import type { ApiKeys } from '../../accounts/api-keys.ts';
+import type { MessageAcceptor } from '../../messages/accept-message.ts';
+import type { MessageChanges } from '../../messages/change-message.ts';
+import type { TestInbox } from '../../messages/test-inbox.ts';
+import type { Pool } from '../../storage/pool.ts';
+import type { Operation } from './operation.ts';
+import { cancelMessage } from './operations/cancel-message.ts';
+import { clearTestInbox } from './operations/clear-test-inbox.ts';
+import { createApiKey } from './operations/create-api-key.ts';
+import { deleteTestInboxMessage } from './operations/delete-test-inbox-message.ts';
+import { getApiKey } from './operations/get-api-key.ts';
+import { getLimits, type PublishedLimits } from './operations/get-limits.ts';
+import { getMessage } from './operations/get-message.ts';
+import { getMessageContent } from './operations/get-message-content.ts';
+import { getMessageRaw } from './operations/get-message-raw.ts';
+import { getOpenapiJson, getOpenapiYaml } from './operations/get-openapi.ts';
+import { getTestInboxMessage } from './operations/get-test-inbox-message.ts';
+import { listApiKeys } from './operations/list-api-keys.ts';
+import { listEvents } from './operations/list-events.ts';
+import { listMessageAttempts } from './operations/list-message-attempts.ts';
+import { listMessages } from './operations/list-messages.ts';
+import { listTestInbox } from './operations/list-test-inbox.ts';
+import { rescheduleMessage } from './operations/reschedule-message.ts';
+import { retryMessage } from './operations/retry-message.ts';
+import { revokeApiKey } from './operations/revoke-api-key.ts';
+import { rotateApiKey } from './operations/rotate-api-key.ts';
+import { sendBatch } from './operations/send-batch.ts';
+import { sendTransactional } from './operations/send-transactional.ts';
+import { updateApiKey } from './operations/update-api-key.ts';
+import { waitForTestMessage } from './operations/wait-for-test-message.ts';
+
+/** What the operations work with. */
+export interface OperationParts {
+  pool: Pool;
+  acceptor: MessageAcceptor;
+  changes: MessageChanges;
+  inbox: TestInbox;
+  apiKeys: ApiKeys;
+  limits: PublishedLimits;
+  baseUrl: string;
+  batchMax: number;
+  /** The OpenAPI document, made from these very operations. */
+  document: () => object;
+}
+
+/** All of the API, in the order in which the reference shows it. */
+export function allOperations(parts: OperationParts): Operation[] {
+  return [
+    sendTransactional(parts),
+    sendBatch(parts),
+    listMessages(parts),
+    getMessage(parts),
+    getMessageContent(parts),
+    getMessageRaw(parts),
+    listMessageAttempts(parts),
+    rescheduleMessage(parts),
+    cancelMessage(parts),
+    retryMessage(parts),
+    listTestInbox(parts),
+    waitForTestMessage(parts),
+    getTestInboxMessage(parts),
+    deleteTestInboxMessage(parts),
+    clearTestInbox(parts),
+    listEvents(parts),
+    listApiKeys(parts),
+    createApiKey(parts),
+    getApiKey(parts),
+    updateApiKey(parts),
+    rotateApiKey(parts),
+    revokeApiKey(parts),
+    getLimits(parts),
+    getOpenapiJson(parts),
+    getOpenapiYaml(parts),
+  ];
+}

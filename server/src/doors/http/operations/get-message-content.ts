@@ -1,0 +1,31 @@
+import { findContent, findMessage } from '../../../messages/message-store.ts';
+import { contentView } from '../../../messages/preview.ts';
+import type { Pool } from '../../../storage/pool.ts';
+import { operation } from '../operation.ts';
+import { notFound, uuidOf } from '../path-id.ts';
+import { pathId } from '../schemas/common.ts';
+import { MessageContent } from '../schemas/messages.ts';
+
+export function getMessageContent(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'getMessageContent',
+      method: 'GET',
+      path: '/messages/{id}/content',
+      tag: 'Messages',
+      summary: 'Read a message’s content',
+      description: 'Kept for 30 days unless the operator says otherwise; then 404.',
+      scope: 'read:messages',
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The content.', body: MessageContent } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const message = await findMessage(parts.pool, caller, id);
+      const content = message && (await findContent(parts.pool, caller, id));
+      if (!content) throw notFound('message');
+      return { status: 200, body: contentView(id, message.createdAtMs, content) };
+    },
+  );
+}

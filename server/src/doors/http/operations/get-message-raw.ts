@@ -1,0 +1,50 @@
+import { Type } from 'typebox';
+import { compose } from '../../../mail/compose.ts';
+import { outgoingOf } from '../../../messages/content.ts';
+import { findContent, findMessage } from '../../../messages/message-store.ts';
+import type { Pool } from '../../../storage/pool.ts';
+import { operation } from '../operation.ts';
+import { notFound, uuidOf } from '../path-id.ts';
+import { pathId } from '../schemas/common.ts';
+
+export function getMessageRaw(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'getMessageRaw',
+      method: 'GET',
+      path: '/messages/{id}/raw',
+      tag: 'Messages',
+      summary: 'Download a message as .eml',
+      description: 'The mail as it is composed, without the signatures added at sending.',
+      scope: 'read:messages',
+      params: pathId('msg', 'the message'),
+      answers: {
+        200: {
+          description: 'The mail.',
+          mediaType: 'message/rfc822',
+          body: Type.String(),
+          headers: {
+            'Content-Disposition': { description: 'A file name.', schema: Type.String() },
+          },
+        },
+      },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const given = (params as { id: string }).id;
+      const id = uuidOf('msg', given, 'message');
+      const message = await findMessage(parts.pool, caller, id);
+      const content = message && (await findContent(parts.pool, caller, id));
+      if (!content) throw notFound('message');
+      return {
+        status: 200,
+        body: compose(outgoingOf(id, message.createdAtMs, content)),
+        mediaType: 'message/rfc822',
+        headers: {
+          'content-disposition': `attachment; filename="${given}.eml"`,
+          'x-content-type-options': 'nosniff',
+        },
+      };
+    },
+  );
+}

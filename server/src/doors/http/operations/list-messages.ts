@@ -1,0 +1,79 @@
+import { Type } from 'typebox';
+import { listMessages as findPage, type MessageQuery } from '../../../messages/find-messages.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import type { MessageStatus } from '../../../messages/send-request.ts';
+import type { Pool } from '../../../storage/pool.ts';
+import { decodeUuidCursor, encodeCursor } from '../cursor.ts';
+import { operation } from '../operation.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../schemas/common.ts';
+import { MESSAGE_STATUSES, MessageSummary } from '../schemas/messages.ts';
+import { timeParameter } from '../time-parameter.ts';
+
+export function listMessages(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'listMessages',
+      method: 'GET',
+      path: '/messages',
+      tag: 'Messages',
+      summary: 'List messages',
+      description:
+        'Newest first. Filters can be combined; `metadata[key]=value` may be given several times. ' +
+        'A request looks back through a bounded number of messages: with a filter that matches ' +
+        'little, a page may be short or empty and still have a `next_cursor` to go on from.',
+      scope: 'read:messages',
+      query: closed(
+        {
+          ...PAGE,
+          status: Type.Optional(oneOf(MESSAGE_STATUSES)),
+          recipient: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
+          ),
+          tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+          template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+          created_after: Type.Optional(Type.String({ format: 'date-time' })),
+          created_before: Type.Optional(Type.String({ format: 'date-time' })),
+          q: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 200,
+              description: 'Words that stand in the subject or an address.',
+            }),
+          ),
+        },
+        { patternProperties: { '^metadata\\[.{1,64}\\]$': { type: 'string' } } },
+      ),
+      answers: {
+        200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
+      },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const beforeId = decodeUuidCursor(query.cursor);
+      const found = await findPage(parts.pool, caller, queryOf(query), { beforeId, limit });
+      return {
+        status: 200,
+        body: {
+          data: found.messages.map(publicMessage),
+          next_cursor: found.nextBeforeId === null ? null : encodeCursor([found.nextBeforeId]),
+        },
+      };
+    },
+  );
+}
+
+function queryOf(query: Record<string, unknown>): MessageQuery {
+  const metadata = Object.entries(query)
+    .filter(([name]) => name.startsWith('metadata['))
+    .map(([name, value]) => [name.slice('metadata['.length, -1), String(value)]);
+  return {
+    ...(query.status === undefined ? {} : { status: query.status as MessageStatus }),
+    ...(query.recipient === undefined ? {} : { recipient: query.recipient as string }),
+    ...(query.tag === undefined ? {} : { tag: query.tag as string }),
+    ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
+    ...(query.q === undefined ? {} : { text: query.q as string }),
+    ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
+    ...timeParameter('createdAfterMs', 'created_after', query),
+    ...timeParameter('createdBeforeMs', 'created_before', query),
+  };
+}

@@ -1,0 +1,38 @@
+import { Type } from 'typebox';
+import type { MessageChanges } from '../../../messages/change-message.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import { operation } from '../operation.ts';
+import { uuidOf } from '../path-id.ts';
+import { closed, pathId } from '../schemas/common.ts';
+import { MessageSummary } from '../schemas/messages.ts';
+
+export function rescheduleMessage(parts: { changes: MessageChanges }) {
+  return operation(
+    {
+      id: 'rescheduleMessage',
+      method: 'PATCH',
+      path: '/messages/{id}',
+      tag: 'Messages',
+      summary: 'Move a scheduled message',
+      scope: 'write:messages',
+      params: pathId('msg', 'the message'),
+      body: closed(
+        {
+          scheduled_at: Type.String({
+            format: 'date-time',
+            maxLength: 64,
+            description: 'RFC 3339 with an offset, at most 30 days ahead.',
+          }),
+        },
+        { title: 'RescheduleMessage' },
+      ),
+      answers: { 200: { description: 'The message, moved.', body: MessageSummary } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const message = await parts.changes.reschedule(caller, id, body.scheduled_at);
+      return { status: 200, body: publicMessage(message) };
+    },
+  );
+}

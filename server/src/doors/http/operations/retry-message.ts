@@ -1,0 +1,28 @@
+import type { MessageChanges } from '../../../messages/change-message.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import { operation } from '../operation.ts';
+import { uuidOf } from '../path-id.ts';
+import { pathId } from '../schemas/common.ts';
+import { MessageSummary } from '../schemas/messages.ts';
+
+export function retryMessage(parts: { changes: MessageChanges }) {
+  return operation(
+    {
+      id: 'retryMessage',
+      method: 'POST',
+      path: '/messages/{id}/retry',
+      tag: 'Messages',
+      summary: 'Try a message again',
+      description:
+        'Deferred recipients become due now; bounced, failed and expired ones are queued again.',
+      scope: 'write:messages',
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The message, queued again.', body: MessageSummary } },
+      refusals: ['not_found', 'not_retryable'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      return { status: 200, body: publicMessage(await parts.changes.retry(caller, id)) };
+    },
+  );
+}

@@ -1,0 +1,133 @@
+import { type Clock, pause } from '../base/clock.ts';
+import { encodeId } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { parseMailbox } from '../mail/address.ts';
+import { extractCodes, extractLinks } from '../mail/links-and-codes.ts';
+import { plainTextOf } from '../mail/plain-text.ts';
+import type { Pool } from '../storage/pool.ts';
+import { findContent, findMessage, findMessages, type Scope } from './message-store.ts';
+import {
+  clearInbox,
+  deleteInboxEntry,
+  findInboxEntry,
+  type InboxEntry,
+  listInbox,
+  takeUnseen,
+} from './test-inbox-store.ts';
+
+/**
+ * The test inbox stands for the recipient's mailbox: all test mail that was delivered, with what an
+ * end-to-end test looks for, the links and one-time codes, taken out of it.
+ */
+
+export class TestInbox {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  async list(
+    workspaceId: string,
+    page: { beforeId: string | undefined; limit: number; to: string | undefined },
+  ) {
+    const recipientKey = page.to === undefined ? undefined : keyOf(page.to);
+    const entries = await listInbox(this.#pool, workspaceId, { ...page, recipientKey });
+    const ids = entries.map((entry) => entry.messageId);
+    const messages = await findMessages(this.#pool, scopeOf(workspaceId), ids);
+    const byId = new Map(messages.map((message) => [message.id, message]));
+    return entries.flatMap((entry) => {
+      const message = byId.get(entry.messageId);
+      return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message) }] : [];
+    });
+  }
+
+  async get(workspaceId: string, messageId: string) {
+    const entry = await findInboxEntry(this.#pool, workspaceId, messageId);
+    const mail = entry && (await this.#open(workspaceId, entry));
+    if (!mail) throw new RefusedError('not_found', 'There is no message with this id.');
+    return mail;
+  }
+
+  /**
+   * The oldest message that matches and that no wait has returned before; waits for one to arrive.
+   * Undefined when none came in time or the client went away.
+   */
+  async wait(
+    workspaceId: string,
+    wanted: { to: string | undefined; subject: string | undefined },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ) {
+    const endsAtMs = this.#clock.now() + timeoutMs;
+    const recipientKey = wanted.to === undefined ? undefined : keyOf(wanted.to);
+    while (!signal.aborted) {
+      const nowMs = this.#clock.now();
+      const sought = { recipientKey, subject: wanted.subject };
+      const entry = await takeUnseen(this.#pool, workspaceId, sought, nowMs);
+      if (entry) return this.#open(workspaceId, entry);
+      if (nowMs >= endsAtMs) return undefined;
+      await pause(this.#clock, Math.min(POLL_MS, endsAtMs - nowMs), signal);
+    }
+    return undefined;
+  }
+
+  async remove(workspaceId: string, messageId: string): Promise<void> {
+    if (await deleteInboxEntry(this.#pool, workspaceId, messageId)) return;
+    throw new RefusedError('not_found', 'There is no message with this id.');
+  }
+
+  clear(workspaceId: string): Promise<void> {
+    return clearInbox(this.#pool, workspaceId, this.#clock.now());
+  }
+
+  async #open(workspaceId: string, entry: InboxEntry) {
+    const scope = scopeOf(workspaceId);
+    const message = await findMessage(this.#pool, scope, entry.messageId);
+    const content = message && (await findContent(this.#pool, scope, entry.messageId));
+    if (!content) return undefined;
+    const text = content.text ?? plainTextOf(content.html);
+    return {
+      ...summaryOf(entry, message),
+      html: content.html,
+      text,
+      links: extractLinks(content.html, text),
+      codes: extractCodes(text),
+      attachments: content.attachments.map((file) => ({
+        filename: file.filename,
+        content_type: file.contentType,
+        content_id: file.contentId ?? null,
+        size_bytes: file.content.length,
+      })),
+    };
+  }
+}
+
+const POLL_MS = 150;
+
+function scopeOf(workspaceId: string): Scope {
+  return { workspaceId, mode: 'test' };
+}
+
+function keyOf(address: string): string {
+  const parsed = parseMailbox(address);
+  return parsed.ok ? parsed.mailbox.key : address.toLowerCase();
+}
+
+type Found = NonNullable<Awaited<ReturnType<typeof findMessage>>>;
+
+function summaryOf(entry: InboxEntry, message: Found) {
+  return {
+    id: encodeId('msg', entry.messageId),
+    arrived_at: new Date(entry.arrivedAtMs).toISOString(),
+    from: { email: message.sender, name: message.senderName },
+    to: message.deliveries
+      .filter(({ status }) => status === 'delivered')
+      .map(({ recipient, kind, name }) => ({ email: recipient, name, kind })),
+    subject: message.subject,
+    tags: message.tags,
+    metadata: message.metadata,
+  };
+}
