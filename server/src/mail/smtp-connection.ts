@@ -113,7 +113,7 @@ export class SmtpConnection {
     const sending = this.#envelope;
     const due = this.#due;
     if (!sending || !due) {
-      const commands = this.#nextEnvelope();
+      const commands = this.#nextEnvelope(this.#clock.now());
       if (commands !== '') this.#wire.write(commands);
       return;
     }
@@ -148,29 +148,29 @@ export class SmtpConnection {
   /** The end of a message, and the envelope that may travel with it. */
   #finalDot({ transaction }: Sending, bytes: number): string {
     transaction.finalDotSent = true;
-    transaction.transcript.add(this.#clock.now(), 'note', `(${bytes} bytes of message)`);
-    return `.\r\n${this.#nextEnvelope()}`;
+    const nowMs = this.#clock.now();
+    transaction.transcript.add(nowMs, 'note', `(${bytes} bytes of message)`);
+    return `.\r\n${this.#nextEnvelope(nowMs)}`;
   }
 
   /** The commands that may leave now, each with its reply announced; often none. */
-  #nextEnvelope(): string {
+  #nextEnvelope(nowMs: number): string {
     const { pipelining } = this.capabilities;
     if (this.#envelope || (this.#finishing && !pipelining)) return '';
     const next = this.#waiting.shift();
     if (!next) return '';
-    const sending = this.#begin(next);
+    const sending = this.#begin(next, nowMs);
     this.#envelope = sending;
     let commands = '';
     for (;;) {
       const command = sending.transaction.nextCommand();
       if (!command) return commands;
-      commands += this.#say(sending, command);
+      commands += this.#say(sending, command, nowMs);
       if (!pipelining) return commands;
     }
   }
 
-  #begin({ message, resolve }: Waiting): Sending {
-    const nowMs = this.#clock.now();
+  #begin({ message, resolve }: Waiting, nowMs: number): Sending {
     const messageNumber = ++this.#messagesSent;
     const transcript = this.#takeOpening(nowMs);
     if (messageNumber > 1) {
@@ -193,14 +193,14 @@ export class SmtpConnection {
     return transcript;
   }
 
-  #say(sending: Sending, { line, stage }: SmtpCommand): string {
+  #say(sending: Sending, { line, stage }: SmtpCommand, nowMs: number): string {
     const { mailMs, rcptMs, dataMs } = this.#timeouts;
     this.#wire.expect(
       stage,
       stage === 'mail' ? mailMs : stage === 'rcpt' ? rcptMs : dataMs,
       sending,
     );
-    sending.transaction.transcript.add(this.#clock.now(), 'client', line);
+    sending.transaction.transcript.add(nowMs, 'client', line);
     return `${line}\r\n`;
   }
 
@@ -232,7 +232,7 @@ export class SmtpConnection {
 
   #sayNext(sending: Sending): void {
     const command = sending.transaction.nextCommand();
-    if (command) this.#wire.write(this.#say(sending, command));
+    if (command) this.#wire.write(this.#say(sending, command, this.#clock.now()));
   }
 
   /** Answers the caller of `send`. */

@@ -1,17 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import type { TlsaRecord } from './dns-wire.ts';
 
 /**
  * DANE for SMTP (RFC 7672): does the chain a receiver showed match its TLSA records? The records
  * must come from a DNSSEC-validated answer; that is the caller's promise.
  */
-export interface TlsaRecord {
-  usage: number;
-  selector: number;
-  matchingType: number;
-  data: Buffer;
-}
-
 export type DaneVerdict =
   | { matched: 'dane_ee' | 'dane_ta' }
   /** RFC 7672 2.2: records exist but none is usable, so TLS is required and unauthenticated. */
@@ -23,7 +16,6 @@ const DANE_EE = 3;
 
 export function checkDane(
   leaf: X509Certificate,
-  peer: PeerCertificate,
   records: readonly TlsaRecord[],
   names: readonly string[],
   nowMs: number,
@@ -39,7 +31,7 @@ export function checkDane(
     (record) => record.usage === DANE_TA && isAnchoredBy(record, chain, nowMs),
   );
   if (!anchored) return { matched: false, detail: 'The certificate matches no TLSA record.' };
-  if (!names.some((name) => checkServerIdentity(name, peer) === undefined)) {
+  if (!names.some((name) => leaf.checkHost(name) !== undefined)) {
     return { matched: false, detail: `The certificate is not for ${names.join(' or ')}.` };
   }
   return { matched: 'dane_ta' };

@@ -1,6 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import { checkDane, type TlsaRecord } from './smtp-dane.ts';
+import type { TlsaRecord } from './dns-wire.ts';
+import { checkDane } from './smtp-dane.ts';
 import type { TlsFacts } from './smtp-facts.ts';
 import { type SocketTrouble, type SocketWait, socketReady } from './smtp-socket.ts';
 
@@ -108,8 +109,7 @@ function checkCertificate(
     case 'dane': {
       const leaf = socket.getPeerX509Certificate();
       if (!leaf) return { detail: 'The receiver showed no certificate.' };
-      const peer = socket.getPeerCertificate();
-      const verdict = checkDane(leaf, peer, policy.records, policy.names, nowMs);
+      const verdict = checkDane(leaf, policy.records, policy.names, nowMs);
       if (verdict.matched === false) return { detail: verdict.detail };
       return { verified: verdict.matched === 'no_usable_record' ? 'no' : verdict.matched };
     }

@@ -22,8 +22,8 @@ export interface ReceiverScript {
   /** Key and certificate for STARTTLS, or from the first byte with `implicitTls`. */
   tls?: SecureContextOptions;
   implicitTls?: boolean;
-  /** Answers 220 to STARTTLS and then speaks nonsense. */
-  brokenTls?: boolean;
+  /** Answers 220 to STARTTLS, and the first bytes of the handshake with this. */
+  brokenTls?: 'nonsense' | 'silence' | 'hang_up';
   /** Each reply goes out in writes of one byte. */
   oneByteAtATime?: boolean;
   onConnect?: (session: ReceiverSession) => Answer;

@@ -43,6 +43,11 @@ export class ReceiverSession {
     void this.#converse();
   }
 
+  /** What has arrived and was not looked at yet, because an earlier answer is held back. */
+  get unread(): string {
+    return this.#unread.toString();
+  }
+
   /** Raw bytes, at any time. */
   send(bytes: string | Buffer): void {
     if (!this.closed) this.#socket.write(bytes);
@@ -104,8 +109,16 @@ export class ReceiverSession {
   async #obeyStartTls(): Promise<void> {
     const reply = await this.#answer(this.#script.onStartTls?.(this), '220 2.0.0 go', 'STARTTLS');
     if (!reply.startsWith('220')) return;
-    if (this.#script.brokenTls) this.send('this is not TLS at all\r\n');
+    if (this.#script.brokenTls) await this.#breakTls(this.#script.brokenTls);
     else if (this.#script.tls) await this.#secure(this.#script.tls);
+  }
+
+  async #breakTls(how: NonNullable<ReceiverScript['brokenTls']>): Promise<void> {
+    if (this.#unread.length === 0) await this.#more();
+    this.#unread = Buffer.alloc(0);
+    this.#silent = true;
+    if (how === 'nonsense') this.send('this is not TLS at all\r\n');
+    if (how === 'hang_up') this.hangUp();
   }
 
   async #obeyAuth(rest: string): Promise<void> {
@@ -212,6 +225,7 @@ export class ReceiverSession {
     socket.on('data', (chunk: Buffer) => {
       this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
       this.#wake();
+      this.#receiver.changed();
     });
     socket.on('error', onEnd).on('close', onEnd);
   }

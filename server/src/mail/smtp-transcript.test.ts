@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { TranscriptRecorder } from './smtp-transcript.ts';
+
+test('lines carry who spoke and the milliseconds since the beginning', () => {
+  const recorder = new TranscriptRecorder(1_000);
+  recorder.add(1_000, 'client', 'MAIL FROM:<>');
+  recorder.addAll(1_042, 'server', ['250-a', '250 b']);
+  expect(recorder.finish()).toEqual({
+    startedAt: 1_000,
+    lines: [
+      { atMs: 0, by: 'client', text: 'MAIL FROM:<>' },
+      { atMs: 42, by: 'server', text: '250-a' },
+      { atMs: 42, by: 'server', text: '250 b' },
+    ],
+  });
+});
+
+test('of a conversation without end the beginning and the end are kept', () => {
+  const recorder = new TranscriptRecorder(0);
+  for (let i = 1; i <= 5_000; i++) recorder.add(i, 'server', `250-${i}`);
+  const { lines } = recorder.finish();
+  expect(lines).toHaveLength(200);
+  expect(lines[0]?.text).toBe('250-1');
+  expect(lines[149]?.text).toBe('250-150');
+  expect(lines[150]).toEqual({ atMs: 150, by: 'note', text: '(4801 lines left out)' });
+  expect(lines[151]?.text).toBe('250-4952');
+  expect(lines[199]?.text).toBe('250-5000');
+});
+
+test('a long line is cut', () => {
+  const recorder = new TranscriptRecorder(0);
+  recorder.add(0, 'server', 'x'.repeat(2_000));
+  expect(recorder.finish().lines[0]?.text).toHaveLength(500);
+});

@@ -1,0 +1,50 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { systemClock } from '../../src/base/clock.ts';
+import type { SmtpConnection } from '../../src/mail/smtp-connection.ts';
+import type { SmtpMessage } from '../../src/mail/smtp-message.ts';
+import {
+  openSmtp,
+  type SmtpOpenOptions,
+  type SmtpOpenResult,
+  type SmtpTarget,
+} from '../../src/mail/smtp-open.ts';
+import type { SmtpReceiver } from './smtp-receiver.ts';
+
+/** Opens a session of our SMTP client to a scripted receiver. */
+export function openTo(
+  receiver: SmtpReceiver,
+  target: Partial<SmtpTarget> = {},
+  options: Partial<SmtpOpenOptions> = {},
+): Promise<SmtpOpenResult> {
+  const { host: ip, port } = receiver;
+  return openSmtp(
+    { host: 'mx.example.test', ip, port, tls: { kind: 'opportunistic' }, ...target },
+    { heloName: 'sender.example.test', clock: systemClock, ...options },
+  );
+}
+
+/** As openTo, for tests in which the opening is not the question. */
+export async function connectionTo(
+  receiver: SmtpReceiver,
+  target: Partial<SmtpTarget> = {},
+  options: Partial<SmtpOpenOptions> = {},
+): Promise<SmtpConnection> {
+  const opened = await openTo(receiver, target, options);
+  if (!opened.ok) throw new Error(`not opened: ${JSON.stringify(opened.failure)}`);
+  return opened.connection;
+}
+
+export function smtpMessage(changes: Partial<SmtpMessage> = {}): SmtpMessage {
+  return {
+    mailFrom: 'bounce@sender.example.test',
+    recipients: ['jane@example.test'],
+    data: Buffer.from('Subject: hello\r\n\r\nHello, Jane.\r\n'),
+    smtpUtf8: false,
+    ...changes,
+  };
+}
+
+/** Lets bytes that are already on the loopback reach their reader. */
+export async function settleLoopback(): Promise<void> {
+  for (let i = 0; i < 20; i++) await turn();
+}
