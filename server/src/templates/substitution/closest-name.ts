@@ -1,7 +1,7 @@
 /** The name an author most likely meant, when one is near enough to be worth saying. */
 export function closest(word: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.min(4, Math.ceil(word.length / 2));
+  let bestDistance = Math.min(4, Math.ceil(word.length / 2) + 1);
   if (word.length > 40) return undefined;
   for (const name of names) {
     const distance = editDistance(word.toLowerCase(), name);

@@ -119,6 +119,10 @@ export class HtmlContext {
     return this.#fault;
   }
 
+  get inComment(): boolean {
+    return this.#mode === 'comment';
+  }
+
   get inConditionalComment(): boolean {
     return this.#conditional;
   }

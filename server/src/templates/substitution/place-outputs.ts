@@ -37,7 +37,9 @@ class Placer {
       }
       if (node.kind === 'url-open' || node.kind === 'url-close') continue;
       lastAt = node.at;
-      if (context.seam !== undefined) this.#fail(node.at, context.seam);
+      // A value in a comment is written with blanks around it and joins nothing.
+      const apart = node.kind === 'output' && context.inComment;
+      if (context.seam !== undefined && !apart) this.#fail(node.at, context.seam);
       this.#placeNode(node, context, placed);
     }
     return placed;

@@ -1,0 +1,221 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import { describe, expect, it } from 'vitest';
+import { parseContent } from '../substitution.ts';
+import { rendered, tryRender } from './try-render.ts';
+
+/**
+ * Goal: neither a template nor a value reaches the prototype, another render or the machine, and
+ * none keeps the server busy. Method: known attacks; each must end as missing or as a limit. Work is
+ * counted, so the tests need no clock: a test that hangs fails by vitest's own time limit.
+ */
+
+describe('the prototype', () => {
+  const secret = { own: 'yes', list: [{ own: 'a' }], text: 'abc', n: 1, f: () => 'called' };
+  const paths = [
+    ...[
+      'constructor',
+      '__proto__',
+      'toString',
+      'hasOwnProperty',
+      'valueOf',
+      'f',
+      'process',
+      'globalThis',
+    ],
+    ...[
+      'own.constructor',
+      'own.length',
+      'list.constructor',
+      'list.map',
+      'list.length',
+      'text.length',
+    ],
+    ...[
+      'text.constructor.name',
+      'n.toFixed',
+      'list[0].__proto__',
+      'own["constructor"]',
+      'list["push"]',
+    ],
+    ...['list["__proto__"]', 'forloop', 'this', 'contact.constructor', 'contact.__proto__.x'],
+  ];
+  it.each(paths)('is out of reach: %s', (path) => {
+    const { text, missing } = tryRender(`{{ ${path} }}`, 'text', { ...secret, contact: {} });
+    expect(text).toBe('');
+    expect(missing).toHaveLength(1);
+    const asked = rendered(`{% if ${path} %}reached{% endif %}`, 'text', {
+      ...secret,
+      contact: {},
+    });
+    expect(asked).toBe('');
+  });
+
+  it.each([
+    '{{ list | map: "constructor" | join }}',
+    '{{ list | map: "__proto__" | join }}',
+    '{{ list | map: "own.constructor" | join }}',
+    '{{ list | where: "constructor" | size }}',
+    '{{ list | where: "__proto__" | size }}',
+    '{{ list | find: "toString" | json }}',
+    '{{ list | group_by: "constructor" | map: "name" | join }}',
+    '{{ list | sum: "constructor" }}',
+    '{{ list | sort: "__proto__" | map: "constructor" | join }}',
+    '{% if list contains constructor %}x{% endif %}',
+    '{% assign k = "constructor" %}{{ list[k] | default: "" }}',
+    '{% for p in __proto__ %}x{% else %}{% endfor %}',
+  ])('is out of reach of filters: %s', (source) => {
+    expect(tryRender(source, 'text', secret).text).toMatch(/^(0|null|)$/);
+  });
+
+  it('is not changed by names that a caller chose', () => {
+    const scope = JSON.parse('{"__proto__": {"polluted": 1}, "a": {"__proto__": {"polluted": 2}}}');
+    const defaults = JSON.parse('{"__proto__.polluted": 3, "constructor.prototype.polluted": 4}');
+    tryRender('{% assign __proto__ = a %}{{ a.polluted }}{{ polluted }}', 'text', scope, {
+      defaults,
+    });
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  it('survives values that cannot be turned to text', () => {
+    for (const v of [{ toString: 1, valueOf: null }, [{ toString: 'x' }], { toJSON: 1 }]) {
+      for (const source of [
+        '{{ v }}',
+        '{{ v | upcase }}',
+        '{{ v | plus: 1 }}',
+        '{% if v == v %}{% endif %}',
+        '{{ v | json }}',
+        '{{ 1 | plus: v }}',
+      ]) {
+        expect(() => tryRender(source, 'html', { v })).not.toThrow();
+      }
+    }
+  });
+});
+
+describe('time and memory', () => {
+  const text = 'x'.repeat(10_000);
+  const list = Array.from({ length: 1000 }, (_, index) => index);
+  it.each([
+    '{% for i in (1..1000000000) %}x{% endfor %}',
+    '{% for i in (1..99999999999999999999) %}x{% endfor %}',
+    '{{ (1..1000000000) | join }}',
+    '{% assign r = (1..1000000000) %}',
+    '{% for i in (1..300) %}{% for j in (1..300) %}x{% endfor %}{% endfor %}',
+    '{% for i in l %}{% for j in l %}{% for k in l %}{% endfor %}{% endfor %}{% endfor %}',
+    '{% assign s = "xx" %}{% for i in (1..60) %}{% assign s = s | append: s %}{% endfor %}{{ s }}',
+    '{% assign s = "xx" %}{% for i in (1..60) %}{% capture s %}{{ s }}{{ s }}{% endcapture %}{% endfor %}',
+    '{% assign s = t %}{% for i in (1..10) %}{% assign s = s | replace: "x", "xxxxxxxxxx" %}{% endfor %}',
+    '{% for i in (1..50000) %}{{ t | replace: "x", "y" | split: "" | join: "," | size }}{% endfor %}',
+    '{% for i in (1..50000) %}{{ l | sort | reverse | uniq | map: "a" | size }}{% endfor %}',
+    '{% for i in (1..50000) %}{{ t | strip_html | squish | truncatewords: 5000 | size }}{% endfor %}',
+    '{% for i in (1..50000) %}{% if t contains "y" %}{% endif %}{% endfor %}',
+    '{% for i in (1..50000) %}{% if l == m %}{% endif %}{% endfor %}',
+    '{% assign a = l %}{% for i in (1..40) %}{% assign a = a | concat: a %}{% endfor %}',
+    '{% for i in (1..50000) %}{{ t }}{% endfor %}',
+    '{% for i in (1..50000) %}{{ l | json }}{% endfor %}',
+    '{% for i in (1..50000) %}{{ t | url_encode | base64_encode | size }}{% endfor %}',
+  ])('%s', (source) => {
+    expect(() => tryRender(source, 'html', { t: text, l: list, m: [...list] })).toThrow(
+      expect.objectContaining({ code: 'template_limit' }),
+    );
+  });
+
+  it('counts over all fields of a send and all partials', () => {
+    const partial = parseContent(
+      '{% for i in (1..2000) %}{{ i }}{% endfor %}',
+      'html',
+      'partials.p',
+    );
+    expect(() =>
+      tryRender(
+        '{% for i in (1..100) %}{% render "p" %}{% endfor %}',
+        'html',
+        {},
+        { partials: () => partial },
+      ),
+    ).toThrow(/Loops run more than/);
+  });
+
+  it.each([
+    ['many placeholders', '${a}'.repeat(20_000)],
+    ['deep blocks', '{% if a %}'.repeat(5_000)],
+    ['deep brackets', `{{ ${'a['.repeat(1_000)} }}`],
+    ['a long expression', `{{ ${'a | upcase | '.repeat(2_000)} upcase }}`],
+    ['a huge text', `{{ a }}${'x'.repeat(3_000_000)}`],
+  ])('parsing stops at %s', (_, source) => {
+    expect(() => parseContent(source, 'html', 'html')).toThrow(
+      expect.objectContaining({ code: expect.stringMatching(/^template_(limit|syntax)$/) }),
+    );
+  });
+
+  /** Each of these would take minutes if any step looked at the rest of the text again. */
+  it.each([
+    ['open comments', '<!--'.repeat(400_000)],
+    ['closed comments', '<!---->'.repeat(250_000)],
+    ['conditions', '<!--[if a]><style>-->'.repeat(90_000)],
+    ['tags', '<a b="'.repeat(300_000)],
+    ['bare tags', '<a b=c '.repeat(250_000)],
+    ['end tags', '<style></sty'.repeat(150_000)],
+    ['brackets', '<'.repeat(1_900_000)],
+    ['dollars', '$'.repeat(1_900_000)],
+    ['braces', '{ '.repeat(900_000)],
+    ['quotes', '<p style="'.repeat(150_000)],
+    ['addresses in styles', '<style>url(url('.repeat(120_000)],
+  ])('parsing is linear in %s', (_, text) => {
+    try {
+      parseContent(`${text}{{ a | raw }}`, 'html', 'html');
+    } catch (error) {
+      expect(error).toMatchObject({ code: expect.stringMatching(/^template_/) });
+    }
+  });
+
+  it('bounds what values weigh', () => {
+    let deep: unknown = 'x';
+    for (let i = 0; i < 100_000; i++) deep = [deep];
+    expect(tryRender('{{ d }}', 'html', { d: deep }).missing).toHaveLength(1);
+    expect(() => tryRender('{{ d | json }}', 'html', { d: deep })).toThrow(
+      expect.objectContaining({ code: 'template_limit' }),
+    );
+    expect(() =>
+      tryRender('{% if d == d2 %}{% endif %}', 'html', { d: deep, d2: [deep] }),
+    ).not.toThrow();
+    const huge = 'x'.repeat(1_500_000);
+    expect(rendered('{{ h }}', 'text', { h: huge })).toHaveLength(1_500_000);
+    expect(() => rendered('{{ h }}{{ h }}', 'text', { h: huge })).toThrow(/longer than/);
+  });
+
+  it('lists at most a hundred missing values', () => {
+    const scope = { l: Array.from({ length: 5_000 }, () => ({})) };
+    const { missing } = tryRender('{% for x in l %}{{ x.y }}{% endfor %}', 'text', scope);
+    expect(missing).toHaveLength(100);
+  });
+});
+
+describe('two renders', () => {
+  it('share nothing: not assigned names, counters, cycles, nor values', () => {
+    const parsed =
+      '{% increment n %}{% cycle "a", "b" %}{% if x %}old{% endif %}{% assign x = v %}{{ x }}';
+    expect(rendered(parsed, 'text', { v: 1 })).toBe('0a1');
+    expect(rendered(parsed, 'text', { v: 2 })).toBe('0a2');
+  });
+
+  it('do not change the values they are given', () => {
+    const scope = deepFreeze({ l: [3, 1, 2], o: { a: { b: 1 } } });
+    rendered(
+      '{{ l | sort | push: 4 | join }}{% assign o2 = o %}{% for p in o %}{{ p[0] }}{% endfor %}',
+      'text',
+      scope,
+      {
+        defaults: { 'o.a.c': 2 },
+      },
+    );
+    expect(scope).toEqual({ l: [3, 1, 2], o: { a: { b: 1 } } });
+  });
+});
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  }
+  return Object.freeze(value);
+}
