@@ -127,10 +127,14 @@ export async function dnsServer(
     const packet: dnsPacket.Packet = {
       type: 'response',
       ...(query.id === undefined ? {} : { id: query.id }),
-      flags: dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE | reply.flags,
+      flags:
+        dnsPacket.RECURSION_DESIRED |
+        dnsPacket.RECURSION_AVAILABLE |
+        reply.rcode |
+        (reply.authenticated ? dnsPacket.AUTHENTIC_DATA : 0),
       questions: [question],
       answers: reply.answers,
-      authorities: reply.authorities,
+      authorities: [startOfAuthority(name, reply.ttlSeconds)],
     };
     const whole = dnsPacket.encode(packet);
     const room = query.additionals?.find((record) => record.type === 'OPT')?.udpPayloadSize ?? 512;
@@ -169,48 +173,51 @@ async function listenOnBoth(): Promise<{ udp: DatagramSocket; tcp: Server; port:
 }
 
 interface Reply {
-  flags: number;
+  rcode: number;
+  authenticated: boolean;
   truncated: boolean;
+  ttlSeconds: number;
   answers: dnsPacket.PacketRecord[];
-  authorities: dnsPacket.PacketRecord[];
 }
 
 const RCODES = { SERVFAIL: 2, REFUSED: 5, FORMERR: 1, NXDOMAIN: 3 };
 const ALIASES_MAX = 8;
 
+/** As a recursive server would: aliases are followed, and are secure only as a whole. */
 function findReply(
   names: ReadonlyMap<string, ScriptedName | Trouble>,
   asked: string,
   type: string,
 ): Reply | 'silence' {
-  const answers: dnsPacket.PacketRecord[] = [];
-  const flagsOf = { authenticated: true, truncated: false };
+  const reply: Reply = {
+    rcode: 0,
+    authenticated: true,
+    truncated: false,
+    ttlSeconds: 0,
+    answers: [],
+  };
   let name = asked;
   for (let hops = 0; hops < ALIASES_MAX; hops++) {
-    const scripted = names.get(name);
-    const ttlSeconds = (typeof scripted === 'object' && scripted.ttlSeconds) || 0;
-    if (scripted === undefined) {
-      if (!isParentOfAny(names, name)) return refusal('NXDOMAIN', answers, asked, ttlSeconds);
-      return reply(0, answers, asked, ttlSeconds, false, flagsOf.truncated);
-    }
-    if (typeof scripted === 'string') return refusal(scripted, answers, asked, ttlSeconds);
-
-    flagsOf.authenticated &&= scripted.authenticated === true;
-    flagsOf.truncated ||= scripted.truncated === true;
-    const alias = scripted.CNAME;
+    const scripted = names.get(name) ?? (isParentOfAny(names, name) ? {} : 'NXDOMAIN');
+    if (isTrouble(scripted)) return withTrouble(reply, scripted);
     const records = scripted[type as ScriptedType];
-    if (isTrouble(records)) return refusal(records, answers, asked, ttlSeconds);
-    if (typeof alias === 'string' && type !== 'CNAME' && !isTrouble(alias)) {
-      answers.push({ name, type: 'CNAME', ttl: ttlSeconds, data: alias });
-      name = alias.toLowerCase();
-      continue;
+    if (isTrouble(records)) return withTrouble(reply, records);
+
+    const ttl = scripted.ttlSeconds ?? 0;
+    reply.ttlSeconds = ttl;
+    reply.authenticated &&= scripted.authenticated === true;
+    reply.truncated ||= scripted.truncated === true;
+    if (scripted.CNAME === undefined || type === 'CNAME') {
+      for (const data of dataOf(type, records)) reply.answers.push({ name, type, ttl, data });
+      return reply;
     }
-    for (const data of dataOf(type, records)) answers.push({ name, type, ttl: ttlSeconds, data });
-    return reply(0, answers, asked, ttlSeconds, flagsOf.authenticated, flagsOf.truncated);
+    reply.answers.push({ name, type: 'CNAME', ttl, data: scripted.CNAME });
+    name = scripted.CNAME.toLowerCase();
   }
-  return refusal('SERVFAIL', [], asked, 0);
+  return withTrouble(reply, 'SERVFAIL');
 }
 
+/** A name above a scripted one exists, though it has no records. */
 function isParentOfAny(names: ReadonlyMap<string, unknown>, name: string): boolean {
   return [...names.keys()].some((known) => known.endsWith(`.${name}`));
 }
@@ -219,38 +226,16 @@ function isTrouble(value: unknown): value is Trouble {
   return typeof value === 'string' && (value === 'silence' || value in RCODES);
 }
 
-function refusal(
-  trouble: Trouble,
-  answers: dnsPacket.PacketRecord[],
-  asked: string,
-  ttlSeconds: number,
-): Reply | 'silence' {
+function withTrouble(reply: Reply, trouble: Trouble): Reply | 'silence' {
   if (trouble === 'silence') return 'silence';
-  const kept = trouble === 'NXDOMAIN' ? answers : [];
-  return reply(RCODES[trouble], kept, asked, ttlSeconds, false, false);
+  const answers = trouble === 'NXDOMAIN' ? reply.answers : [];
+  return { ...reply, answers, rcode: RCODES[trouble], authenticated: false };
 }
 
-function reply(
-  rcode: number,
-  answers: dnsPacket.PacketRecord[],
-  asked: string,
-  ttlSeconds: number,
-  authenticated: boolean,
-  truncated: boolean,
-): Reply {
-  const soa = {
-    name: asked,
-    type: 'SOA',
-    ttl: ttlSeconds,
-    data: { mname: 'ns.test', rname: 'hostmaster.test', minimum: ttlSeconds },
-  };
-  const found = answers.some((record) => record.type !== 'CNAME');
-  return {
-    flags: rcode | (authenticated ? dnsPacket.AUTHENTIC_DATA : 0),
-    truncated,
-    answers,
-    authorities: found ? [] : [soa],
-  };
+/** How long absence lasts is told by the zone's SOA (RFC 2308). */
+function startOfAuthority(asked: string, ttlSeconds: number): dnsPacket.PacketRecord {
+  const data = { mname: 'ns.test', rname: 'hostmaster.test', minimum: ttlSeconds };
+  return { name: asked, type: 'SOA', ttl: ttlSeconds, data };
 }
 
 function dataOf(type: string, records: ScriptedName[ScriptedType]): unknown[] {

@@ -1,0 +1,91 @@
+/** What was found at a name, measured against what should be there. */
+
+export type RecordStatus = 'found' | 'missing' | 'wrong' | 'lookup_failed';
+
+/** The usual mistakes by name; `detail` beside it says the same to a person. */
+export type MistakeCode =
+  | 'name_doubled'
+  | 'wrong_name'
+  | 'target_doubled'
+  | 'cname_in_the_way'
+  | 'quotes_in_value'
+  | 'backslashes_in_value'
+  | 'split_with_spaces'
+  | 'split_into_records'
+  | 'several_records'
+  | 'value_cut_off'
+  | 'other_value'
+  | 'other_key'
+  | 'key_revoked'
+  | 'other_mx'
+  | 'spf_mechanism_missing'
+  | 'spf_mechanism_unread'
+  | 'spf_allows_everyone'
+  | 'obsolete_tag'
+  | 'broken_syntax'
+  | 'lookup_failed';
+
+export interface Mistake {
+  code: MistakeCode;
+  detail: string;
+}
+
+export interface Judgement {
+  status: Exclude<RecordStatus, 'lookup_failed'>;
+  mistakes: readonly Mistake[];
+}
+
+/** Judges the texts of all TXT records at one name. */
+export type JudgeTexts = (expected: string, texts: readonly string[]) => Judgement;
+
+export const RIGHT: Judgement = { status: 'found', mistakes: [] };
+export const MISSING: Judgement = { status: 'missing', mistakes: [] };
+
+export function wrong(code: MistakeCode, detail: string): Judgement {
+  return { status: 'wrong', mistakes: [{ code, detail }] };
+}
+
+export interface Tag {
+  name: string;
+  value: string;
+}
+
+/**
+ * A list of `name=value` separated by semicolons (RFC 6376 section 3.2), where white space around
+ * names and values means nothing. Undefined when it is not one.
+ */
+export function parseTags(text: string): Tag[] | undefined {
+  const parts = text.split(';').map((part) => part.trim());
+  if (parts.at(-1) === '') parts.pop();
+  const tags: Tag[] = [];
+  for (const part of parts) {
+    const match = /^([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*)$/s.exec(part);
+    if (!match) return undefined;
+    const [, name = '', value = ''] = match;
+    if (tags.some((tag) => tag.name === name)) return undefined;
+    tags.push({ name, value });
+  }
+  return tags;
+}
+
+export function tagValue(tags: readonly Tag[], name: string): string | undefined {
+  return tags.find((tag) => tag.name === name)?.value;
+}
+
+export function withoutSpaces(text: string): string {
+  return text.replace(/\s+/g, '');
+}
+
+/** Whether several records are one value that was cut up: each piece published by itself. */
+export function isCutUp(expected: string, texts: readonly string[]): boolean {
+  let rest = withoutSpaces(expected);
+  const pieces = texts.map(withoutSpaces).filter((piece) => piece !== '');
+  if (pieces.length < 2 || pieces.join('').length !== rest.length) return false;
+  while (pieces.length > 0) {
+    const at = pieces.findIndex((piece) => rest.startsWith(piece));
+    if (at < 0) return false;
+    rest = rest.slice(pieces[at]?.length);
+    pieces.splice(at, 1);
+  }
+  return true;
+}

@@ -1,0 +1,354 @@
+import { describe, expect, test } from 'vitest';
+import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
+import { systemClock } from '../base/clock.ts';
+import { createResolver } from '../mail/dns.ts';
+import { checkRecords } from './check-records.ts';
+import { type DomainRecord, type RecordPurpose, recordsToPublish } from './dns-records.ts';
+
+// Goal: a record that is right is found however it is written, and each usual mistake is named.
+// Method: one record set as a domain would get it, and a scripted DNS server with what its owner
+// made of it.
+
+const KEY = `MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A${'Abc+/9'.repeat(58)}wIDAQAB`;
+const DKIM = `v=DKIM1; k=rsa; p=${KEY}`;
+const SELECTOR = 's1._domainkey.example.test';
+const BOUNCE = 'bounce.example.test';
+const TOKEN = 'postrider-verification=token';
+const SPF = 'v=spf1 include:spf.postrider.test ~all';
+
+const records = recordsToPublish({
+  domain: 'example.test',
+  ownershipToken: 'token',
+  keys: [{ selector: 's1', algorithm: 'rsa', slot: 'current', dnsValue: DKIM }],
+  returnPathHost: BOUNCE,
+  bounceHost: 'mail.postrider.test',
+  spfMechanism: 'include:spf.postrider.test',
+  tracking: { host: 'links.example.test', target: 'track.postrider.test' },
+});
+
+async function check(purpose: RecordPurpose, script: Script, of = records) {
+  const record = of.find((one) => one.purpose === purpose) as DomainRecord;
+  await using server = await dnsServer(script);
+  const resolver = createResolver({ servers: [server.address], clock: systemClock });
+  const [checked] = await checkRecords([record], resolver);
+  return checked!;
+}
+
+/** Status and names of the mistakes, in short. */
+async function verdict(purpose: RecordPurpose, script: Script, of = records): Promise<string> {
+  const { status, mistakes } = await check(purpose, script, of);
+  return [status, ...mistakes.map(({ code }) => code)].join(' ');
+}
+
+const txt = (name: string, ...values: (string | string[])[]): Script => ({
+  [name]: { TXT: values },
+});
+
+test('a domain that publishes everything has everything found', async () => {
+  await using server = await dnsServer({
+    '_postrider.example.test': { TXT: [TOKEN] },
+    [SELECTOR]: { TXT: [DKIM] },
+    [BOUNCE]: { MX: ['10 mail.postrider.test'], TXT: [SPF] },
+    '_dmarc.example.test': { TXT: ['v=DMARC1; p=none'] },
+    'links.example.test': { CNAME: 'track.postrider.test' },
+  });
+  const resolver = createResolver({ servers: [server.address], clock: systemClock });
+  const checked = await checkRecords(records, resolver);
+  expect(checked.map(({ status, mistakes }) => [status, mistakes])).toEqual(
+    records.map(() => ['found', []]),
+  );
+  expect(checked.map(({ found }) => found)).toEqual(records.map(({ value }) => [value]));
+});
+
+test('a look-up that fails says nothing about the record', async () => {
+  const checked = await check('ownership', { '_postrider.example.test': 'SERVFAIL' });
+  expect(checked).toMatchObject({
+    status: 'lookup_failed',
+    found: [],
+    mistakes: [{ code: 'lookup_failed', detail: expect.stringContaining('SERVFAIL') }],
+  });
+});
+
+test('what was corrected is seen at once, whatever is remembered', async () => {
+  await using server = await dnsServer({
+    '_postrider.example.test': { TXT: ['other'], ttlSeconds: 3600 },
+  });
+  const resolver = createResolver({ servers: [server.address], clock: systemClock });
+  const status = async () => (await checkRecords(records.slice(0, 1), resolver))[0]?.status;
+  expect(await status()).toBe('missing');
+  server.set('_postrider.example.test', 'TXT', [TOKEN]);
+  expect(await status()).toBe('found');
+});
+
+describe('a name', () => {
+  test.each([
+    ['ownership', '_postrider.example.test.example.test', TOKEN, 'Enter only _postrider as'],
+    ['dkim', `${SELECTOR}.example.test`, DKIM, 'Enter only s1._domainkey as'],
+    ['return_path_spf', `${BOUNCE}.example.test`, SPF, 'Enter only bounce as'],
+    ['dmarc', '_dmarc.example.test.example.test', 'v=DMARC1; p=reject', 'Enter only _dmarc as'],
+  ] as const)(
+    'of %s that the DNS panel doubled is recognised',
+    async (purpose, name, value, cure) => {
+      const checked = await check(purpose, txt(name, value));
+      expect(checked).toMatchObject({
+        status: 'missing',
+        mistakes: [{ code: 'name_doubled', detail: expect.stringContaining(cure) }],
+      });
+      expect(checked.mistakes[0]?.detail).toContain(name);
+    },
+  );
+
+  test('of an MX that the DNS panel doubled is recognised', async () => {
+    const script: Script = { [`${BOUNCE}.example.test`]: { MX: ['10 mail.postrider.test'] } };
+    expect(await verdict('return_path', script)).toBe('missing name_doubled');
+  });
+
+  test('doubled with the domain above a subdomain is recognised', async () => {
+    const below = records.map((record) => ({
+      ...record,
+      name: record.name.replace('example.test', 'mail.example.test'),
+    }));
+    const script = txt('s1._domainkey.mail.example.test.example.test', DKIM);
+    const checked = await check('dkim', script, below);
+    expect(checked.mistakes[0]?.detail).toContain('Enter only s1._domainkey.mail as');
+  });
+
+  test('doubled, with something else published there, is just missing', async () => {
+    const script = txt('_postrider.example.test.example.test', 'something else');
+    expect(await verdict('ownership', script)).toBe('missing');
+  });
+
+  test('left out is recognised', async () => {
+    expect(await verdict('ownership', txt('example.test', TOKEN))).toBe('missing wrong_name');
+  });
+
+  test('that is an alias of something else is said to be so', async () => {
+    const script: Script = {
+      [BOUNCE]: { CNAME: 'elsewhere.test' },
+      'elsewhere.test': { MX: ['10 mx.elsewhere.test'], TXT: ['v=spf1 -all'] },
+    };
+    expect(await verdict('return_path', script)).toBe('wrong other_mx cname_in_the_way');
+    expect(await verdict('return_path_spf', script)).toBe(
+      'wrong spf_mechanism_missing cname_in_the_way',
+    );
+    expect(await verdict('dkim', { [SELECTOR]: { CNAME: 'nowhere.test' } })).toBe(
+      'missing cname_in_the_way',
+    );
+  });
+
+  test('that is an alias of the right record is right', async () => {
+    const script: Script = { [SELECTOR]: { CNAME: 'keys.test' }, 'keys.test': { TXT: [DKIM] } };
+    expect(await verdict('dkim', script)).toBe('found');
+  });
+});
+
+describe('the ownership record', () => {
+  const name = '_postrider.example.test';
+
+  test.each([
+    ['alone', [TOKEN], 'found'],
+    ['beside others', ['google-site-verification=x', TOKEN], 'found'],
+    ['in two strings', [['postrider-verific', 'ation=token']], 'found'],
+    ['with a space at the end', [`${TOKEN} `], 'found'],
+    ['in quotes', [`"${TOKEN}"`], 'wrong quotes_in_value'],
+    ['in curly quotes', [`“${TOKEN}”`], 'wrong quotes_in_value'],
+    ['split by a space', ['postrider-verification= token'], 'wrong split_with_spaces'],
+    ['split into records', ['postrider-verific', 'ation=token'], 'wrong split_into_records'],
+    ['of another workspace', ['postrider-verification=other'], 'wrong other_value'],
+    ['absent', ['v=spf1 -all'], 'missing'],
+  ])('%s', async (_, values, expected) => {
+    expect(await verdict('ownership', txt(name, ...values))).toBe(expected);
+  });
+});
+
+describe('the DKIM record', () => {
+  const half = Math.floor(KEY.length / 2);
+  const quotedParts = `v=DKIM1; k=rsa; p=${KEY.slice(0, half)}" "${KEY.slice(half)}`;
+
+  test.each([
+    ['as given', [DKIM], 'found'],
+    ['with other white space', [`v=DKIM1;k=rsa ;  p = ${KEY} ;`], 'found'],
+    ['with tags in another order', [`v=DKIM1; p=${KEY}; k=rsa`], 'found'],
+    ['without v and k, which are the default', [`p=${KEY}`], 'found'],
+    ['with tags of its owner', [`v=DKIM1; t=s; h=sha1:sha256; s=email; n=ours; p=${KEY}`], 'found'],
+    [
+      'in strings of any length',
+      [[DKIM.slice(0, 10), DKIM.slice(10, 200), DKIM.slice(200)]],
+      'found',
+    ],
+    ['in quotes', [`"${DKIM}"`], 'wrong quotes_in_value'],
+    ['in quoted parts', [`"${quotedParts}"`], 'wrong quotes_in_value'],
+    ['with quotes in the middle', [quotedParts], 'wrong quotes_in_value'],
+    ['with escaped semicolons', [DKIM.replaceAll(';', '\\;')], 'wrong backslashes_in_value'],
+    ['with escaped quotes', [`\\"${DKIM}\\"`], 'wrong quotes_in_value'],
+    [
+      'with a space where strings were joined',
+      [[`v=DKIM1; k=rsa; p=${KEY.slice(0, half)} `, KEY.slice(half)]],
+      'wrong split_with_spaces',
+    ],
+    ['split into records', [DKIM.slice(100), DKIM.slice(0, 100)], 'wrong split_into_records'],
+    ['cut off', [DKIM.slice(0, 255)], 'wrong value_cut_off'],
+    ['twice', [DKIM, 'v=DKIM1; k=rsa; p=MIIBold'], 'wrong several_records'],
+    ['with an old key', ['v=DKIM1; k=rsa; p=MIIBold'], 'wrong other_key'],
+    ['withdrawn', ['v=DKIM1; p='], 'wrong key_revoked'],
+    ['of another version', [`v=DKIM2; p=${KEY}`], 'wrong broken_syntax'],
+    ['with the version last', [`p=${KEY}; v=DKIM1`], 'wrong broken_syntax'],
+    ['for another algorithm', [`v=DKIM1; k=ed25519; p=${KEY}`], 'wrong broken_syntax'],
+    ['for another hash', [`v=DKIM1; h=sha1; p=${KEY}`], 'wrong broken_syntax'],
+    ['for another service', [`v=DKIM1; s=other; p=${KEY}`], 'wrong broken_syntax'],
+    ['without a key', ['v=DKIM1; k=rsa'], 'wrong broken_syntax'],
+    ['with a tag twice', [`v=DKIM1; p=${KEY}; p=${KEY}`], 'wrong broken_syntax'],
+    ['hidden by a wildcard', ['v=spf1 -all'], 'missing other_value'],
+  ])('%s', async (_, values, expected) => {
+    expect(await verdict('dkim', txt(SELECTOR, ...values))).toBe(expected);
+  });
+
+  test('cut off says where', async () => {
+    const { mistakes } = await check('dkim', txt(SELECTOR, DKIM.slice(0, 255)));
+    expect(mistakes[0]?.detail).toContain(
+      `after ${255 - 'v=DKIM1; k=rsa; p='.length} of ${KEY.length}`,
+    );
+  });
+});
+
+describe('the SPF record', () => {
+  test.each([
+    ['as given', [SPF], 'found'],
+    [
+      'with others and another end',
+      ['v=spf1  a mx INCLUDE:spf.postrider.test ip4:192.0.2.1 -all'],
+      'found',
+    ],
+    ['with a plus', ['v=spf1 +include:spf.postrider.test ~all'], 'found'],
+    ['beside other texts', ['verification=1', SPF], 'found'],
+    ['without an end', ['v=spf1 include:spf.postrider.test'], 'found'],
+    [
+      'that lets everybody in',
+      ['v=spf1 include:spf.postrider.test +all'],
+      'found spf_allows_everyone',
+    ],
+    ['twice', [SPF, 'v=spf1 mx -all'], 'wrong several_records'],
+    ['without us', ['v=spf1 include:_spf.other.test ~all'], 'wrong spf_mechanism_missing'],
+    ['against us', ['v=spf1 -include:spf.postrider.test ~all'], 'wrong spf_mechanism_missing'],
+    [
+      'with us behind the end',
+      ['v=spf1 -all include:spf.postrider.test'],
+      'wrong spf_mechanism_unread',
+    ],
+    ['with a space in it', ['v=spf1 include:spf. postrider.test ~all'], 'wrong split_with_spaces'],
+    ['in quotes', [`"${SPF}"`], 'wrong quotes_in_value'],
+    [
+      'split into records',
+      ['v=spf1 include:spf.', 'postrider.test ~all'],
+      'wrong split_into_records',
+    ],
+    ['absent', ['hello'], 'missing'],
+  ])('%s', async (_, values, expected) => {
+    expect(await verdict('return_path_spf', txt(BOUNCE, ...values))).toBe(expected);
+  });
+
+  test('twice is shown joined', async () => {
+    const { mistakes } = await check(
+      'return_path_spf',
+      txt(BOUNCE, 'v=spf1 mx -all', 'v=spf1 a ~all'),
+    );
+    expect(mistakes[0]?.detail).toContain('v=spf1 mx a include:spf.postrider.test ~all');
+  });
+
+  test('needs every mechanism of ours', async () => {
+    const both = records.map((record) => ({
+      ...record,
+      value: record.value.replace('include:spf.postrider.test', 'ip4:192.0.2.1 ip6:2001:db8::1'),
+    }));
+    const half = await check('return_path_spf', txt(BOUNCE, 'v=spf1 ip4:192.0.2.1 ~all'), both);
+    expect(half.mistakes[0]?.detail).toContain('Add "ip6:2001:db8::1"');
+  });
+});
+
+describe('the DMARC record', () => {
+  const name = '_dmarc.example.test';
+
+  test.each([
+    ['as given', ['v=DMARC1; p=none'], 'found'],
+    [
+      'with another policy',
+      ['v=DMARC1;p=Reject;sp=quarantine;np=reject;adkim=s;aspf=r;t=y;psd=n;fo=1:d;'],
+      'found',
+    ],
+    ['with reports', ['v=DMARC1; p=none; rua=mailto:a@x.test, mailto:b@y.test'], 'found'],
+    ['with tags nobody knows', ['v=DMARC1; p=none; x_new=1'], 'found'],
+    ['with pct', ['v=DMARC1; p=none; pct=100'], 'found obsolete_tag'],
+    [
+      'with all that is obsolete',
+      ['v=DMARC1; p=none; pct=1; rf=afrf; ri=86400'],
+      'found obsolete_tag obsolete_tag obsolete_tag',
+    ],
+    ['without a policy', ['v=DMARC1; rua=mailto:a@x.test'], 'found broken_syntax'],
+    ['with an unknown policy', ['v=DMARC1; p=monitor'], 'wrong broken_syntax'],
+    ['with a broken alignment', ['v=DMARC1; p=none; adkim=relaxed'], 'wrong broken_syntax'],
+    ['with a bare report address', ['v=DMARC1; p=none; rua=a@x.test'], 'wrong broken_syntax'],
+    ['separated by commas', ['v=DMARC1, p=none'], 'wrong broken_syntax'],
+    ['in lower case', ['v=dmarc1; p=none'], 'wrong broken_syntax'],
+    ['with the version last', ['p=none; v=DMARC1'], 'wrong broken_syntax'],
+    ['with a tag without value', ['v=DMARC1; p=none; fo'], 'wrong broken_syntax'],
+    ['twice', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], 'wrong several_records'],
+    ['in quotes', ['"v=DMARC1; p=none"'], 'wrong quotes_in_value'],
+    ['escaped', ['v=DMARC1\\; p=none'], 'wrong backslashes_in_value'],
+    ['split into records', ['v=DMARC1;', 'p=none'], 'wrong split_into_records'],
+    ['absent', ['v=spf1 -all'], 'missing'],
+  ])('%s', async (_, values, expected) => {
+    expect(await verdict('dmarc', txt(name, ...values))).toBe(expected);
+  });
+
+  describe('of a subdomain', () => {
+    const below = records.map((record) => ({
+      ...record,
+      name: record.name.replace('example.test', 'a.mail.example.test'),
+    }));
+
+    test('may be that of a domain above', async () => {
+      const checked = await check('dmarc', txt('_dmarc.example.test', 'v=DMARC1; p=reject'), below);
+      expect(checked).toMatchObject({
+        status: 'found',
+        found: ['_dmarc.example.test: v=DMARC1; p=reject'],
+      });
+    });
+
+    test('is not that of a registry', async () => {
+      const script = txt('_dmarc.example.test', 'v=DMARC1; p=reject; psd=y');
+      expect(await verdict('dmarc', script, below)).toBe('missing');
+    });
+  });
+});
+
+describe('the return path', () => {
+  test.each([
+    ['to us', ['10 mail.postrider.test'], 'found'],
+    ['at another preference', ['50 MAIL.postrider.test'], 'found'],
+    ['with another behind us', ['10 mail.postrider.test', '20 backup.test'], 'found'],
+    ['to somebody else', ['10 mx.other.test'], 'wrong other_mx'],
+    ['to nobody', ['0 .'], 'wrong other_mx'],
+    ['to somebody else before us', ['5 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
+    ['to a doubled name', ['10 mail.postrider.test.example.test'], 'wrong target_doubled'],
+  ])('%s', async (_, MX, expected) => {
+    expect(await verdict('return_path', { [BOUNCE]: { MX } })).toBe(expected);
+  });
+});
+
+describe('the tracking host', () => {
+  test.each([
+    ['to us', { CNAME: 'Track.postrider.test' }, 'found'],
+    ['to somebody else', { CNAME: 'other.test' }, 'wrong other_value'],
+    ['to a doubled name', { CNAME: 'track.postrider.test.example.test' }, 'wrong target_doubled'],
+    ['as an address', { A: ['192.0.2.1'] }, 'missing'],
+  ])('%s', async (_, of, expected) => {
+    expect(await verdict('tracking', { 'links.example.test': of })).toBe(expected);
+  });
+});
+
+test('a zone with too much to say is cut short', async () => {
+  const values = Array.from({ length: 12 }, (_, i) => `${i}${'x'.repeat(2500)}`);
+  const { found } = await check('ownership', txt('_postrider.example.test', ...values));
+  expect(found).toHaveLength(10);
+  expect(found.every((value) => value.length === 2000)).toBe(true);
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { newOwnershipToken, recordsToPublish } from './dns-records.ts';
+
+const key = (
+  selector: string,
+  algorithm: 'rsa' | 'ed25519',
+  slot: 'current' | 'next' | 'retired',
+) => ({
+  selector,
+  algorithm,
+  slot,
+  dnsValue: `v=DKIM1; k=${algorithm}; p=${selector}`,
+});
+
+const records = recordsToPublish({
+  domain: 'example.com',
+  ownershipToken: 'token',
+  keys: [
+    key('r1', 'rsa', 'current'),
+    key('r2', 'rsa', 'next'),
+    key('e1', 'ed25519', 'current'),
+    key('e2', 'ed25519', 'next'),
+    key('r0', 'rsa', 'retired'),
+  ],
+  returnPathHost: 'bounce.example.com',
+  bounceHost: 'mail.postrider.test',
+  spfMechanism: 'include:spf.postrider.test',
+});
+
+describe('the records to publish', () => {
+  test('are these', () => {
+    const lines = records.map(
+      ({ type, name, value, required }) =>
+        `${type} ${name} ${value}${required ? '' : ' (optional)'}`,
+    );
+    expect(lines).toEqual([
+      'TXT _postrider.example.com postrider-verification=token',
+      'TXT r1._domainkey.example.com v=DKIM1; k=rsa; p=r1',
+      'TXT r2._domainkey.example.com v=DKIM1; k=rsa; p=r2',
+      'TXT e1._domainkey.example.com v=DKIM1; k=ed25519; p=e1 (optional)',
+      'TXT e2._domainkey.example.com v=DKIM1; k=ed25519; p=e2 (optional)',
+      'TXT r0._domainkey.example.com v=DKIM1; k=rsa; p=r0 (optional)',
+      'MX bounce.example.com 10 mail.postrider.test',
+      'TXT bounce.example.com v=spf1 include:spf.postrider.test ~all',
+      'TXT _dmarc.example.com v=DMARC1; p=none (optional)',
+    ]);
+  });
+
+  test('each say what they are for in a sentence', () => {
+    for (const { explanation } of records) expect(explanation).toMatch(/^[A-Z].+\.$/);
+  });
+
+  test('include the tracking host where there is one', () => {
+    const more = recordsToPublish({
+      domain: 'example.com',
+      ownershipToken: 'token',
+      keys: [],
+      returnPathHost: 'bounce.example.com',
+      bounceHost: 'mail.postrider.test',
+      spfMechanism: 'a:mail.postrider.test',
+      tracking: { host: 'links.example.com', target: 'track.postrider.test' },
+    });
+    expect(more.at(-1)).toMatchObject({
+      purpose: 'tracking',
+      type: 'CNAME',
+      name: 'links.example.com',
+      value: 'track.postrider.test',
+      required: false,
+    });
+  });
+});
+
+test('tokens are long and never the same', () => {
+  const tokens = new Set(Array.from({ length: 100 }, newOwnershipToken));
+  expect(tokens.size).toBe(100);
+  for (const token of tokens) expect(token).toMatch(/^[0-9a-f]{48}$/);
+});
