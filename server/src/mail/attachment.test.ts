@@ -29,6 +29,10 @@ describe('an attachment header', () => {
     expect(headerOf('Rechnung März.pdf')).toContain("filename*=utf-8''Rechnung%20M%C3%A4rz.pdf");
   });
 
+  it('keeps the fallback inside its quotes', () => {
+    expect(headerOf('a＂ü＝？＼')).toContain('name="a_u__"');
+  });
+
   it.each([
     ['a "b".txt', 'a "b".txt'],
     ["it's (1)*.txt", "it's (1)*.txt"],
@@ -36,6 +40,7 @@ describe('an attachment header', () => {
     ['../../etc/passwd', '.._.._etc_passwd'],
     ['a\r\nX-Evil: 1.txt', 'a__X-Evil: 1.txt'],
     ['C:\\a;b.txt', 'C:_a;b.txt'],
+    ['a＂＼', 'a＂＼'],
     ['', 'attachment'],
     [`${'日'.repeat(200)}.pdf`, `${'日'.repeat(83)}.pdf`],
   ])('shows %j as %j', async (filename, shown) => {

@@ -76,10 +76,13 @@ function safeFilename(given: string): string {
 
 function asciiFilename(filename: string): string {
   if (isAscii(filename) && !filename.includes('"')) return filename;
-  return filename
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[^\x20\x21\x23-\x7e]+/g, '_');
+  return (
+    filename
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      // Quotes, backslashes and "=?" may have come out of their full-width forms.
+      .replace(/[^\x20-\x7e]+|["\\/]|=\?/g, '_')
+  );
 }
 
 function percentEncoded(filename: string): string {

@@ -1,0 +1,59 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair as generateKeyPairCallback,
+  type KeyObject,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { generateThreePrimeRsa } from './three-prime-rsa.ts';
+
+/**
+ * Key pairs for signing a domain's mail: the private half as PEM, for the vault, and the public half
+ * as the value of the TXT record that the domain's owner publishes (RFC 6376 3.6.1, RFC 8463 4).
+ */
+
+export interface GeneratedDkimKey {
+  algorithm: 'rsa' | 'ed25519';
+  /** PKCS #8 PEM. A secret. */
+  privateKeyPem: string;
+  /** `v=DKIM1; k=…; p=…`, in one piece; DNS software cuts it into strings of 255. */
+  txtValue: string;
+}
+
+export interface GeneratedDkimKeys {
+  rsa: GeneratedDkimKey;
+  ed25519: GeneratedDkimKey;
+}
+
+const generateKeyPair = promisify(generateKeyPairCallback);
+
+export async function generateDkimKeys(): Promise<GeneratedDkimKeys> {
+  const [rsa, ed25519] = await Promise.all([generateRsaKey(), generateEd25519Key()]);
+  return { rsa, ed25519 };
+}
+
+/** Reads a private key that generateDkimKeys made. */
+export function loadPrivateKey(pem: string): KeyObject {
+  return createPrivateKey(pem);
+}
+
+async function generateRsaKey(): Promise<GeneratedDkimKey> {
+  const der = await generateThreePrimeRsa();
+  return generated('rsa', createPrivateKey({ key: der, format: 'der', type: 'pkcs1' }));
+}
+
+async function generateEd25519Key(): Promise<GeneratedDkimKey> {
+  const { privateKey } = await generateKeyPair('ed25519');
+  return generated('ed25519', privateKey);
+}
+
+function generated(algorithm: 'rsa' | 'ed25519', privateKey: KeyObject): GeneratedDkimKey {
+  const der = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
+  // RFC 8463 4.2: an Ed25519 record holds the bare 32 octets of the key, not their wrapping.
+  const publicKey = algorithm === 'rsa' ? der : der.subarray(-32);
+  return {
+    algorithm,
+    privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    txtValue: `v=DKIM1; k=${algorithm}; p=${publicKey.toString('base64')}`,
+  };
+}
