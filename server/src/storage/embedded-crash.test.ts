@@ -89,7 +89,7 @@ describe('after a kill -9', () => {
     const texts = await Promise.all(locks.map((lock) => readFile(lock, 'utf8')));
     process.kill(holder.postmaster, 'SIGKILL');
     await holder.kill('SIGKILL');
-    await vi.waitUntil(() => hasEnded(holder.postmaster));
+    await vi.waitUntil(() => hasEnded(holder.postmaster), { timeout: 30_000 });
     for (const [index, lock] of locks.entries()) {
       await writeFile(lock, texts[index]?.replace(/^[0-9]+/, String(process.ppid)) ?? '');
     }

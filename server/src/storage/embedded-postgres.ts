@@ -6,7 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Binaries, findBinaries } from './embedded/binaries.ts';
 import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
-import { EMBEDDED_USER, prepareCluster } from './embedded/cluster.ts';
+import { adoptCluster, createCluster, EMBEDDED_USER } from './embedded/cluster.ts';
 import {
   findPostmaster,
   type Launched,
@@ -80,12 +80,17 @@ async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** Prepares the cluster when it is first needed, and starts PostgreSQL on it. */
+interface Means {
+  binaries: Binaries;
+  runAs: RunAs;
+}
+
+/** Makes the cluster and starts PostgreSQL on it. */
 class Launcher {
   readonly logFile: string;
   readonly #options: EmbeddedOptions;
   readonly #folder: string;
-  #prepared: Promise<{ binaries: Binaries; runAs: RunAs }> | undefined;
+  #found: Means | undefined;
 
   constructor(options: EmbeddedOptions, folder: string) {
     this.#options = options;
@@ -93,25 +98,31 @@ class Launcher {
     this.logFile = path.join(path.dirname(folder), 'postgres.log');
   }
 
-  prepare(): Promise<{ binaries: Binaries; runAs: RunAs }> {
-    this.#prepared ??= this.#prepare();
-    return this.#prepared;
+  /** Creates the cluster if there is none: right at a start, and wrong ever after. */
+  async prepare(): Promise<void> {
+    const { binaries, runAs } = await this.#means();
+    await createCluster(this.#folder, binaries, runAs);
   }
 
   async launch(): Promise<Launched> {
+    const { binaries, runAs } = await this.#means();
+    await adoptCluster(this.#folder, runAs);
     return launchPostmaster({
-      ...(await this.prepare()),
+      binaries,
+      runAs,
       folder: this.#folder,
       logFile: this.logFile,
       settings: { ...EMBEDDED_SETTINGS, ...this.#options.settings },
     });
   }
 
-  async #prepare() {
-    const binaries = await findBinaries();
-    const runAs = await chooseRunAs(binaries, path.dirname(this.#folder), this.#options.ways);
-    await prepareCluster(this.#folder, binaries, runAs);
-    return { binaries, runAs };
+  async #means(): Promise<Means> {
+    if (!this.#found) {
+      const binaries = await findBinaries();
+      const dataDir = path.dirname(this.#folder);
+      this.#found = { binaries, runAs: await chooseRunAs(binaries, dataDir, this.#options.ways) };
+    }
+    return this.#found;
   }
 }
 

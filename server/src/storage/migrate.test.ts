@@ -5,6 +5,7 @@ import { freshDatabase } from '../../test/harness/database.ts';
 import { scratchFolder } from '../../test/harness/scratch-folder.ts';
 import { silentLog } from '../base/log.ts';
 import { migrate, migrationsMissing } from './migrate.ts';
+import { PARTITIONED_TABLES } from './partitions.ts';
 import { openPool, type Pool } from './pool.ts';
 
 /** Small migrations of the test's own on an empty database. */
@@ -93,4 +94,14 @@ describe('refused in a sentence', () => {
     await using folder = await folderWith({ '0002-b.sql': 'select 1' });
     await expect(migrate(db.pool, silentLog, folder.path)).rejects.toThrow('is not number 1');
   });
+});
+
+test('every partitioned table of the real schema is kept up, and no other is named', async () => {
+  await using db = await freshDatabase();
+  const { rows } = await db.pool.query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'p' order by relname`,
+  );
+  expect(rows.map((row) => row.name)).toEqual(
+    PARTITIONED_TABLES.map(({ table }) => table).toSorted(),
+  );
 });

@@ -7,6 +7,8 @@ import { isStorageGone } from './storage-gone.ts';
 
 /** The shared connections against a real database: values, errors, losses and failover. */
 
+const PATIENT = { timeout: 30_000 };
+
 let db: TestDatabase;
 
 beforeAll(async () => {
@@ -129,7 +131,7 @@ describe('several places', () => {
         failures.push(error);
         return undefined;
       }
-    });
+    }, PATIENT);
     expect(db.url).toContain(answer);
     expect(failures).toHaveLength(2);
     expect(failures.every(isStorageGone)).toBe(true);
@@ -152,7 +154,7 @@ describe('several places', () => {
     const refusal = await pool.query('create table t (n int)').catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: '25006' });
     expect(isStorageGone(refusal)).toBe(true);
-    const name = await vi.waitUntil(() => here().catch(() => undefined));
+    const name = await vi.waitUntil(() => here().catch(() => undefined), PATIENT);
     expect(db.url).toContain(name);
     await pool.end();
   });

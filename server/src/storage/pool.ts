@@ -34,7 +34,11 @@ export function openPool(options: PoolOptions): Pool {
   return new StoragePool(options);
 }
 
-/** Runs `work` in one transaction: committed when it returns, rolled back when it throws. */
+/**
+ * Runs `work` in one transaction: committed when it returns, rolled back when it throws. When the
+ * connection is lost at the commit itself, whether it happened is unknown: the caller must be able
+ * to do it again without harm.
+ */
 export async function inTransaction<T>(
   pool: Pool,
   work: (client: PoolClient) => Promise<T>,
@@ -47,10 +51,13 @@ export async function inTransaction<T>(
     await client.query('commit');
     return result;
   } catch (error) {
-    // A client whose rollback fails is in an unknown state and must not be reused.
-    await client.query('rollback').catch((failure: Error) => {
-      broken = failure;
-    });
+    // A lost session has nothing to undo; one whose rollback fails must not be used again.
+    if (isStorageGone(error)) broken = error as Error;
+    else {
+      await client.query('rollback').catch((failure: Error) => {
+        broken = failure;
+      });
+    }
     throw error;
   } finally {
     client.release(broken);

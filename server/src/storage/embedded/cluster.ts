@@ -21,14 +21,21 @@ export const EMBEDDED_USER = 'postrider';
 const run = promisify(execFile);
 const UNFINISHED = 'postgres.new-';
 
-/** Makes sure that `folder` holds a cluster that our binaries can run and `runAs` may open. */
-export async function prepareCluster(
+/** Makes a cluster in `folder` unless one is there. */
+export async function createCluster(
   folder: string,
   binaries: Binaries,
   runAs: RunAs,
 ): Promise<void> {
-  if ((await versionOf(folder)) === undefined) await createCluster(folder, binaries, runAs);
+  if ((await versionOf(folder)) === undefined) await initialise(folder, binaries, runAs);
+}
+
+/** Makes sure that our binaries can run the cluster in `folder`, and that `runAs` may open it. */
+export async function adoptCluster(folder: string, runAs: RunAs): Promise<void> {
   const version = await versionOf(folder);
+  if (version === undefined) {
+    throw new StorageStartError(`The database in ${folder} is gone. Restore it from a backup.`);
+  }
   if (version !== String(EMBEDDED_MAJOR)) {
     throw new StorageStartError(
       `${folder} was written by PostgreSQL ${version}, and this release brings ${EMBEDDED_MAJOR}. Move the data with pg_upgrade, or run that server yourself and set DATABASE_URL.`,
@@ -50,7 +57,7 @@ async function versionOf(folder: string): Promise<string | undefined> {
  * initdb works in a folder beside the final one, and a rename puts it in place: a start that is
  * killed half-way leaves nothing that looks finished, and of two that race one wins.
  */
-async function createCluster(folder: string, binaries: Binaries, runAs: RunAs): Promise<void> {
+async function initialise(folder: string, binaries: Binaries, runAs: RunAs): Promise<void> {
   await removeUnfinished(path.dirname(folder));
   const draft = await mkdtemp(path.join(path.dirname(folder), UNFINISHED));
   try {
