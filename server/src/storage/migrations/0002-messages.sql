@@ -101,7 +101,7 @@ create index deliveries_recipient on deliveries (workspace_id, mode, recipient_k
 -- The state machine, held here so that no statement anywhere can make an impossible move.
 create function refuse_impossible_move() returns trigger language plpgsql as $$
 begin
-  if not case old.status
+  if not (case old.status
     when 'scheduled' then new.status in ('queued', 'cancelled', 'suppressed', 'failed', 'expired')
     when 'queued' then new.status in
       ('deferred', 'delivered', 'bounced', 'expired', 'failed', 'cancelled', 'suppressed')
@@ -111,7 +111,7 @@ begin
     when 'failed' then new.status = 'queued'
     when 'expired' then new.status = 'queued'
     else false
-  end then
+  end) then
     raise exception 'a delivery cannot move from % to %', old.status, new.status
       using errcode = 'check_violation', constraint = 'deliveries_possible_moves';
   end if;

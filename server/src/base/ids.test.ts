@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeId, encodeId, uuidFloor, uuidTime, uuidv7 } from './ids.ts';
+
+test('an id encodes and decodes every uuid', () => {
+  fc.assert(
+    fc.property(fc.uuid(), (uuid) => {
+      const id = encodeId('msg', uuid);
+      expect(id).toMatch(/^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
+      expect(decodeId('msg', id)).toBe(uuid);
+    }),
+  );
+});
+
+test('ids are those of the TypeID specification', () => {
+  expect(encodeId('msg', '00000000-0000-0000-0000-000000000000')).toBe(`msg_${'0'.repeat(26)}`);
+  expect(encodeId('msg', '01890a5d-ac96-774b-bcce-b302099a8057')).toBe(
+    'msg_01h455vb4pex5vsknk084sn02q',
+  );
+  expect(encodeId('msg', 'ffffffff-ffff-ffff-ffff-ffffffffffff')).toBe(`msg_7${'z'.repeat(25)}`);
+});
+
+test('what is not an id of the kind is refused', () => {
+  const id = encodeId('msg', '01890a5d-ac96-774b-bcce-b302099a8057');
+  for (const wrong of [id.toUpperCase(), id.slice(0, -1), `${id}0`, id.replace('msg', 'evt'), '']) {
+    expect(decodeId('msg', wrong)).toBeUndefined();
+  }
+  expect(decodeId('msg', `msg_8${'z'.repeat(25)}`)).toBeUndefined();
+});
+
+test('ids of one process ascend, also within a millisecond and when the clock steps back', () => {
+  const made = Array.from({ length: 10_000 }, (_, i) => uuidv7(1_000_000 - (i % 3)));
+  expect(made.toSorted()).toEqual(made);
+  expect(new Set(made).size).toBe(made.length);
+});
+
+test('the time of a uuid and the bound of a time agree', () => {
+  const ms = 4_102_444_800_123;
+  expect(uuidTime(uuidv7(ms))).toBe(ms);
+  expect(uuidFloor(ms) < uuidv7(ms)).toBe(true);
+});

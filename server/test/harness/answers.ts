@@ -1,0 +1,28 @@
+import { appendFileSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Notes of what the server answered during the whole run: one line an answer, one file a process.
+ * `test/answers-are-documented.ts` reads them when all tests are through.
+ */
+export interface NotedAnswer {
+  method: string;
+  path: string;
+  status: number;
+  code: string | null;
+  mediaType: string;
+}
+
+export function recordAnswer(method: string, url: string, response: Response, json: unknown): void {
+  const folder = process.env.POSTRIDER_ANSWERS_DIR;
+  if (folder === undefined) return;
+  const noted: NotedAnswer = {
+    method,
+    path: url.split('?', 1)[0] as string,
+    status: response.status,
+    code: (json as { code?: string } | undefined)?.code ?? null,
+    mediaType: (response.headers.get('content-type') ?? '').split(';', 1)[0] as string,
+  };
+  mkdirSync(folder, { recursive: true });
+  appendFileSync(path.join(folder, `${process.pid}.ndjson`), `${JSON.stringify(noted)}\n`);
+}

@@ -1,0 +1,145 @@
+import { operatorOf } from '../../src/accounts/api-keys.ts';
+import type { Mode } from '../../src/accounts/mode.ts';
+import type { Scope } from '../../src/accounts/scopes.ts';
+import { type App, assemble } from '../../src/assemble.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import type { Route } from '../../src/delivery/delivery.ts';
+import { recordAnswer } from './answers.ts';
+import { freshDatabase, type TestDatabase } from './database.ts';
+
+/**
+ * The whole server in this process, on a real socket and a database of its own. Requests go through
+ * `call`, which also notes every answer, so that a check at the end of the run can hold what was
+ * answered against what is documented.
+ */
+export interface TestApp extends AsyncDisposable {
+  app: App;
+  url: string;
+  database: TestDatabase;
+  workspaceId: string;
+  /** A test key and a live key with every scope. */
+  testKey: string;
+  liveKey: string;
+  newKey(options: NewKey): Promise<string>;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface NewKey {
+  mode?: Mode;
+  scopes?: Scope[];
+  workspaceId?: string;
+  allowedDomains?: string[];
+  allowedIps?: string[];
+}
+
+export interface CallOptions {
+  /** The test key unless given; null: none. */
+  key?: string | null;
+  body?: unknown;
+  /** Sent as it stands instead of `body`. */
+  rawBody?: string | Buffer;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON body, or undefined. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+  json: any;
+  text: string;
+}
+
+export interface TestAppOptions {
+  env?: Record<string, string>;
+  clock?: Clock;
+  liveRoute?: Route;
+  database?: TestDatabase;
+}
+
+export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const database = options.database ?? (await freshDatabase());
+  const config = readConfig({
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'a secret key for tests, long enough to be one',
+    ALLOW_UNSAFE_DATABASE: 'true',
+    RATE_LIMIT_PER_SECOND: '100000',
+    BASE_URL: 'http://postrider.test',
+    ...options.env,
+  });
+  const app = await assemble({
+    config,
+    log: silentLog,
+    ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
+  });
+  const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
+  const newKey = async (wanted: NewKey): Promise<string> => {
+    const made = await app.apiKeys.create(operatorOf(wanted.workspaceId ?? workspace.id), {
+      name: 'A key',
+      mode: wanted.mode ?? 'test',
+      ...(wanted.scopes ? { scopes: wanted.scopes } : {}),
+      ...(wanted.allowedDomains ? { allowed_domains: wanted.allowedDomains } : {}),
+      ...(wanted.allowedIps ? { allowed_ips: wanted.allowedIps } : {}),
+    });
+    return made.token;
+  };
+  const testKey = await newKey({ mode: 'test' });
+  const liveKey = await newKey({ mode: 'live' });
+  return {
+    app,
+    url: app.address,
+    database,
+    workspaceId: workspace.id,
+    testKey,
+    liveKey,
+    newKey,
+    call: (method, path, call = {}) => request(app.address, testKey, method, path, call),
+    async [Symbol.asyncDispose]() {
+      await app.stop();
+      if (!options.database) await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function request(
+  base: string,
+  testKey: string,
+  method: string,
+  path: string,
+  { key, body, rawBody, headers = {} }: CallOptions,
+): Promise<Answer> {
+  const url = path.startsWith('/api/') || !path.startsWith('/') ? path : `/api/v1${path}`;
+  const bearer = key === undefined ? testKey : key;
+  const response = await fetch(`${base}${url}`, {
+    method,
+    headers: {
+      ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+      ...(body === undefined && rawBody === undefined
+        ? {}
+        : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(rawBody !== undefined ? { body: rawBody } : {}),
+    ...(body !== undefined ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');
+  const json = isJson && text !== '' ? JSON.parse(text) : undefined;
+  recordAnswer(method, url, response, json);
+  return { status: response.status, headers: response.headers, json, text };
+}
+
+/** A send that is right in every way; tests change what they are about. */
+export function goodSend(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    to: { email: 'jane@example.com' },
+    from: { email: 'hello@example.org', name: 'Example' },
+    subject: 'Hello',
+    html: '<p>Hello!</p>',
+    ...changes,
+  };
+}
