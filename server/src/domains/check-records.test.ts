@@ -329,6 +329,7 @@ describe('the return path', () => {
     ['to somebody else', ['10 mx.other.test'], 'wrong other_mx'],
     ['to nobody', ['0 .'], 'wrong other_mx'],
     ['to somebody else before us', ['5 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
+    ['shared with somebody', ['10 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
     ['to a doubled name', ['10 mail.postrider.test.example.test'], 'wrong target_doubled'],
   ])('%s', async (_, MX, expected) => {
     expect(await verdict('return_path', { [BOUNCE]: { MX } })).toBe(expected);

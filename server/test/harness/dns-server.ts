@@ -134,7 +134,7 @@ export async function dnsServer(
         (reply.authenticated ? dnsPacket.AUTHENTIC_DATA : 0),
       questions: [question],
       answers: reply.answers,
-      authorities: [startOfAuthority(name, reply.ttlSeconds)],
+      authorities: isAbsence(reply) ? [startOfAuthority(name, reply.ttlSeconds)] : [],
     };
     const whole = dnsPacket.encode(packet);
     const room = query.additionals?.find((record) => record.type === 'OPT')?.udpPayloadSize ?? 512;
@@ -230,6 +230,10 @@ function withTrouble(reply: Reply, trouble: Trouble): Reply | 'silence' {
   if (trouble === 'silence') return 'silence';
   const answers = trouble === 'NXDOMAIN' ? reply.answers : [];
   return { ...reply, answers, rcode: RCODES[trouble], authenticated: false };
+}
+
+function isAbsence({ answers }: Reply): boolean {
+  return answers.every((record) => record.type === 'CNAME');
 }
 
 /** How long absence lasts is told by the zone's SOA (RFC 2308). */
