@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['server/src/**/*.test.ts', 'server/test/**/*.test.ts'],
+    include: ['server/src/**/*.test.ts', 'server/test/**/*.test.ts', 'scripts/**/*.test.ts'],
     globalSetup: ['server/test/harness/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ROOT } from './project-files.ts';
+import { tidyMistakes } from './tidy.ts';
+import { wallMistakes } from './walls.ts';
+
+/**
+ * The whole gate, `npm run check`: quick steps first, and the first that fails ends it. Names of
+ * steps as arguments (`npm run check -- walls tidy`) run only those.
+ */
+
+interface Step {
+  name: string;
+  title: string;
+  /** Whether all is well; it has told what is not. */
+  run: () => boolean | Promise<boolean>;
+}
+
+let testSummary = '';
+const scratch = mkdtempSync(path.join(tmpdir(), 'postrider-check-'));
+
+const STEPS: Step[] = [
+  { name: 'format', title: 'Format and lint', run: () => tool('biome', 'ci', '.') },
+  { name: 'tidy', title: 'Leftovers, links and paths', run: () => tell(tidyMistakes()) },
+  { name: 'walls', title: 'Walls between rooms', run: () => tell(wallMistakes()) },
+  { name: 'types', title: 'Types', run: () => tool('tsc', '-p', '.') },
+  { name: 'tests', title: 'Tests', run: runTests },
+];
+
+process.exitCode = await check(process.argv.slice(2));
+rmSync(scratch, { recursive: true, force: true });
+
+async function check(wanted: readonly string[]): Promise<number> {
+  const unknown = wanted.filter((name) => !STEPS.some((step) => step.name === name));
+  if (unknown.length > 0) {
+    console.error(
+      `No such step: ${unknown.join(', ')}. There are ${STEPS.map((step) => step.name).join(', ')}.`,
+    );
+    return 2;
+  }
+  const startedAt = performance.now();
+  for (const step of STEPS) {
+    if (wanted.length > 0 && !wanted.includes(step.name)) continue;
+    const stepStartedAt = performance.now();
+    console.log(`\n━━ ${step.title}`);
+    const good = await step.run();
+    console.log(`   ${good ? 'ok' : 'FAILED'}, ${seconds(stepStartedAt)}`);
+    if (!good) {
+      console.log(`\nThe check failed at: ${step.title}. ${testSummary}`);
+      return 1;
+    }
+  }
+  console.log(`\nThe check passed in ${seconds(startedAt)}. ${testSummary}`);
+  return 0;
+}
+
+function seconds(sinceMs: number): string {
+  return `${((performance.now() - sinceMs) / 1000).toFixed(1)} s`;
+}
+
+function tell(mistakes: readonly string[]): boolean {
+  for (const mistake of mistakes) console.log(`   ${mistake}`);
+  return mistakes.length === 0;
+}
+
+function tool(command: string, ...args: string[]): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit' });
+    child.on('error', reject);
+    child.on('exit', (code) => resolve(code === 0));
+  });
+}
+
+async function runTests(): Promise<boolean> {
+  const report = path.join(scratch, 'tests.json');
+  const good = await tool(
+    'vitest',
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  );
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as {
+    numPassedTests: number;
+    numFailedTests: number;
+  };
+  testSummary = `Tests: ${numPassedTests} passed, ${numFailedTests} failed.`;
+  return good;
+}
