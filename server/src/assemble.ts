@@ -58,6 +58,8 @@ export interface AssembleOptions {
   clock?: Clock;
   /** How live mail leaves, when not by the configured routes: tests say so. */
   liveRoute?: Route;
+  /** How accepts share commits: the benchmark compares. */
+  acceptGroup?: { itemsMax: number; inFlightMax: number };
 }
 
 const SWEEP_MS = 10_000;
@@ -130,8 +132,9 @@ export async function assemble(options: AssembleOptions): Promise<App> {
     templates: noTemplates,
     group: {
       itemsMax: 128,
-      bytesMax: 4 * 1024 * 1024,
       inFlightMax: 3,
+      ...options.acceptGroup,
+      bytesMax: 4 * 1024 * 1024,
       waitingMax: config.limits.acceptBufferMaxMessages,
       waitingBytesMax: config.limits.acceptBufferMaxBytes,
     },

@@ -1,0 +1,51 @@
+import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
+import { sampleSend } from './sample.ts';
+import { startTarget, type TargetKind } from './targets.ts';
+
+/**
+ * How fast messages are accepted: ours, the same route without storage, and ours with one
+ * transaction per request, in turns within one run. Only the ratios mean anything: the machine is
+ * shared by client, server and database.
+ */
+
+const CONNECTIONS = 64;
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 5) * 1000;
+const KINDS: TargetKind[] = ['grouped', 'no-storage', 'one-transaction-each'];
+
+export async function benchAccept(): Promise<void> {
+  const best = new Map<TargetKind, LoadResult>();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const kind of KINDS) {
+      const result = await measure(kind);
+      const before = best.get(kind);
+      if (!before || result.perSecond > before.perSecond) best.set(kind, result);
+    }
+  }
+  for (const kind of KINDS) {
+    const { perSecond, p50Ms, p99Ms, failures } = best.get(kind) as LoadResult;
+    const failed = Object.keys(failures).length > 0 ? ` failures ${JSON.stringify(failures)}` : '';
+    console.log(
+      `${kind.padEnd(22)} ${perSecond.toFixed(0).padStart(7)} requests/s   p50 ${p50Ms.toFixed(1)} ms   p99 ${p99Ms.toFixed(1)} ms${failed}`,
+    );
+  }
+  const rate = (kind: TargetKind): number => best.get(kind)?.perSecond ?? 0;
+  console.log(
+    `grouped / no-storage            ${(rate('grouped') / rate('no-storage')).toFixed(2)}`,
+  );
+  console.log(
+    `grouped / one-transaction-each  ${(rate('grouped') / rate('one-transaction-each')).toFixed(2)}`,
+  );
+}
+
+async function measure(kind: TargetKind): Promise<LoadResult> {
+  await using target = await startTarget(kind, { env: { ROLES: 'api' } });
+  const body = JSON.stringify(sampleSend('jane@example.com'));
+  return httpLoad({
+    port: target.port,
+    connections: CONNECTIONS,
+    durationMs: DURATION_MS,
+    warmUpMs: 2_000,
+    request: (n) => postRequest('/api/v1/transactional/send', target.key, body, `bench-${n}`),
+  });
+}

@@ -1,0 +1,110 @@
+import net from 'node:net';
+
+/**
+ * A client that costs as little as possible, because it shares the machine with what it measures:
+ * raw sockets, one request at a time on each, answers recognised by their length alone.
+ */
+
+export interface LoadOptions {
+  port: number;
+  connections: number;
+  durationMs: number;
+  warmUpMs: number;
+  /** The whole request, for the n-th send. */
+  request: (n: number) => string;
+}
+
+export interface LoadResult {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  count: number;
+  /** Answers that were not 2xx, by status. */
+  failures: Record<string, number>;
+}
+
+export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
+  const latencies: number[] = [];
+  const failures: Record<string, number> = {};
+  const startAt = performance.now() + options.warmUpMs;
+  const endAt = startAt + options.durationMs;
+  let sent = 0;
+  let counted = 0;
+
+  function onAnswer(status: number, sentAt: number): void {
+    const now = performance.now();
+    if (now < startAt || now > endAt) return;
+    if (status >= 200 && status < 300) {
+      counted += 1;
+      latencies.push(now - sentAt);
+    } else {
+      failures[status] = (failures[status] ?? 0) + 1;
+    }
+  }
+
+  await Promise.all(
+    Array.from({ length: options.connections }, () =>
+      connection(options.port, () => options.request(sent++), endAt, onAnswer),
+    ),
+  );
+  latencies.sort((a, b) => a - b);
+  const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
+  return {
+    perSecond: counted / (options.durationMs / 1000),
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    count: counted,
+    failures,
+  };
+}
+
+function connection(
+  port: number,
+  next: () => string,
+  endAt: number,
+  onAnswer: (status: number, sentAt: number) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.setNoDelay(true);
+    let received = '';
+    let sentAt = 0;
+    const send = (): void => {
+      sentAt = performance.now();
+      if (sentAt >= endAt) {
+        socket.destroy();
+        resolve();
+        return;
+      }
+      socket.write(next());
+    };
+    socket.setEncoding('latin1');
+    socket.on('connect', send);
+    socket.on('error', reject);
+    socket.on('close', () => resolve());
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+      const headEnd = received.indexOf('\r\n\r\n');
+      if (headEnd < 0) return;
+      const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
+      if (received.length < headEnd + 4 + length) return;
+      const status = Number(received.slice(9, 12));
+      received = '';
+      onAnswer(status, sentAt);
+      send();
+    });
+  });
+}
+
+export function postRequest(
+  path: string,
+  key: string,
+  body: string,
+  idempotencyKey?: string,
+): string {
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `${idempotencyKey ? `Idempotency-Key: ${idempotencyKey}\r\n` : ''}\r\n${body}`
+  );
+}

@@ -1,0 +1,11 @@
+import { benchAccept } from './accept.ts';
+
+/** `npm run bench [name…]`: all benchmarks, or those named. */
+const BENCHES: Record<string, () => Promise<void>> = { accept: benchAccept };
+
+const asked = process.argv.slice(2);
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  console.log(`\n── ${name} ──`);
+  await bench();
+}

@@ -1,0 +1,60 @@
+import Fastify from 'fastify';
+import { operatorOf } from '../../server/src/accounts/api-keys.ts';
+import { assemble } from '../../server/src/assemble.ts';
+import { systemClock } from '../../server/src/base/clock.ts';
+import { encodeId, uuidv7 } from '../../server/src/base/ids.ts';
+import { createLog } from '../../server/src/base/log.ts';
+import { readConfig } from '../../server/src/config/read-config.ts';
+import { SendMessage } from '../../server/src/doors/http/schemas/messages.ts';
+import { bodyValidator } from '../../server/src/doors/http/validate.ts';
+import type { TargetKind } from './targets.ts';
+
+/** One server of the comparison; see targets.ts for who starts it. */
+
+const kind = process.argv[2] as TargetKind;
+const report = (message: object): void => {
+  process.send?.(message);
+};
+process.on('message', () => report({ rss: process.memoryUsage.rss() }));
+
+if (kind === 'no-storage') await serveWithoutStorage();
+else await serve();
+
+async function serve(): Promise<void> {
+  const config = readConfig(process.env);
+  const app = await assemble({
+    config,
+    log: createLog({ level: config.log.level }),
+    ...(kind === 'one-transaction-each' ? { acceptGroup: { itemsMax: 1, inFlightMax: 20 } } : {}),
+  });
+  const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Bench'));
+  const made = await app.apiKeys.create(operatorOf(workspace.id), {
+    name: 'bench',
+    mode: (process.env.BENCH_MODE as 'live' | 'test') ?? 'test',
+  });
+  process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
+  report({ port: Number(new URL(app.address).port), key: made.token });
+}
+
+/** The same framework and the same validation, and nothing behind them: the ceiling. */
+async function serveWithoutStorage(): Promise<void> {
+  const server = Fastify({ logger: false });
+  const validator = bodyValidator(SendMessage);
+  server.post('/api/v1/transactional/send', (request, reply) => {
+    validator.check(request.body);
+    const nowMs = systemClock.now();
+    const { to } = request.body as { to: { email: string } };
+    reply.code(202).send({
+      id: encodeId('msg', uuidv7(nowMs)),
+      status: 'queued',
+      mode: 'test',
+      created_at: new Date(nowMs).toISOString(),
+      scheduled_at: null,
+      template: null,
+      recipients: [{ email: to.email, kind: 'to', status: 'queued' }],
+    });
+  });
+  const address = await server.listen({ host: '127.0.0.1', port: 0 });
+  process.once('SIGTERM', () => void server.close().then(() => process.exit(0)));
+  report({ port: Number(new URL(address).port), key: 'none' });
+}

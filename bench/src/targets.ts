@@ -1,0 +1,62 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/**
+ * What is measured runs in a process of its own. A target says where it listens and which key opens
+ * it, and goes away with the `await using` that holds it.
+ */
+export interface Target extends AsyncDisposable {
+  port: number;
+  key: string;
+  pid: number;
+  /** Resident memory of the process, in MiB. */
+  memoryMiB(): Promise<number>;
+}
+
+export type TargetKind = 'grouped' | 'one-transaction-each' | 'no-storage';
+
+export interface TargetOptions {
+  dataDir?: string;
+  env?: Record<string, string>;
+}
+
+export async function startTarget(kind: TargetKind, options: TargetOptions = {}): Promise<Target> {
+  const own = options.dataDir === undefined;
+  const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'postrider-bench-')));
+  const child = fork(path.join(import.meta.dirname, 'target.ts'), [kind], {
+    env: {
+      ...process.env,
+      DATA_DIR: dataDir,
+      PORT: '0',
+      RATE_LIMIT_PER_SECOND: '1000000',
+      LOG_LEVEL: 'warn',
+      ...options.env,
+    },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const { port, key } = await firstMessage(child);
+  return {
+    port,
+    key,
+    pid: child.pid as number,
+    async memoryMiB() {
+      child.send('memory');
+      return (await firstMessage<{ rss: number }>(child)).rss / 1024 / 1024;
+    },
+    async [Symbol.asyncDispose]() {
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await gone;
+      if (own) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function firstMessage<T = { port: number; key: string }>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as T));
+    child.once('exit', (code) => reject(new Error(`The target ended with ${code}`)));
+  });
+}
