@@ -27,6 +27,9 @@ export class ReceiverSession {
   /** Messages whose final dot was read on this connection. */
   messageCount = 0;
   closed = false;
+  /** Answers RCPT and DATA as scripted even outside a transaction. */
+  lenient = false;
+  stopped = false;
 
   readonly #receiver: SmtpReceiver;
   #socket: Socket;
@@ -51,6 +54,13 @@ export class ReceiverSession {
   /** Raw bytes, at any time. */
   send(bytes: string | Buffer): void {
     if (!this.closed) this.#socket.write(bytes);
+  }
+
+  /** Leaves everything from here on in the network's buffers. */
+  stopReading(): void {
+    this.stopped = true;
+    this.#socket.pause();
+    this.#receiver.changed();
   }
 
   hangUp(): void {
@@ -154,8 +164,9 @@ export class ReceiverSession {
 
   async #obeyRcpt(rest: string): Promise<void> {
     const [, to = ''] = /^TO:<(.*?)>/i.exec(rest) ?? [];
-    const usual = this.mailFrom === undefined ? '503 5.5.1 MAIL first' : '250 2.1.5 ok';
-    const scripted = this.mailFrom === undefined ? undefined : this.#script.onRcpt?.(to, this);
+    const begun = this.mailFrom !== undefined || this.lenient;
+    const usual = begun ? '250 2.1.5 ok' : '503 5.5.1 MAIL first';
+    const scripted = begun ? this.#script.onRcpt?.(to, this) : undefined;
     const reply = await this.#answer(scripted, usual, 'RCPT');
     if (reply.startsWith('2')) this.recipients.push(to);
   }
