@@ -49,6 +49,7 @@ class NoticeHub implements Listener {
   readonly #becameReady: () => void;
   #client: pg.Client | undefined;
   #place = 0;
+  #asking: Promise<unknown> = Promise.resolve();
   #retry: Timer | undefined;
   #retryMs = RECONNECT_MIN_MS;
   #heartbeat: Timer | undefined;
@@ -74,7 +75,10 @@ class NoticeHub implements Listener {
     this.#handlers.set(channel, handlers);
     handlers.add(handler);
     // When this fails the connection is failing too, and the next one listens to every channel.
-    if (handlers.size === 1) this.#client?.query(`listen ${channel}`).catch(() => {});
+    // One after the other, and only on a connection that is up: one that is coming up listens to all.
+    const client = this.#connected && handlers.size === 1 ? this.#client : undefined;
+    if (client)
+      this.#asking = this.#asking.then(() => client.query(`listen ${channel}`)).catch(() => {});
     return () => {
       handlers.delete(handler);
     };
@@ -120,6 +124,7 @@ class NoticeHub implements Listener {
     try {
       await client.connect();
       await this.#refuseStandby(client);
+      // A channel that is added while this runs is at the end of the map: the loop comes to it.
       for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
     } catch (error) {
       this.#place = (this.#place + 1) % this.#options.places.length;
