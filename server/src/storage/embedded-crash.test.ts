@@ -80,6 +80,23 @@ describe('after a kill -9', () => {
     await after.end();
   });
 
+  test('of both while a statement is busy, the next start waits for it to end', async () => {
+    await using folder = await scratchCluster();
+    const holder = await holdEmbedded(folder.path);
+    await using guest = await start({ dataDir: folder.path, holder: 'command' });
+    const pool = openPool({ places: [guest.connection], log: silentLog, statementTimeoutMs: 3000 });
+    const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const busy = pool.query('do $$ begin loop end loop; end $$').catch((error: unknown) => error);
+    await guest.stop();
+    process.kill(holder.postmaster, 'SIGKILL');
+    await holder.kill('SIGKILL');
+    await using server = await start({ dataDir: folder.path });
+    expect(server.pid).not.toBe(holder.postmaster);
+    expect(hasEnded(rows[0]?.pid as number)).toBe(true);
+    expect(isStorageGone(await busy)).toBe(true);
+    await pool.end();
+  });
+
   test('a lock file whose number now belongs to another process is no obstacle', async () => {
     await using folder = await scratchCluster();
     const holder = await holdEmbedded(folder.path);

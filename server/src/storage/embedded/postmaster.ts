@@ -12,11 +12,14 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
+import { StorageStartError } from '../start-error.ts';
 import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT, type RunAs } from './run-as.ts';
 import { settingsArguments } from './settings.ts';
 
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
+/** Longer than the pool's longest statement. */
+const LEFTOVERS_END_WITHIN_MS = 60_000;
 
 /** The process that serves `folder` now, or undefined. A number in a file is no proof: pids return. */
 export function findPostmaster(folder: string): number | undefined {
@@ -97,17 +100,22 @@ export function tailOf(logFile: string): string {
 
 /**
  * After a kill -9 the lock files stay, and by then their pid may be any other process: PostgreSQL
- * would take that one for a rival and refuse. It would also refuse while a backend of the dead
- * postmaster lives on; they leave by themselves, or are made to.
+ * would take that one for a rival and refuse. It refuses rightly while a backend of the dead
+ * postmaster still works; those end by themselves with their statement. We wait and never kill
+ * them: a process found by searching is too easily the wrong one.
  */
 async function clearRemains(folder: string): Promise<void> {
-  const deadline = systemClock.now() + 3_000;
+  const deadline = systemClock.now() + LEFTOVERS_END_WITHIN_MS;
   for (;;) {
     // A start beside ours was quicker: what we see is no remains, and no lock of it is stale.
     if (findPostmaster(folder) !== undefined) return;
     const left = leftoverProcesses(folder);
     if (left.length === 0) break;
-    if (systemClock.now() > deadline) for (const pid of left) signalProcess(pid, 'SIGKILL');
+    if (systemClock.now() > deadline) {
+      throw new StorageStartError(
+        `Processes of an earlier PostgreSQL still work in ${folder}: ${left.join(', ')}. End them, then start again.`,
+      );
+    }
     await sleep(20);
   }
   for (const name of ['postmaster.pid', '.s.PGSQL.5432.lock']) {
