@@ -1,0 +1,54 @@
+/**
+ * Character references in HTML, decoded. Names need their semicolon: `&copy=2` in an address is
+ * a parameter, not a sign. The names are those of HTML 4, which is what mail is written in.
+ */
+
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text;
+  return text.replace(REFERENCE, (reference, number?: string, name?: string) => {
+    if (number !== undefined) return characterOf(numberOf(number));
+    return NAMED.get(name!) ?? NAMED.get(name!.toLowerCase()) ?? reference;
+  });
+}
+
+const REFERENCE = /&(?:#([xX][0-9a-fA-F]{1,6}|\d{1,7});?|([a-zA-Z][a-zA-Z0-9]{1,15});)/g;
+
+function numberOf(number: string): number {
+  return /^x/i.test(number) ? Number.parseInt(number.slice(1), 16) : Number.parseInt(number, 10);
+}
+
+function characterOf(code: number): string {
+  if (code >= 0x80 && code <= 0x9f) return WINDOWS_1252[code - 0x80]!;
+  const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
+  return isCharacter ? String.fromCodePoint(code) : '\ufffd';
+}
+
+// What browsers read for references to the C1 controls.
+const WINDOWS_1252 = [...'€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'];
+
+const NAMED = new Map<string, string>();
+
+const LATIN_1 =
+  `nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg
+  plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave
+  Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH
+  Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig
+  agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc
+  iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute
+  thorn yuml`.split(/\s+/);
+for (const [index, name] of LATIN_1.entries()) NAMED.set(name, String.fromCharCode(0xa0 + index));
+
+const OTHERS = `amp & lt < gt > quot " apos ' OElig Œ oelig œ Scaron Š scaron š Yuml Ÿ fnof ƒ circ ˆ
+  tilde ˜ ensp \u2002 emsp \u2003 thinsp \u2009 zwnj \u200c zwj \u200d lrm \u200e rlm \u200f ndash –
+  mdash — lsquo ‘ rsquo ’ sbquo ‚ ldquo “ rdquo ” bdquo „ dagger † Dagger ‡ bull • hellip … permil ‰
+  prime ′ Prime ″ lsaquo ‹ rsaquo › oline ‾ frasl ⁄ euro € image ℑ weierp ℘ real ℜ trade ™ alefsym ℵ
+  larr ← uarr ↑ rarr → darr ↓ harr ↔ crarr ↵ lArr ⇐ uArr ⇑ rArr ⇒ dArr ⇓ hArr ⇔ forall ∀ part ∂
+  exist ∃ empty ∅ nabla ∇ isin ∈ notin ∉ ni ∋ prod ∏ sum ∑ minus − lowast ∗ radic √ prop ∝ infin ∞
+  ang ∠ and ∧ or ∨ cap ∩ cup ∪ int ∫ there4 ∴ sim ∼ cong ≅ asymp ≈ ne ≠ equiv ≡ le ≤ ge ≥ sub ⊂ sup ⊃
+  nsub ⊄ sube ⊆ supe ⊇ oplus ⊕ otimes ⊗ perp ⊥ sdot ⋅ lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋ lang ⟨ rang ⟩
+  loz ◊ spades ♠ clubs ♣ hearts ♥ diams ♦ check ✓ star ☆ Alpha Α Beta Β Gamma Γ Delta Δ Epsilon Ε
+  Zeta Ζ Eta Η Theta Θ Iota Ι Kappa Κ Lambda Λ Mu Μ Nu Ν Xi Ξ Omicron Ο Pi Π Rho Ρ Sigma Σ Tau Τ
+  Upsilon Υ Phi Φ Chi Χ Psi Ψ Omega Ω alpha α beta β gamma γ delta δ epsilon ε zeta ζ eta η theta θ
+  iota ι kappa κ lambda λ mu μ nu ν xi ξ omicron ο pi π rho ρ sigmaf ς sigma σ tau τ upsilon υ phi φ
+  chi χ psi ψ omega ω thetasym ϑ upsih ϒ piv ϖ`.split(/[ \n]+/);
+for (let i = 0; i < OTHERS.length; i += 2) NAMED.set(OTHERS[i]!, OTHERS[i + 1]!);
