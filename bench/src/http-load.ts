@@ -42,11 +42,13 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
     }
   }
 
-  await Promise.all(
-    Array.from({ length: options.connections }, () =>
-      connection(options.port, () => options.request(sent++), endAt, onAnswer),
-    ),
-  );
+  const connections: Promise<void>[] = [];
+  for (let i = 0; i < options.connections; i++) {
+    connections.push(connection(options.port, () => options.request(sent++), endAt, onAnswer));
+    // All at once, some would be turned away before the server had a chance to take them.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await Promise.all(connections);
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
   return {
