@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: a request that is repeated, by a retry or by a race, makes one message and gets one answer.
+ * Method: real requests with Idempotency-Key; messages are counted by the list, not by the answers.
+ */
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function send(key: string, changes: Record<string, unknown> = {}, path = '/transactional/send') {
+  const body = path.endsWith('batch') ? changes : goodSend(changes);
+  return app.call('POST', path, { body, headers: { 'idempotency-key': key } });
+}
+
+async function countTagged(tag: string): Promise<number> {
+  return (await app.call('GET', `/messages?tag=${tag}&limit=100`)).json.data.length;
+}
+
+test('the same key and body give the first answer again', async () => {
+  const first = await send('again', { tags: ['again'] });
+  const second = await send('again', { tags: ['again'] });
+  expect(first.headers.get('idempotent-replayed')).toBeNull();
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect(second.status).toBe(202);
+  expect(second.text).toBe(first.text);
+  expect(second.headers.get('location')).toBe(first.headers.get('location'));
+  expect(await countTagged('again')).toBe(1);
+});
+
+test('the same body in another spelling is the same body', async () => {
+  const body = { ...goodSend(), tags: ['spelling'] };
+  const reversed = Object.fromEntries(Object.entries(body).reverse());
+  const headers = { 'idempotency-key': 'spelling' };
+  const first = await app.call('POST', '/transactional/send', { body, headers });
+  const second = await app.call('POST', '/transactional/send', {
+    rawBody: JSON.stringify(reversed, null, 2),
+    headers: { ...headers, 'content-type': 'application/json' },
+  });
+  expect(second.json.id).toBe(first.json.id);
+});
+
+test('the same key with another body is refused and accepts nothing', async () => {
+  await send('other', { tags: ['other'] });
+  const second = await send('other', { tags: ['other'], subject: 'Something else' });
+  expect(second.status).toBe(422);
+  expect(second.json.code).toBe('idempotency_key_reused');
+  expect(await countTagged('other')).toBe(1);
+});
+
+test('racing requests make one message', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => send('race', { tags: ['race'] })),
+  );
+  const ids = new Set(answers.filter(({ status }) => status === 202).map(({ json }) => json.id));
+  expect(ids.size).toBe(1);
+  for (const answer of answers) {
+    if (answer.status !== 202) expect(answer.json.code).toBe('idempotency_key_in_progress');
+  }
+  expect(await countTagged('race')).toBe(1);
+});
+
+test('racing requests on two nodes make one message', async () => {
+  await using other = await startApp({ database: app.database });
+  const headers = { 'idempotency-key': 'nodes' };
+  const body = goodSend({ tags: ['nodes'] });
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      (i % 2 ? app : other).call('POST', '/transactional/send', {
+        body,
+        headers,
+        key: app.testKey,
+      }),
+    ),
+  );
+  expect(new Set(answers.filter((one) => one.status === 202).map((one) => one.json.id)).size).toBe(
+    1,
+  );
+  expect(await countTagged('nodes')).toBe(1);
+});
+
+test('a repeated request is answered even when it would be refused by now', async () => {
+  const scheduled_at = new Date(Date.now() + 1_500).toISOString();
+  const first = await send('late', { scheduled_at });
+  expect(first.status).toBe(202);
+  while (Date.now() <= Date.parse(scheduled_at)) await new Promise((done) => setTimeout(done, 50));
+  const second = await send('late', { scheduled_at });
+  expect(second.text).toBe(first.text);
+  const unknown = await send('late-2', { scheduled_at });
+  expect(unknown.json.code).toBe('validation_failed');
+});
+
+test('a refused request leaves its key free', async () => {
+  const refused = await send('free', { to: { email: 'nobody' } });
+  expect(refused.status).toBe(422);
+  expect((await send('free')).status).toBe(202);
+});
+
+test('keys belong to one mode and one workspace', async () => {
+  const workspace = await app.app.workspaces.create('Another');
+  const key = await app.newKey({ workspaceId: workspace.id });
+  const own = await send('mine', { tags: ['mine'] });
+  const headers = { 'idempotency-key': 'mine' };
+  const theirs = await app.call('POST', '/transactional/send', {
+    body: goodSend({ tags: ['mine'] }),
+    headers,
+    key,
+  });
+  expect(theirs.status).toBe(202);
+  expect(theirs.json.id).not.toBe(own.json.id);
+});
+
+test('a batch is repeated as a whole', async () => {
+  const batch = { messages: [goodSend({ tags: ['batch'] }), goodSend({ tags: ['batch'] })] };
+  const first = await send('batch', batch, '/transactional/batch');
+  const second = await send('batch', batch, '/transactional/batch');
+  expect(first.status).toBe(202);
+  expect(second.text).toBe(first.text);
+  expect(await countTagged('batch')).toBe(2);
+});
+
+test('creating a key twice with one Idempotency-Key gives one key and the same secret', async () => {
+  const headers = { 'idempotency-key': 'new-key' };
+  const body = { name: 'Once', scopes: ['read:messages'] };
+  const first = await app.call('POST', '/api-keys', { body, headers });
+  const second = await app.call('POST', '/api-keys', { body, headers });
+  expect(first.status).toBe(201);
+  expect(second.status).toBe(201);
+  expect(second.json.token).toBe(first.json.token);
+  const { rows } = await app.database.pool.query<{ answer: Buffer }>(
+    `select answer from idempotency_keys where key = 'new-key'`,
+  );
+  expect(rows[0]?.answer.includes(first.json.token)).toBe(false);
+});
+
+test('a key of the wrong form is refused', async () => {
+  for (const key of ['', 'with space', 'é', 'x'.repeat(256)]) {
+    const answer = await send(encodeURI(key) === key ? key : 'a b').catch(() => undefined);
+    if (key === '') continue;
+    expect(answer?.status).toBe(422);
+  }
+});

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: bad input gets a clear error that names every field, and changes nothing.
+ * Method: a table of wrong sends; the list of messages must stay empty.
+ */
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const long = (length: number): string => 'x'.repeat(length);
+
+const WRONG: [string, Record<string, unknown>, string, string][] = [
+  ['no recipient', { to: undefined }, '/to', 'required'],
+  ['no sender', { from: undefined }, '/from', 'required'],
+  ['an address without @', { to: { email: 'jane' } }, '/to/email', 'invalid_email'],
+  [
+    'a display name in the address',
+    { to: { email: 'J <j@example.com>' } },
+    '/to/email',
+    'invalid_email',
+  ],
+  [
+    'a header smuggled into an address',
+    { to: { email: 'user@good.com\r\nBcc: x@evil.com' } },
+    '/to/email',
+    'invalid_email',
+  ],
+  [
+    'a header smuggled into a name',
+    { from: { email: 'a@b.co', name: 'A\r\nBcc: x@evil.com' } },
+    '/from/name',
+    'invalid_text',
+  ],
+  ['NUL in the subject', { subject: 'a\0b' }, '/subject', 'invalid_text'],
+  ['half of a surrogate pair', { html: '<p>\ud800</p>' }, '/html', 'invalid_text'],
+  ['an unknown field', { too: 1 }, '/too', 'unknown_field'],
+  ['a field of the wrong type', { subject: 5 }, '/subject', 'invalid_type'],
+  [
+    'too many recipients',
+    { cc: Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@example.com` })) },
+    '',
+    'too_many_recipients',
+  ],
+  [
+    'a reserved header',
+    { headers: { 'DKIM-Signature': 'x' } },
+    '/headers/DKIM-Signature',
+    'reserved_header',
+  ],
+  ['a header with a line break', { headers: { 'X-A': 'a\nb' } }, '/headers/X-A', 'invalid_text'],
+  ['a header name with a colon', { headers: { 'X:A': 'b' } }, '/headers/X:A', 'invalid_header'],
+  [
+    'too many headers',
+    { headers: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`X-${i}`, ''])) },
+    '/headers',
+    'too_many_headers',
+  ],
+  ['a header that is too long', { headers: { 'X-A': long(2048) } }, '/headers/X-A', 'too_long'],
+  ['a tag with a space', { tags: ['a b'] }, '/tags/0', 'invalid_format'],
+  ['too many tags', { tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, '/tags', 'too_many'],
+  ['metadata that is not text', { metadata: { a: 1 } }, '/metadata/a', 'invalid_type'],
+  [
+    'too much metadata',
+    { metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v'])) },
+    '/metadata',
+    'too_many',
+  ],
+  [
+    'a time without an offset',
+    { scheduled_at: '2030-01-01T00:00:00' },
+    '/scheduled_at',
+    'invalid_time',
+  ],
+  [
+    'a time that has passed',
+    { scheduled_at: '2020-01-01T00:00:00Z' },
+    '/scheduled_at',
+    'invalid_time',
+  ],
+  [
+    'a time too far ahead',
+    { scheduled_at: new Date(Date.now() + 31 * 86_400_000).toISOString() },
+    '/scheduled_at',
+    'invalid_time',
+  ],
+  [
+    'a time that does not exist',
+    { scheduled_at: '2030-02-31T25:00:00Z' },
+    '/scheduled_at',
+    'invalid_time',
+  ],
+  ['a ttl of nothing', { ttl_seconds: 0 }, '/ttl_seconds', 'out_of_range'],
+  [
+    'an attachment that is not base64',
+    { attachments: [{ filename: 'a', content: '§§' }] },
+    '/attachments/0/content',
+    'invalid_base64',
+  ],
+  [
+    'an attachment in a folder',
+    { attachments: [{ filename: '../a', content: '' }] },
+    '/attachments/0/filename',
+    'invalid_filename',
+  ],
+  [
+    'an odd media type',
+    { attachments: [{ filename: 'a', content: '', content_type: 'pdf' }] },
+    '/attachments/0/content_type',
+    'invalid_media_type',
+  ],
+  [
+    'a variable named contact',
+    { variables: { contact: {} } },
+    '/variables/contact',
+    'reserved_name',
+  ],
+  ['a subject that is too long', { subject: long(999) }, '/subject', 'too_long'],
+  ['html that is too long', { html: long(2 * 1024 * 1024 + 1) }, '/html', 'too_long'],
+  ['a time zone that does not exist', { time_zone: 'Mars/Base' }, '/time_zone', 'invalid_value'],
+  [
+    'a draft with no template',
+    { template_version: 'draft' },
+    '/template_version',
+    'content_conflict',
+  ],
+];
+
+test.each(WRONG)('%s', async (_, changes, pointer, code) => {
+  const answer = await app.call('POST', '/transactional/send', { body: goodSend(changes) });
+  expect(answer.status).toBe(422);
+  expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  expect(answer.json.errors).toContainEqual(expect.objectContaining({ pointer, code }));
+  expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
+});
+
+test('all that is wrong is told at once', async () => {
+  const body = goodSend({ to: { email: 'x' }, cc: [{ email: 'y' }], tags: ['a b'], extra: 1 });
+  const { json } = await app.call('POST', '/transactional/send', { body });
+  const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
+  expect(pointers).toEqual(['/cc/0/email', '/extra', '/tags/0', '/to/email']);
+});
+
+test('content is either inline or a template', async () => {
+  const codeOf = async (changes: object): Promise<string> => {
+    const body = { ...goodSend(), ...changes };
+    return (await app.call('POST', '/transactional/send', { body })).json.code;
+  };
+  expect(await codeOf({ template_key: 'welcome' })).toBe('content_conflict');
+  expect(await codeOf({ subject: undefined, html: undefined })).toBe('content_missing');
+  expect(await codeOf({ html: undefined })).toBe('content_missing');
+  expect(await codeOf({ subject: undefined, html: undefined, template_key: 'none' })).toBe(
+    'template_not_found',
+  );
+});
+
+test('placeholders without a value are told with their place, and nothing is accepted', async () => {
+  const body = goodSend({
+    subject: 'Hi ${first_name}',
+    html: '<p>\n  {{ order.total }} and {{ nick | default: "you" }}</p>',
+    text: '{{ empty }}',
+    variables: { empty: '', order: { total: null } },
+  });
+  const { status, json } = await app.call('POST', '/transactional/send', { body });
+  expect(status).toBe(422);
+  expect(json.code).toBe('missing_variables');
+  expect(json.errors).toEqual([
+    expect.objectContaining({ path: 'first_name', pointer: '/subject', line: 1, column: 4 }),
+    expect.objectContaining({ path: 'order.total', pointer: '/html', line: 2, column: 3 }),
+  ]);
+});
+
+test('a placeholder that is not closed is a syntax error with its place', async () => {
+  const body = goodSend({ html: '<p>{{ name </p>' });
+  const { json } = await app.call('POST', '/transactional/send', { body });
+  expect(json.code).toBe('template_syntax');
+  expect(json.errors[0]).toMatchObject({ pointer: '/html', line: 1 });
+});
+
+test('a live key sends only from a domain of its workspace', async () => {
+  const call = { key: app.liveKey, body: goodSend() };
+  const { status, json } = await app.call('POST', '/transactional/send', call);
+  expect(status).toBe(403);
+  expect(json.code).toBe('domain_not_owned');
+});
+
+test('a key limited to domains sends from no other', async () => {
+  const key = await app.newKey({ allowedDomains: ['example.net'] });
+  const { status, json } = await app.call('POST', '/transactional/send', { key, body: goodSend() });
+  expect(status).toBe(403);
+  expect(json.code).toBe('domain_not_allowed');
+});
+
+test('a dry run renders everything and stores nothing', async () => {
+  const body = goodSend({
+    subject: 'Hi ${name}',
+    html: '<p>{{ name }}</p>',
+    variables: { name: '<Jane>' },
+    bcc: [{ email: 'secret@example.com' }],
+  });
+  const { status, json } = await app.call('POST', '/transactional/send?dry_run=true', { body });
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ subject: 'Hi <Jane>', html: '<p>&lt;Jane&gt;</p>', text: '<Jane>' });
+  expect(json.headers.map((header: { name: string }) => header.name)).toContain('Message-ID');
+  expect(JSON.stringify(json)).not.toContain('secret@example.com');
+});
+
+test('after all of this not one message exists', async () => {
+  expect((await app.call('GET', '/messages')).json.data).toEqual([]);
+  expect((await app.call('GET', '/messages', { key: app.liveKey })).json.data).toEqual([]);
+});
