@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { staleMistakes } from './generated.ts';
 import { ROOT } from './project-files.ts';
+import { releaseMistakes } from './released-api.ts';
 import { tidyMistakes } from './tidy.ts';
 import { wallMistakes } from './walls.ts';
 
@@ -25,6 +27,9 @@ const STEPS: Step[] = [
   { name: 'format', title: 'Format and lint', run: () => tool('biome', 'ci', '.') },
   { name: 'tidy', title: 'Leftovers, links and paths', run: () => tell(tidyMistakes()) },
   { name: 'walls', title: 'Walls between rooms', run: () => tell(wallMistakes()) },
+  { name: 'generated', title: 'Generated files', run: () => tell(staleMistakes()) },
+  { name: 'api', title: 'The API since the last release', run: () => tell(releaseMistakes()) },
+  { name: 'openapi', title: 'The OpenAPI document', run: lintOpenapi },
   { name: 'types', title: 'Types', run: () => tool('tsc', '-p', '.') },
   { name: 'tests', title: 'Tests', run: runTests },
 ];
@@ -67,10 +72,22 @@ function tell(mistakes: readonly string[]): boolean {
 
 function tool(command: string, ...args: string[]): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit' });
+    const env = {
+      ...process.env,
+      REDOCLY_TELEMETRY: 'off',
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    };
+    const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', env });
     child.on('error', reject);
     child.on('exit', (code) => resolve(code === 0));
   });
+}
+
+async function lintOpenapi(): Promise<boolean> {
+  return (
+    (await tool('redocly', 'lint', 'openapi.json')) &&
+    (await tool('spectral', 'lint', 'openapi.json', '--fail-severity', 'warn'))
+  );
 }
 
 async function runTests(): Promise<boolean> {

@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox';
 import { SCOPES } from '../../accounts/scopes.ts';
 import { API_PREFIX } from './http-server.ts';
-import { type Answer, type Operation, TAGS } from './operation.ts';
-import { PROBLEMS, type ProblemCode } from './problem-types.ts';
-import { Problem } from './schemas/common.ts';
+import { NamedSchemas } from './named-schemas.ts';
+import { responsesOf, sharedAnswers } from './openapi-answers.ts';
+import { type Operation, TAGS } from './operation.ts';
 import { webhookDescriptions } from './schemas/webhook-payloads.ts';
 
 /**
- * The OpenAPI 3.1 document, generated from the operations that the server runs. A schema with a
- * title becomes a component and is referred to wherever the same schema stands.
+ * The OpenAPI 3.1 document, generated from the operations that the server runs: what is written here
+ * and what is answered come from the same values.
  */
 
 export interface DocumentOptions {
@@ -19,8 +19,7 @@ export interface DocumentOptions {
 type Json = Record<string, unknown>;
 
 export function openapiDocument(operations: readonly Operation[], options: DocumentOptions): Json {
-  const schemas: Json = {};
-  const named = (schema: TSchema): Json => nameSchemas(schema, schemas);
+  const named = new NamedSchemas();
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
     const path = API_PREFIX + operation.rules.path;
@@ -28,7 +27,7 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
     (paths[path] as Json)[operation.rules.method.toLowerCase()] = describe(operation, named);
   }
   const webhooks = webhookDescriptions(named);
-  named(Problem);
+  const answers = sharedAnswers(operations, options.baseUrl, named);
   return {
     openapi: '3.1.0',
     info: {
@@ -37,7 +36,7 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
       summary: 'A transactional e-mail service that anyone can run.',
       description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
-      contact: { name: 'Postrider', url: 'https://github.com/postrider/postrider' },
+      contact: { name: 'Postrider', url: `${options.baseUrl}/docs` },
     },
     servers: [{ url: options.baseUrl, description: 'This server' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
@@ -53,7 +52,8 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
           description: `An API key. Scopes: ${SCOPES.join(', ')}.`,
         },
       },
-      schemas: sorted(schemas),
+      ...answers,
+      schemas: named.components(),
     },
   };
 }
@@ -66,7 +66,7 @@ const INTRODUCTION = `Send e-mail with one request and learn what became of it.
 - **Lists** are newest first, take \`limit\` and \`cursor\`, and answer \`data\` and \`next_cursor\`.
 - **Versioning.** \`/api/v1\` only grows: fields, endpoints, event types and error codes may be added. What would break a client goes to \`/api/v2\`; what is retired is announced by \`Deprecation\` and \`Sunset\` at least 12 months ahead.`;
 
-function describe({ rules }: Operation, named: (schema: TSchema) => Json): Json {
+function describe({ rules }: Operation, named: NamedSchemas): Json {
   const operation: Json = {
     operationId: rules.id,
     tags: [rules.tag],
@@ -74,6 +74,7 @@ function describe({ rules }: Operation, named: (schema: TSchema) => Json): Json 
     description: descriptionOf(rules),
   };
   if (rules.scope === 'public') operation.security = [];
+  else operation['x-scope'] = rules.scope;
   const parameters = [
     ...parametersOf('path', rules.params, named),
     ...parametersOf('query', rules.query, named),
@@ -81,7 +82,7 @@ function describe({ rules }: Operation, named: (schema: TSchema) => Json): Json 
   ];
   if (parameters.length > 0) operation.parameters = parameters;
   if (rules.body) {
-    const media: Json = { schema: named(rules.body) };
+    const media: Json = { schema: named.refer(rules.body) };
     if (rules.examples) media.examples = rules.examples;
     const types = rules.rawBody ?? ['application/json'];
     operation.requestBody = {
@@ -115,7 +116,7 @@ const IDEMPOTENCY_KEY = {
 function parametersOf(
   place: 'path' | 'query',
   schema: TSchema | undefined,
-  named: (schema: TSchema) => Json,
+  named: NamedSchemas,
 ): Json[] {
   if (!schema) return [];
   const {
@@ -128,7 +129,9 @@ function parametersOf(
     patternProperties?: Record<string, TSchema>;
   };
   const parameters: Json[] = Object.entries(properties).map(([name, inner]) => {
-    const { description, examples, ...rest } = named(inner) as Json & { examples?: unknown[] };
+    const { description, examples, ...rest } = named.refer(inner) as Json & {
+      examples?: unknown[];
+    };
     return {
       name,
       in: place,
@@ -149,136 +152,4 @@ function parametersOf(
     });
   }
   return parameters;
-}
-
-function responsesOf(rules: Operation['rules'], named: (schema: TSchema) => Json): Json {
-  const responses: Json = {};
-  for (const [status, answer] of Object.entries(rules.answers)) {
-    responses[status] = responseOf(answer, rules.scope === 'public', named);
-  }
-  const byStatus = Map.groupBy(refusalsOf(rules), (code) => PROBLEMS[code].status);
-  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
-    responses[String(status)] = problemResponse(status, codes, named);
-  }
-  return responses;
-}
-
-/** Every refusal an operation can give: its own, and those that its rules imply. */
-export function refusalsOf(rules: Operation['rules']): ProblemCode[] {
-  const codes = new Set<ProblemCode>(rules.refusals ?? []);
-  if (rules.scope !== 'public') {
-    for (const code of KEY_REFUSALS) codes.add(code);
-    if (rules.scope !== 'any' || rules.testKeysOnly) codes.add('insufficient_scope');
-    codes.add('storage_unavailable');
-  }
-  codes.add('validation_failed');
-  if (rules.method === 'POST' && rules.scope !== 'public') {
-    codes.add('idempotency_key_in_progress');
-    codes.add('idempotency_key_reused');
-  }
-  if (rules.method !== 'GET' && rules.method !== 'DELETE') {
-    if (!rules.rawBody) codes.add('malformed_json');
-    codes.add('body_too_large');
-    codes.add('unsupported_media_type');
-  }
-  return [...codes];
-}
-
-const KEY_REFUSALS = [
-  'missing_api_key',
-  'invalid_api_key',
-  'expired_api_key',
-  'revoked_api_key',
-  'ip_not_allowed',
-  'rate_limited',
-] as const;
-
-const REQUEST_ID = {
-  'X-Request-Id': { description: 'The id of this request.', schema: { type: 'string' } },
-};
-const RATE_HEADERS = {
-  RateLimit: { description: 'What is left, and for how long.', schema: { type: 'string' } },
-  'RateLimit-Policy': { description: 'The limit.', schema: { type: 'string' } },
-};
-
-function responseOf(answer: Answer, isPublic: boolean, named: (schema: TSchema) => Json): Json {
-  const headers: Json = { ...REQUEST_ID, ...(isPublic ? {} : RATE_HEADERS) };
-  for (const [name, { description, schema }] of Object.entries(answer.headers ?? {})) {
-    headers[name] = { description, schema: named(schema) };
-  }
-  const response: Json = { description: answer.description, headers };
-  if (answer.body) {
-    const media: Json = { schema: named(answer.body) };
-    if (answer.example !== undefined) media.example = answer.example;
-    response.content = { [answer.mediaType ?? 'application/json']: media };
-  }
-  return response;
-}
-
-function problemResponse(
-  status: number,
-  codes: ProblemCode[],
-  named: (schema: TSchema) => Json,
-): Json {
-  const headers: Json = { ...REQUEST_ID };
-  if (status === 401) {
-    headers['WWW-Authenticate'] = { description: 'Bearer.', schema: { type: 'string' } };
-  }
-  if (status === 429 || status === 503) {
-    headers['Retry-After'] = { description: 'Seconds to wait.', schema: { type: 'string' } };
-  }
-  const examples = Object.fromEntries(
-    codes.map((code) => [
-      code,
-      {
-        summary: PROBLEMS[code].title,
-        value: {
-          type: `https://mail.example.com/docs/errors/${code.replaceAll('_', '-')}`,
-          title: PROBLEMS[code].title,
-          status,
-          code,
-          detail: PROBLEMS[code].meaning,
-          fix: PROBLEMS[code].fix.replaceAll('{app}', 'https://mail.example.com'),
-          request_id: 'req_01kc8x3f7ye6qvj2m4n5p6q7r8',
-        },
-      },
-    ]),
-  );
-  return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-    headers,
-    content: { 'application/problem+json': { schema: named(Problem), examples } },
-  };
-}
-
-/** A copy of the schema in which every titled schema is a reference to its component. */
-function nameSchemas(schema: TSchema, components: Json): Json {
-  const visit = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(visit);
-    if (value === null || typeof value !== 'object') return value;
-    const node = value as Json & { title?: unknown };
-    if (typeof node.title === 'string' && /^[A-Z]\w+$/.test(node.title)) {
-      const { title } = node;
-      if (!(title in components)) {
-        components[title] = {};
-        components[title] = copy(node);
-      }
-      return { $ref: `#/components/schemas/${title}` };
-    }
-    return copy(node);
-  };
-  const copy = (node: Json): Json => {
-    const { title: _title, ...rest } = node;
-    return Object.fromEntries(
-      Object.entries(rest).map(([key, inner]) => [
-        key,
-        key === 'examples' || key === 'default' || key === 'enum' ? inner : visit(inner),
-      ]),
-    );
-  };
-  return visit(schema) as Json;
-}
-
-function sorted(object: Json): Json {
-  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -52,7 +52,10 @@ export function listEvents(parts: { pool: Pool }) {
           body: Type.Object(
             {
               data: Type.Array(Event),
-              next_cursor: Type.String({ description: 'Resumes here, now or later.' }),
+              next_cursor: Type.String({
+                description: 'Resumes here, now or later.',
+                examples: ['WzE4NDQyLCJldnQiXQ'],
+              }),
               has_more: Type.Boolean(),
             },
             { title: 'EventPage' },

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from './common.ts';
+import { API_KEY, TOKEN } from './examples.ts';
 
 const Scopes = Type.Array(oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length });
 
@@ -51,11 +52,11 @@ const Fields = {
   revoked_at: NullableTime,
 };
 
-export const ApiKey = Type.Object(Fields, { title: 'ApiKey' });
+export const ApiKey = Type.Object(Fields, { title: 'ApiKey', examples: [API_KEY] });
 
 export const ApiKeyWithToken = Type.Object(
   { ...Fields, token: Type.String({ description: 'The secret. Shown this once, never again.' }) },
-  { title: 'ApiKeyWithToken' },
+  { title: 'ApiKeyWithToken', examples: [{ ...API_KEY, token: TOKEN }] },
 );
 
 export const RotatedApiKey = Type.Object(
@@ -67,5 +68,8 @@ export const RotatedApiKey = Type.Object(
       description: 'Until then the secret before works too.',
     }),
   },
-  { title: 'RotatedApiKey' },
+  {
+    title: 'RotatedApiKey',
+    examples: [{ ...API_KEY, token: TOKEN, previous_ends_at: '2026-11-16T09:30:00.000Z' }],
+  },
 );

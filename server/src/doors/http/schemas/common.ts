@@ -62,6 +62,7 @@ export function page(item: TSchema, title: string): TSchema {
       data: Type.Array(item),
       next_cursor: Type.Union([Type.String(), Type.Null()], {
         description: 'Null on the last page.',
+        examples: [null],
       }),
     },
     { title },

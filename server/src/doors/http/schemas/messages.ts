@@ -2,6 +2,15 @@ import { Type } from 'typebox';
 import { BOUNCE_REASONS } from '../../../events/event-types.ts';
 import { closed, id, Metadata, Mode, NullableTime, oneOf, Tag, Time } from './common.ts';
 import { Event } from './events.ts';
+import {
+  ACCEPTED_MESSAGE,
+  ATTEMPT,
+  BOUNCE,
+  MESSAGE,
+  MESSAGE_CONTENT,
+  MESSAGE_SUMMARY,
+  SMTP_ANSWER,
+} from './examples.ts';
 
 const Email = Type.String({
   format: 'email',
@@ -165,20 +174,7 @@ export const AcceptedMessage = Type.Object(
   },
   {
     title: 'AcceptedMessage',
-    examples: [
-      {
-        id: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
-        status: 'queued',
-        mode: 'live',
-        created_at: '2026-11-15T09:30:00.000Z',
-        scheduled_at: null,
-        template: { key: 'welcome', version: 3 },
-        recipients: [
-          { email: 'jane@example.com', kind: 'to', status: 'queued' },
-          { email: 'old@example.com', kind: 'cc', status: 'suppressed', reason: 'hard_bounce' },
-        ],
-      },
-    ],
+    examples: [ACCEPTED_MESSAGE],
   },
 );
 
@@ -191,7 +187,11 @@ export const SmtpAnswer = Type.Object(
     ip: Type.Union([Type.String(), Type.Null()]),
     tls: Type.Union([Type.String(), Type.Null()]),
   },
-  { title: 'SmtpAnswer', description: 'The receiver’s last word, and where it was said.' },
+  {
+    title: 'SmtpAnswer',
+    description: 'The receiver’s last word, and where it was said.',
+    examples: [SMTP_ANSWER],
+  },
 );
 
 export const Bounce = Type.Object(
@@ -202,7 +202,7 @@ export const Bounce = Type.Object(
     reason: oneOf(BOUNCE_REASONS),
     explanation: Type.String({ description: 'In plain words, for the sender.' }),
   },
-  { title: 'Bounce' },
+  { title: 'Bounce', examples: [BOUNCE] },
 );
 
 const Recipient = Type.Object(
@@ -231,7 +231,10 @@ const MessageFields = {
   recipients: Type.Array(Recipient),
 };
 
-export const MessageSummary = Type.Object(MessageFields, { title: 'MessageSummary' });
+export const MessageSummary = Type.Object(MessageFields, {
+  title: 'MessageSummary',
+  examples: [MESSAGE_SUMMARY],
+});
 
 export const Message = Type.Object(
   {
@@ -241,7 +244,7 @@ export const Message = Type.Object(
     }),
     events: Type.Array(Event, { description: 'The timeline, oldest first.' }),
   },
-  { title: 'Message' },
+  { title: 'Message', examples: [MESSAGE] },
 );
 
 export const MessageContent = Type.Object(
@@ -260,7 +263,7 @@ export const MessageContent = Type.Object(
     ),
     size_bytes: Type.Integer(),
   },
-  { title: 'MessageContent' },
+  { title: 'MessageContent', examples: [MESSAGE_CONTENT] },
 );
 
 export const Attempt = Type.Object(
@@ -281,5 +284,5 @@ export const Attempt = Type.Object(
       { description: 'The SMTP conversation. Never the message itself, never credentials.' },
     ),
   },
-  { title: 'Attempt' },
+  { title: 'Attempt', examples: [ATTEMPT] },
 );

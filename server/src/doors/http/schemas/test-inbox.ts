@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { id, Metadata, oneOf, Time } from './common.ts';
+import { INBOX_MESSAGE, INBOX_SUMMARY } from './examples.ts';
 
 const Summary = {
   id: id('msg', 'the message'),
@@ -18,7 +19,10 @@ const Summary = {
   metadata: Metadata,
 };
 
-export const InboxSummary = Type.Object(Summary, { title: 'InboxSummary' });
+export const InboxSummary = Type.Object(Summary, {
+  title: 'InboxSummary',
+  examples: [INBOX_SUMMARY],
+});
 
 export const InboxMessage = Type.Object(
   {
@@ -36,5 +40,5 @@ export const InboxMessage = Type.Object(
       }),
     ),
   },
-  { title: 'InboxMessage' },
+  { title: 'InboxMessage', examples: [INBOX_MESSAGE] },
 );

@@ -1,7 +1,10 @@
 import { type TSchema, Type } from 'typebox';
 import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
+import { exampleOf } from '../example.ts';
+import type { NamedSchemas } from '../named-schemas.ts';
 import { ApiKey } from './api-keys.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from './common.ts';
+import { ACCEPTED_MESSAGE, BOUNCE_ANSWER } from './examples.ts';
 import { Bounce, SmtpAnswer } from './messages.ts';
 
 /** The data of every event type, as the ledger, the feed and webhooks carry it. */
@@ -9,34 +12,60 @@ import { Bounce, SmtpAnswer } from './messages.ts';
 const About = {
   message_id: id('msg', 'the message'),
   metadata: Metadata,
-  tags: Type.Array(Type.String()),
+  tags: Type.Array(Type.String(), { examples: [['welcome']] }),
 };
 
 const OneRecipient = {
   ...About,
-  recipient: Type.String(),
+  recipient: Type.String({ examples: ['jane@example.com'] }),
   attempt: Type.Integer({ description: 'Which try this was; 0 when none was made.' }),
 };
 
 const Suppression = Type.Object({
   id: id('sup', 'the suppression'),
-  email: Type.Union([Type.String(), Type.Null()]),
-  domain: Type.Union([Type.String(), Type.Null()]),
-  reason: Type.String(),
+  email: Type.Union([Type.String(), Type.Null()], { examples: ['jane@example.com'] }),
+  domain: Type.Union([Type.String(), Type.Null()], { examples: [null] }),
+  reason: Type.String({ examples: ['hard_bounce'] }),
 });
+
+const Domain = Type.Object({
+  id: id('dom', 'the domain'),
+  name: Type.String({ examples: ['yourdomain.com'] }),
+});
+
+/** A receiver’s no: the last word there was, when there was one. */
+const Refusal = {
+  bounce: Bounce,
+  smtp: Type.Optional(Type.Unsafe({ ...SmtpAnswer, examples: [BOUNCE_ANSWER] })),
+};
+
+const Deferral = {
+  bounce: Type.Unsafe({
+    ...Bounce,
+    examples: [
+      { class: 'soft', reason: 'greylisted', explanation: 'The receiver asks to come again.' },
+    ],
+  }),
+  smtp: Type.Optional(
+    Type.Unsafe({
+      ...SmtpAnswer,
+      examples: [{ ...BOUNCE_ANSWER, code: 451, enhanced: '4.7.1', text: 'Try again later' }],
+    }),
+  ),
+};
 
 const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   'message.accepted': {
     description: 'A message was accepted and is durable.',
     data: Type.Object({
       ...About,
-      from: Type.String(),
-      subject: Type.String(),
-      scheduled_at: NullableTime,
+      from: Type.String({ examples: ['hello@yourdomain.com'] }),
+      subject: Type.String({ examples: ['Welcome, Jane'] }),
+      scheduled_at: Type.Unsafe({ ...NullableTime, examples: [null] }),
       template: Type.Union([
         Type.Object({
-          key: Type.String(),
-          version: Type.Union([Type.Integer(), Type.Literal('draft')]),
+          key: Type.String({ examples: ['welcome'] }),
+          version: Type.Union([Type.Integer({ examples: [3] }), Type.Literal('draft')]),
         }),
         Type.Null(),
       ]),
@@ -47,6 +76,7 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
           status: Type.String(),
           reason: Type.Optional(Type.String()),
         }),
+        { examples: [ACCEPTED_MESSAGE.recipients] },
       ),
     }),
   },
@@ -64,14 +94,13 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'message.suppressed': {
     description: 'A recipient is on the suppression list and was not contacted.',
-    data: Type.Object({ ...OneRecipient, reason: Type.String() }),
+    data: Type.Object({ ...OneRecipient, reason: Type.String({ examples: ['hard_bounce'] }) }),
   },
   'message.deferred': {
     description: 'The receiver did not take it for now; it will be tried again.',
     data: Type.Object({
       ...OneRecipient,
-      bounce: Bounce,
-      smtp: Type.Optional(SmtpAnswer),
+      ...Deferral,
       next_attempt_at: Time,
     }),
   },
@@ -81,18 +110,21 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'message.bounced': {
     description: 'The receiver refused it for good, at once or by a bounce later.',
-    data: Type.Object({ ...OneRecipient, bounce: Bounce, smtp: Type.Optional(SmtpAnswer) }),
+    data: Type.Object({ ...OneRecipient, ...Refusal }),
   },
   'message.failed': {
     description: 'We cannot send it.',
-    data: Type.Object({ ...OneRecipient, reason: Type.Optional(Type.String()) }),
+    data: Type.Object({
+      ...OneRecipient,
+      reason: Type.Optional(Type.String({ examples: ['domain_not_verified'] })),
+    }),
   },
   'message.expired': {
     description: 'Its time ran out before a receiver took it.',
     data: Type.Object({
       ...OneRecipient,
-      bounce: Type.Optional(Bounce),
-      smtp: Type.Optional(SmtpAnswer),
+      bounce: Type.Optional(Deferral.bounce),
+      smtp: Deferral.smtp,
     }),
   },
   'message.complained': {
@@ -105,23 +137,27 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'message.clicked': {
     description: 'A tracked link was followed.',
-    data: Type.Object({ ...OneRecipient, machine: Type.Boolean(), url: Type.String() }),
+    data: Type.Object({
+      ...OneRecipient,
+      machine: Type.Boolean(),
+      url: Type.String({ examples: ['https://yourdomain.com/welcome'] }),
+    }),
   },
   'domain.verified': {
     description: 'A domain’s records are all in place.',
-    data: Type.Object({ domain: Type.Object({ id: Type.String(), name: Type.String() }) }),
+    data: Type.Object({ domain: Domain }),
   },
   'domain.degraded': {
     description: 'A record of a verified domain has vanished; sending stops if it stays away.',
-    data: Type.Object({ domain: Type.Object({ id: Type.String(), name: Type.String() }) }),
+    data: Type.Object({ domain: Domain }),
   },
   'template.published': {
     description: 'A version of a template, layout or partial was published.',
     data: Type.Object({
       template: Type.Object({
-        kind: Type.String(),
-        key: Type.String(),
-        version: Type.Integer(),
+        kind: Type.String({ examples: ['template'] }),
+        key: Type.String({ examples: ['welcome'] }),
+        version: Type.Integer({ examples: [3] }),
       }),
     }),
   },
@@ -146,16 +182,30 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   'webhook.disabled': {
     description: 'A webhook endpoint was switched off, and why.',
     data: Type.Object({
-      webhook: Type.Object({ id: Type.String(), url: Type.String() }),
-      reason: Type.String(),
+      webhook: Type.Object({
+        id: id('whk', 'the endpoint'),
+        url: Type.String({ examples: ['https://yourdomain.com/hooks/mail'] }),
+      }),
+      reason: Type.String({ examples: ['gone'] }),
     }),
   },
 };
 
+/** Standard Webhooks: what a receiver needs to know that it is us, and that it is new. */
+const SIGNED_HEADERS = [
+  ['webhook-id', 'The id of the event, the same at every try: use it to drop repeats.'],
+  ['webhook-timestamp', 'When this try was made, in seconds since 1970: refuse old ones.'],
+  ['webhook-signature', '`v1,` and the signature in Base64; several while a secret rotates.'],
+].map(([name, description]) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+}));
+
 /** The `webhooks` part of the OpenAPI document. */
-export function webhookDescriptions(
-  named: (schema: TSchema) => Record<string, unknown>,
-): Record<string, unknown> {
+export function webhookDescriptions(named: NamedSchemas): Record<string, unknown> {
   return Object.fromEntries(
     EVENT_TYPES.map((type) => {
       const { description, data } = PAYLOADS[type];
@@ -165,7 +215,9 @@ export function webhookDescriptions(
         api_version: Type.Literal('v1'),
         mode: Mode,
         created_at: Time,
-        sequence: Type.Union([Type.Integer(), Type.Null()]),
+        sequence: Type.Union([Type.Integer(), Type.Null()], {
+          examples: [type.startsWith('message.') ? 1 : null],
+        }),
         data,
       });
       const operation = {
@@ -173,7 +225,13 @@ export function webhookDescriptions(
         tags: ['Webhooks'],
         summary: type,
         description,
-        requestBody: { required: true, content: { 'application/json': { schema: named(schema) } } },
+        parameters: SIGNED_HEADERS,
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': { schema: named.refer(schema), example: exampleOf(schema) },
+          },
+        },
         responses: { '2XX': { description: 'Taken. Anything else is tried again later.' } },
       };
       return [type, { post: operation }];

@@ -1,0 +1,152 @@
+/** Records as the reference shows them: one message, followed from its acceptance to its end. */
+
+const MESSAGE_ID = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
+
+export const SMTP_ANSWER = {
+  code: 250,
+  enhanced: '2.0.0',
+  text: 'Ok: queued as 4bX1k7',
+  mx: 'mx1.example.com',
+  ip: '192.0.2.1',
+  tls: 'TLSv1.3',
+};
+
+export const BOUNCE = {
+  class: 'hard',
+  reason: 'unknown_mailbox',
+  explanation: 'The mailbox does not exist.',
+};
+
+export const BOUNCE_ANSWER = { ...SMTP_ANSWER, code: 550, enhanced: '5.1.1', text: 'No such user' };
+
+export const ACCEPTED_MESSAGE = {
+  id: MESSAGE_ID,
+  status: 'queued',
+  mode: 'live',
+  created_at: '2026-11-15T09:30:00.000Z',
+  scheduled_at: null,
+  template: { key: 'welcome', version: 3 },
+  recipients: [
+    { email: 'jane@example.com', kind: 'to', status: 'queued' },
+    { email: 'old@example.com', kind: 'cc', status: 'suppressed', reason: 'hard_bounce' },
+  ],
+};
+
+export const MESSAGE_SUMMARY = {
+  id: MESSAGE_ID,
+  status: 'delivered',
+  mode: 'live',
+  created_at: '2026-11-15T09:30:00.000Z',
+  scheduled_at: null,
+  template: { key: 'welcome', version: 3 },
+  from: { email: 'hello@yourdomain.com', name: 'Your App' },
+  subject: 'Welcome, Jane',
+  tags: ['welcome'],
+  metadata: { user_id: '4711' },
+  ttl_seconds: null,
+  recipients: [
+    {
+      email: 'jane@example.com',
+      name: 'Jane Doe',
+      kind: 'to',
+      status: 'delivered',
+      reason: null,
+      attempts: 1,
+      next_attempt_at: null,
+      finished_at: '2026-11-15T09:30:00.412Z',
+      smtp: SMTP_ANSWER,
+      bounce: null,
+    },
+  ],
+};
+
+const aboutMessage = { message_id: MESSAGE_ID, metadata: { user_id: '4711' }, tags: ['welcome'] };
+
+export const DELIVERED_EVENT = {
+  id: 'evt_01kc8x3g0kf3s9w2a4b6c8d0e2',
+  type: 'message.delivered',
+  api_version: 'v1',
+  mode: 'live',
+  created_at: '2026-11-15T09:30:00.412Z',
+  sequence: 2,
+  data: { ...aboutMessage, recipient: 'jane@example.com', attempt: 1, smtp: SMTP_ANSWER },
+};
+
+export const BOUNCED_EVENT = {
+  ...DELIVERED_EVENT,
+  type: 'message.bounced',
+  data: {
+    ...aboutMessage,
+    recipient: 'jane@example.com',
+    attempt: 1,
+    bounce: BOUNCE,
+    smtp: BOUNCE_ANSWER,
+  },
+};
+
+export const MESSAGE = { ...MESSAGE_SUMMARY, size_bytes: 4180, events: [DELIVERED_EVENT] };
+
+export const MESSAGE_CONTENT = {
+  subject: 'Welcome, Jane',
+  html: '<p>Hello Jane, good to have you.</p>',
+  text: 'Hello Jane, good to have you.',
+  headers: [
+    { name: 'From', value: 'Your App <hello@yourdomain.com>' },
+    { name: 'To', value: 'Jane Doe <jane@example.com>' },
+    { name: 'Subject', value: 'Welcome, Jane' },
+  ],
+  attachments: [],
+  size_bytes: 4180,
+};
+
+export const ATTEMPT = {
+  recipient: 'jane@example.com',
+  number: 1,
+  started_at: '2026-11-15T09:30:00.030Z',
+  finished_at: '2026-11-15T09:30:00.412Z',
+  outcome: 'delivered',
+  smtp: SMTP_ANSWER,
+  bounce: null,
+  transcript: [
+    { at_ms: 41, side: 'them', text: '220 mx1.example.com ESMTP' },
+    { at_ms: 41, side: 'us', text: 'EHLO mail.yourdomain.com' },
+    { at_ms: 350, side: 'them', text: '250 2.0.0 Ok: queued as 4bX1k7' },
+  ],
+};
+
+export const INBOX_SUMMARY = {
+  id: MESSAGE_ID,
+  arrived_at: '2026-11-15T09:30:00.052Z',
+  from: { email: 'hello@yourdomain.com', name: 'Your App' },
+  to: [{ email: 'jane@example.com', name: null, kind: 'to' }],
+  subject: 'Your sign-in code',
+  tags: ['sign-in'],
+  metadata: {},
+};
+
+export const INBOX_MESSAGE = {
+  ...INBOX_SUMMARY,
+  html: '<p>Your code is <b>428913</b>. <a href="https://yourdomain.com/in/428913">Sign in</a></p>',
+  text: 'Your code is 428913. Sign in: https://yourdomain.com/in/428913',
+  links: ['https://yourdomain.com/in/428913'],
+  codes: ['428913'],
+  attachments: [],
+};
+
+export const API_KEY = {
+  id: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
+  name: 'Web shop',
+  mode: 'live',
+  scopes: ['send:transactional', 'read:messages'],
+  allowed_domains: ['yourdomain.com'],
+  allowed_ips: ['203.0.113.0/24'],
+  token_hint: 'pr_live_…x7Qd',
+  created_by: 'cli',
+  created_at: '2026-11-01T08:00:00.000Z',
+  expires_at: null,
+  last_used_at: '2026-11-15T09:30:00.000Z',
+  revoked_at: null,
+};
+
+/** A secret that no checksum fits: it cannot be a real one. */
+export const TOKEN = 'pr_live_9fKq2mZ7xW4cT1vB8nR5sL0dY3gH6jPaExample';
