@@ -26,6 +26,8 @@ export class ClaimLoop {
   #timer: Timer | undefined;
   #failing = false;
   #leftBehind = false;
+  #oldestId = '';
+  #oldestKnownAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ClaimLoopParts) {
     this.#parts = parts;
@@ -45,6 +47,15 @@ export class ClaimLoop {
     this.#running = false;
     this.#timer?.cancel();
     await this.#claiming;
+  }
+
+  /** Somebody says that rows became due: perhaps old ones, taken up again. */
+  notice(): void {
+    this.#oldestKnownAtMs = Math.min(
+      this.#oldestKnownAtMs,
+      this.#parts.clock.now() - OLDEST_KNOWN_MS + NOTICE_KNOWN_MS,
+    );
+    this.wake();
   }
 
   /** Something may be due, or there is room again. */
@@ -83,7 +94,7 @@ export class ClaimLoop {
 
   /** True when it is worth going on at once. */
   async #claimOnce(): Promise<boolean> {
-    const { clock, claim, admit, leaseMs, windowMs } = this.#parts;
+    const { clock, claim, findOldest, admit, leaseMs, windowMs } = this.#parts;
     const room = this.#failing ? NO_ROOM : this.#parts.room();
     if (room.rowsMax <= 0 && !this.#failing) {
       this.#leftBehind = true;
@@ -91,6 +102,10 @@ export class ClaimLoop {
     }
     const nowMs = clock.now();
     const leaseEndsAtMs = nowMs + leaseMs;
+    if (nowMs - this.#oldestKnownAtMs >= OLDEST_KNOWN_MS) {
+      this.#oldestId = await findOldest(nowMs);
+      this.#oldestKnownAtMs = nowMs;
+    }
     const perQueueMax = Math.max(PER_QUEUE_MIN, Math.floor(room.rowsMax / 8));
     const claimed = await claim({
       after: this.#cursor,
@@ -101,6 +116,7 @@ export class ClaimLoop {
       queuesMax: QUEUES_MAX,
       perQueueMax,
       rowsMax: room.rowsMax,
+      oldestId: this.#oldestId,
       windowMs,
     });
     if (this.#failing) {
@@ -122,6 +138,7 @@ export interface ClaimLoopParts {
   clock: Clock;
   log: Log;
   claim: (request: ClaimRequest) => Promise<Claimed>;
+  findOldest: (nowMs: number) => Promise<string>;
   /** How much may be taken in now; nothing while results cannot be recorded. */
   room: () => { rowsMax: number; skipWorkspaces: string[] };
   admit: (rows: ClaimedRow[], leaseEndsAtMs: number) => void;
@@ -130,6 +147,9 @@ export interface ClaimLoopParts {
   pollMs: number;
 }
 
+/** How long the age of the oldest unfinished row is believed, without and with a notice. */
+const OLDEST_KNOWN_MS = 60_000;
+const NOTICE_KNOWN_MS = 500;
 /** After a failure the first claim takes nothing: it only asks whether storage is back. */
 const NO_ROOM = { rowsMax: 0, skipWorkspaces: [] };
 /** Of each queue at least this much, so that a claim is worth its cost. */

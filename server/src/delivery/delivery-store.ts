@@ -5,6 +5,7 @@ import {
   type ClaimRequest,
   claimDue,
   countSuspects,
+  findOldest,
   releaseLeases,
   renewLeases,
   useIndexesOnly,
@@ -19,6 +20,7 @@ export function openDeliveryStore(pool: Pool) {
   useIndexesOnly(pool);
   return {
     claim: (request: ClaimRequest) => claimDue(pool, request),
+    findOldest: (nowMs: number) => findOldest(pool, nowMs),
     renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),
     release: (held: readonly Delivery[], nowMs: number) => releaseLeases(pool, held, nowMs),
     countSuspects: (held: readonly Delivery[], endsAtMs: number) =>

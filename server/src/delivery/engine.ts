@@ -127,6 +127,7 @@ class DeliveryEngine implements Engine {
       clock,
       log,
       claim: store.claim,
+      findOldest: store.findOldest,
       room: () => this.#room(),
       admit: (rows, leaseEndsAtMs) => this.#admit(rows, leaseEndsAtMs),
       leaseMs: limits.leaseMs,
@@ -147,7 +148,7 @@ class DeliveryEngine implements Engine {
   }
 
   wake(): void {
-    this.#claims.wake();
+    this.#claims.notice();
   }
 
   reserve(count: number, bytes: number): Lease | undefined {
