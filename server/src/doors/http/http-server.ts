@@ -11,7 +11,7 @@ import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Operation, Reply, Request } from './operation.ts';
 import { isOurFault, problemOf } from './problem.ts';
-import { bodyValidator, queryValidator, type Validator } from './validate.ts';
+import { bodyValidator, isOptionalBody, queryValidator, type Validator } from './validate.ts';
 
 /**
  * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
@@ -109,6 +109,7 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
 interface Checks {
   query: Validator;
   body: Validator | undefined;
+  bodyOptional: boolean;
 }
 
 const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} };
@@ -117,6 +118,7 @@ function validatorsOf({ rules }: Operation): Checks {
   return {
     query: queryValidator(rules.query ?? NO_QUERY),
     body: rules.body && bodyValidator(rules.body),
+    bodyOptional: rules.body !== undefined && isOptionalBody(rules.body),
   };
 }
 
@@ -129,6 +131,10 @@ function admit(
   done: (error?: Error) => void,
 ): void {
   reply.header('x-request-id', request.id);
+  if (Object.values(request.params as object).includes('')) {
+    done(new RefusedError('not_found', 'There is nothing at this path.'));
+    return;
+  }
   if (rules.scope === 'public') {
     done();
     return;
@@ -197,9 +203,10 @@ async function run(
   const { rules } = operation;
   checks.query.check(request.query);
   if (rules.body && !rules.rawBody) {
-    if (request.body === undefined) {
+    if (request.body === undefined && !checks.bodyOptional) {
       throw new RefusedError('malformed_json', 'The body is empty: it must be a JSON object.');
     }
+    request.body ??= {};
     checks.body?.check(request.body);
   }
   const asked = requestOf(operation, request, reply);

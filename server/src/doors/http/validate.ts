@@ -33,6 +33,11 @@ export function bodyValidator(schema: TSchema): Validator {
   return validatorOf(quickBody.compile(schema), thoroughBody.compile(schema), 'body');
 }
 
+/** A body in which nothing is required may be left out. */
+export function isOptionalBody(schema: TSchema): boolean {
+  return quickBody.validate(schema, {}) === true;
+}
+
 export function queryValidator(schema: TSchema): Validator {
   return validatorOf(quickQuery.compile(schema), thoroughQuery.compile(schema), 'query');
 }

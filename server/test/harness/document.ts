@@ -1,0 +1,82 @@
+import type { TestApp } from './app.ts';
+
+/** The OpenAPI document as tests use it: a flat list of operations. */
+export interface DocumentedOperation {
+  id: string;
+  method: string;
+  /** With {parameters}. */
+  path: string;
+  isPublic: boolean;
+  takesBody: boolean;
+  needsBody: boolean;
+  bodyTypes: string[];
+  /** A body that the document gives as an example; undefined when it takes none. */
+  exampleBody: unknown;
+  /** Problem codes by status. */
+  problems: Map<number, string[]>;
+  statuses: number[];
+}
+
+export async function documentedOperations(app: TestApp): Promise<DocumentedOperation[]> {
+  const response = await fetch(`${app.url}/api/v1/openapi.json`);
+  return operationsOf(await response.json());
+}
+
+interface Media {
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+interface Response {
+  $ref?: string;
+  content?: Record<string, Media>;
+}
+
+interface Described {
+  operationId: string;
+  security?: unknown[];
+  requestBody?: { required?: boolean; content: Record<string, Media> };
+  responses: Record<string, Response>;
+}
+
+interface Document {
+  paths: Record<string, Record<string, Described>>;
+  components: { responses: Record<string, Response> };
+}
+
+export function operationsOf(document: unknown): DocumentedOperation[] {
+  const { paths, components } = document as Document;
+  const resolved = (response: Response): Response =>
+    response.$ref ? (components.responses[response.$ref.split('/').at(-1) ?? ''] ?? {}) : response;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => ({
+      id: described.operationId,
+      method: method.toUpperCase(),
+      path,
+      isPublic: described.security?.length === 0,
+      takesBody: described.requestBody !== undefined,
+      needsBody: described.requestBody?.required ?? false,
+      bodyTypes: Object.keys(described.requestBody?.content ?? {}),
+      exampleBody: exampleOf(described.requestBody?.content['application/json']),
+      statuses: Object.keys(described.responses).map(Number),
+      problems: new Map(
+        Object.entries(described.responses).flatMap(([status, response]) => {
+          const media = resolved(response).content?.['application/problem+json'];
+          return media?.examples ? [[Number(status), Object.keys(media.examples)] as const] : [];
+        }),
+      ),
+    })),
+  );
+}
+
+function exampleOf(media: Media | undefined): unknown {
+  if (!media) return undefined;
+  return media.example ?? Object.values(media.examples ?? {})[0]?.value;
+}
+
+/** A path with something in the place of each parameter. */
+export function filled(path: string, value: string | ((name: string) => string)): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(typeof value === 'string' ? value : value(name)),
+  );
+}

@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operatorOf } from '../../src/accounts/api-keys.ts';
+import { hashRequest } from '../../src/messages/idempotency.ts';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { type DocumentedOperation, documentedOperations, filled } from '../harness/document.ts';
+
+/**
+ * Goal: what every operation promises alike, it keeps alike: keys, scopes, methods, bodies, limits.
+ * Method: the list of operations is read from the served OpenAPI document, so that a new operation
+ * is covered the day it is added.
+ */
+
+let app: TestApp;
+let operations: DocumentedOperation[];
+let expiredKey: string;
+let revokedKey: string;
+let boundKey: string;
+let scopelessKey: string;
+let otherScope: string;
+
+beforeAll(async () => {
+  app = await startApp({
+    env: { REQUEST_BODY_MAX_BYTES: '65536' },
+  });
+  operations = (await documentedOperations(app)).filter((one) => !one.isPublic);
+  const maker = operatorOf(app.workspaceId);
+  const { apiKeys } = app.app;
+  const expiring = await apiKeys.create(maker, {
+    name: 'expired',
+    mode: 'test',
+    expires_at: new Date(Date.now() + 300).toISOString(),
+  });
+  expiredKey = expiring.token;
+  const revoked = await apiKeys.create(maker, { name: 'revoked', mode: 'test' });
+  await apiKeys.revoke(maker, revoked.key.id);
+  revokedKey = revoked.token;
+  boundKey = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+  scopelessKey = await app.newKey({ scopes: ['read:events'] });
+  otherScope = await app.newKey({ scopes: ['send:transactional'] });
+  while (Date.now() < (expiring.key.expiresAtMs ?? 0)) await new Promise((r) => setTimeout(r, 20));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+type Call = Parameters<TestApp['call']>[2];
+
+function call(operation: DocumentedOperation, options: Call = {}) {
+  return app.call(operation.method, filled(operation.path, 'none'), options);
+}
+
+async function everywhere(
+  check: (operation: DocumentedOperation) => Promise<void>,
+  which: (operation: DocumentedOperation) => boolean = () => true,
+): Promise<void> {
+  const chosen = operations.filter(which);
+  expect(chosen.length).toBeGreaterThan(0);
+  for (const operation of chosen) await check(operation);
+}
+
+describe('keys', () => {
+  test.each([
+    ['no key', () => null, 'missing_api_key'],
+    ['a typo', () => `${app.testKey.slice(0, -1)}_`, 'invalid_api_key'],
+    [
+      'a key that never was',
+      () => 'pr_test_00000000000000000000000000000000000000',
+      'invalid_api_key',
+    ],
+    ['an expired key', () => expiredKey, 'expired_api_key'],
+    ['a revoked key', () => revokedKey, 'revoked_api_key'],
+  ])('%s is 401 with WWW-Authenticate', async (_, key, code) => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { key: key(), rawBody: undefined as never });
+      expect([operation.id, answer.status, answer.json.code]).toEqual([operation.id, 401, code]);
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
+    });
+  });
+
+  test('a key used from outside its networks is 403', async () => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { key: boundKey });
+      expect([operation.id, answer.json.code]).toEqual([operation.id, 'ip_not_allowed']);
+    });
+  });
+
+  test('a key without the scope is 403 before its body is read', async () => {
+    await everywhere(
+      async (operation) => {
+        const key = operation.id.includes('Events') ? otherScope : scopelessKey;
+        const broken = operation.method === 'GET' ? {} : { rawBody: '{"broken' };
+        const answer = await call(operation, { key, ...broken });
+        expect([operation.id, answer.status, answer.json.code]).toEqual([
+          operation.id,
+          403,
+          'insufficient_scope',
+        ]);
+      },
+      ({ problems }) => problems.get(403)?.includes('insufficient_scope') ?? false,
+    );
+  });
+});
+
+test('a wrong method is 405 with Allow, before anyone is asked for a key', async () => {
+  const all = await documentedOperations(app);
+  for (const path of new Set(all.map((one) => one.path))) {
+    const allowed = all.filter((one) => one.path === path).map((one) => one.method);
+    const wrong = ['DELETE', 'PUT', 'PATCH', 'POST'].find((method) => !allowed.includes(method));
+    if (!wrong) continue;
+    const response = await fetch(app.url + filled(path, 'none'), { method: wrong });
+    expect([path, response.status]).toEqual([path, 405]);
+    for (const method of allowed) expect(response.headers.get('allow')).toContain(method);
+    expect(((await response.json()) as { code: string }).code).toBe('method_not_allowed');
+  }
+});
+
+test('an unknown path is 404 before anyone is asked for a key', async () => {
+  for (const path of ['/api/v1/nothing', '/api/v2/messages', '/nothing', '/api/v1/messages/']) {
+    const response = await fetch(app.url + path);
+    expect([path, response.status]).toEqual([path, 404]);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+  }
+});
+
+test('an unknown query parameter is 422 and named', async () => {
+  await everywhere(async (operation) => {
+    const path = `${filled(operation.path, 'none')}?unheard_of=1`;
+    const body = operation.takesBody ? { body: {} } : {};
+    const answer = await app.call(operation.method, path, body);
+    expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+    expect(answer.json.errors[0]).toMatchObject({ parameter: 'unheard_of', code: 'unknown_field' });
+  });
+});
+
+describe('bodies', () => {
+  const takesJson = (operation: DocumentedOperation): boolean =>
+    operation.bodyTypes.includes('application/json');
+
+  const parsesJson = ({ problems }: DocumentedOperation): boolean =>
+    problems.get(400)?.includes('malformed_json') ?? false;
+
+  test.each([
+    ['cut off', '{"to": {'],
+    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['nested without end', '['.repeat(10_000) + ']'.repeat(10_000)],
+  ])('that are %s are 400 malformed_json', async (_, rawBody) => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { rawBody });
+      expect([operation.id, answer.status, answer.json.code]).toEqual([
+        operation.id,
+        400,
+        'malformed_json',
+      ]);
+    }, parsesJson);
+  });
+
+  test('that are no object are 422', async () => {
+    await everywhere(async (operation) => {
+      for (const rawBody of ['[]', '"text"', 'null', '1']) {
+        const answer = await call(operation, { rawBody });
+        expect([operation.id, rawBody, answer.status]).toEqual([operation.id, rawBody, 422]);
+      }
+    }, takesJson);
+  });
+
+  test('with a field that is not known are 422 and name it', async () => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { body: { unheard_of: 1 } });
+      expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+      expect(answer.json.errors).toContainEqual(
+        expect.objectContaining({ pointer: '/unheard_of', code: 'unknown_field' }),
+      );
+    }, takesJson);
+  });
+
+  test('of another media type are 415', async () => {
+    await everywhere(
+      async (operation) => {
+        const headers = { 'content-type': 'application/xml' };
+        const answer = await call(operation, { rawBody: '<a/>', headers });
+        expect([operation.id, answer.status, answer.json.code]).toEqual([
+          operation.id,
+          415,
+          'unsupported_media_type',
+        ]);
+      },
+      ({ problems }) => problems.has(415),
+    );
+  });
+
+  test('that are missing are 400', async () => {
+    await everywhere(
+      async (operation) => {
+        for (const rawBody of ['', undefined]) {
+          const answer = await call(operation, rawBody === undefined ? {} : { rawBody });
+          expect([operation.id, answer.status]).toEqual([operation.id, 400]);
+        }
+      },
+      (operation) => takesJson(operation) && operation.needsBody,
+    );
+  });
+
+  test('that are too large are 413', async () => {
+    await everywhere(
+      async (operation) => {
+        const answer = await call(operation, { body: { text: 'x'.repeat(70_000) } });
+        expect([operation.id, answer.status, answer.json.code]).toEqual([
+          operation.id,
+          413,
+          'body_too_large',
+        ]);
+      },
+      (operation) => operation.problems.has(413) && !operation.bodyTypes.includes('text/csv'),
+    );
+  });
+});
+
+test('every answer carries a request id, and authenticated ones their rate limit', async () => {
+  await everywhere(
+    async (operation) => {
+      const answer = await call(operation, operation.takesBody ? { body: {} } : {});
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+      expect(answer.headers.get('ratelimit')).toMatch(/^"workspace";r=\d+;t=\d+$/);
+      expect(answer.headers.get('ratelimit-policy')).toMatch(/^"workspace";q=\d+;w=\d+$/);
+    },
+    (operation) => operation.id !== 'waitForTestMessage' && operation.id !== 'streamEvents',
+  );
+});
+
+test('too many requests are 429 with Retry-After', async () => {
+  await using slow = await startApp({ env: { RATE_LIMIT_PER_SECOND: '1' } });
+  for (let i = 0; i < 4; i++) await slow.call('GET', '/limits');
+  for (const operation of operations) {
+    const path = filled(operation.path, 'none');
+    const answer = await slow.call(operation.method, path, operation.takesBody ? { body: {} } : {});
+    expect([operation.id, answer.status, answer.json.code]).toEqual([
+      operation.id,
+      429,
+      'rate_limited',
+    ]);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+});
+
+describe('an Idempotency-Key', () => {
+  async function takenKey(key: string, status: number | null): Promise<void> {
+    await app.database.pool.query(
+      `insert into idempotency_keys (workspace_id, mode, key, request_hash, status, created_at)
+       values ($1, 'test', $2, '\\x00', $3, $4)`,
+      [app.workspaceId, key, status, new Date()],
+    );
+  }
+
+  const posts = ({ problems }: DocumentedOperation): boolean =>
+    problems.get(409)?.includes('idempotency_key_in_progress') ?? false;
+
+  test.each([
+    ['was used with another request', 200, 422, 'idempotency_key_reused'],
+    ['belongs to a request that still runs', null, 409, 'idempotency_key_in_progress'],
+  ])('that %s is refused', async (_, stored, status, code) => {
+    await everywhere(async (operation) => {
+      const key = `${operation.id}-${code}`;
+      await takenKey(key, stored);
+      if (stored === null) {
+        await app.database.pool.query(
+          'update idempotency_keys set request_hash = $2 where key = $1',
+          [
+            key,
+            Buffer.from(
+              hashRequest(
+                operation.method,
+                filled(operation.path, 'none'),
+                operation.exampleBody ?? null,
+              ),
+              'hex',
+            ),
+          ],
+        );
+      }
+      const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
+      const answer = await call(operation, { ...body, headers: { 'idempotency-key': key } });
+      expect([operation.id, answer.status, answer.json.code]).toEqual([operation.id, status, code]);
+    }, posts);
+  });
+
+  test('is visible ASCII', async () => {
+    for (const key of ['with space', 'x'.repeat(256)]) {
+      const headers = { 'idempotency-key': key };
+      const answer = await app.call('POST', '/api-keys', { body: { name: 'K' }, headers });
+      expect(answer.status).toBe(422);
+      expect(answer.json.errors[0]).toMatchObject({ parameter: 'Idempotency-Key' });
+    }
+  });
+});
+
+test('without its database every operation is 503 with Retry-After', async () => {
+  await using lost = await startApp();
+  await lost.app.storage.pool.end();
+  for (const operation of operations) {
+    const path = filled(operation.path, 'none');
+    const answer = await lost.call(operation.method, path, operation.takesBody ? { body: {} } : {});
+    expect([operation.id, answer.status, answer.json.code]).toEqual([
+      operation.id,
+      503,
+      'storage_unavailable',
+    ]);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+});
