@@ -46,6 +46,8 @@ describe('a domain name', () => {
     [`${'ü'.repeat(60)}.de`, /63 octets|internationalised/],
     [`${'abcdefgh.'.repeat(29)}com`, /253 octets/],
     ['xn--a.de', /does not decode/],
+    ['xn--wca.de', /does not decode/],
+    ['xn--tda510n.de', /does not decode/],
     ['xn--.de', /does not decode|hyphen/],
     ['xn--ascii-.de', /hyphen|does not decode/],
     ['exam\u00adplé.com', /invisible/],

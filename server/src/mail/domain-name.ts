@@ -115,16 +115,15 @@ function characterFault(code: number, name: string): string {
   return 'The domain may contain only letters, digits, hyphens and dots.';
 }
 
-// RFC 5891 5.4: an A-label must decode, and its Unicode form must come back to the same
-// A-label. Without this two spellings of one name, or a name that no registry can hold,
-// would pass.
+// RFC 5891 5.4: an A-label must decode to a name that has this A-label and no other; if it does
+// not, domainToUnicode gives it back as it was. Without this two spellings of one name, or a name
+// that no registry can hold, would pass.
 function hasValidALabels(domain: string): boolean {
   for (const label of domain.split('.')) {
     if (!label.startsWith('xn--')) continue;
     const decoded = domainToUnicode(label);
     if (decoded === label || decoded === '') return false;
     if (decoded.startsWith('-') || decoded.endsWith('-')) return false;
-    if (domainToASCII(decoded) !== label) return false;
   }
   return true;
 }

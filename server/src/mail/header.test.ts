@@ -120,6 +120,19 @@ describe('a text header', () => {
     );
   });
 
+  it('splits no character between two encoded words', () => {
+    for (const text of ['é'.repeat(200), '日本語👩‍👩‍👧'.repeat(30), `abc ${'ü abc '.repeat(50)}`]) {
+      const words = formatTextHeader('Subject', text).matchAll(/=\?utf-8\?([qb])\?(.*?)\?=/g);
+      const decoded = [...words].map(([, encoding, content = '']) =>
+        encoding === 'b'
+          ? Buffer.from(content, 'base64').toString()
+          : decodeURIComponent(content.replaceAll('_', ' ').replaceAll('=', '%')),
+      );
+      expect(decoded.length).toBeGreaterThan(1);
+      expect(decoded.join('')).toBe(text.trim());
+    }
+  });
+
   it('encodes text that only looks encoded', () => {
     expect(formatTextHeader('Subject', '=?utf-8?q?x?=')).not.toContain('=?utf-8?q?x?=');
   });

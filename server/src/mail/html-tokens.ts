@@ -74,7 +74,7 @@ export class HtmlTokens {
     return undefined;
   }
 
-  /** Whether the tag at hand has `word` anywhere in its attributes: a quick look before a slow one. */
+  /** Whether the attributes of the tag at hand match anywhere: a quick look before a slow one. */
   mentions(pattern: RegExp): boolean {
     return this.#end > this.#start + 1 && pattern.test(this.rawText());
   }

@@ -73,7 +73,8 @@ describe('one-time codes', () => {
 
   it.each([
     '© 2024 Acme GmbH, all rights reserved',
-    'Serving customers since 2019.\n2025',
+    'Serving customers since 2019.\nHello\n2025\nGoodbye',
+    'Use 1500 points, enter EUR 2000 or type in 3000 USD',
     'Total: €1234.00, or USD 1500, or 2000 EUR, or $ 4999',
     'Order #482913 has shipped',
     'Your order number is 482913',
