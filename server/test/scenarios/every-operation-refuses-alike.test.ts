@@ -268,7 +268,7 @@ describe('an Idempotency-Key', () => {
               hashRequest(
                 operation.method,
                 filled(operation.path, 'none'),
-                operation.exampleBody ?? null,
+                operation.exampleBody ?? (operation.takesBody ? {} : null),
               ),
               'hex',
             ),

@@ -206,7 +206,7 @@ async function run(
     if (request.body === undefined && !checks.bodyOptional) {
       throw new RefusedError('malformed_json', 'The body is empty: it must be a JSON object.');
     }
-    request.body ??= {};
+    if (request.body === undefined) request.body = {};
     checks.body?.check(request.body);
   }
   const asked = requestOf(operation, request, reply);
