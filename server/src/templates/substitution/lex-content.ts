@@ -25,6 +25,20 @@ export function lexContent(source: string, field: string): Lexeme[] {
   return new Lexer(source, field).run();
 }
 
+/** Where the template language stands in a text: everything else is the author's own. */
+export interface Span {
+  begin: number;
+  end: number;
+  /** Writes a value, as opposed to a tag, a comment or an escape. */
+  writes: boolean;
+}
+
+export function placeholderSpans(source: string, field: string): Span[] {
+  const lexer = new Lexer(source, field);
+  lexer.run();
+  return lexer.spans;
+}
+
 class Lexer {
   readonly #source: string;
   readonly #field: string;
@@ -32,6 +46,7 @@ class Lexer {
   #text = '';
   #trimNext = false;
   #placeholders = 0;
+  readonly spans: Span[] = [];
 
   constructor(source: string, field: string) {
     this.#source = source;
@@ -50,6 +65,7 @@ class Lexer {
       if (opening[0] === '\\${') {
         this.#addText('${');
         position = at + 3;
+        this.spans.push({ begin: at, end: position, writes: false });
         continue;
       }
       if (++this.#placeholders > PLACEHOLDERS_MAX) {
@@ -58,9 +74,12 @@ class Lexer {
           `There are more than ${PLACEHOLDERS_MAX} placeholders and tags.`,
         );
       }
+      const span = { begin: at, end: at, writes: opening[0] !== '{%' };
+      this.spans.push(span);
       if (opening[0] === '${') position = this.#dollar(at);
       else if (opening[0] === '{{') position = this.#output(at);
       else position = this.#tag(at);
+      span.end = position;
     }
     this.#addText(source.slice(position));
     this.#flush();

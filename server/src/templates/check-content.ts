@@ -1,0 +1,381 @@
+import { checkCss } from './check-css.ts';
+import {
+  attributeOf,
+  type HtmlScan,
+  type HtmlTag,
+  scanHtml,
+  withoutPlaceholders,
+} from './html-tags.ts';
+import { type PathUse, pathUses } from './path-uses.ts';
+import { closest } from './substitution/closest-name.ts';
+import {
+  ContentLimitError,
+  ContentSyntaxError,
+  positionAt,
+} from './substitution/content-errors.ts';
+import { placeholderSpans, type Span } from './substitution/lex-content.ts';
+import { type ParsedContent, type Partials, type Place, parseContent } from './substitution.ts';
+
+/**
+ * Looks at a content before it is published or sent: what would fail, and what would disappoint.
+ * Comes in: the fields as their author wrote them. Leaves: findings, each with a sentence and a
+ * place; an error refuses publishing, a warning only tells. Linear in the size of the content.
+ */
+
+export interface Finding {
+  severity: 'error' | 'warning';
+  code: string;
+  message: string;
+  field: string;
+  line: number;
+  column: number;
+}
+
+export interface CheckedContent {
+  subject?: string | undefined;
+  html?: string | undefined;
+  text?: string | undefined;
+}
+
+export interface CheckOptions {
+  /** Names of the declared variables (`order.id`, `lines[].price`); without them none is unknown. */
+  declared?: readonly string[] | undefined;
+  /** Fields of contacts that exist; without them none is unknown. */
+  contactFields?: readonly string[] | undefined;
+  partials?: Partials | undefined;
+  /** Put before every field's name, such as `locales.de.`. */
+  fieldPrefix?: string | undefined;
+  /** A layout or partial: no document of its own, so what only a document needs is not asked for. */
+  fragment?: boolean | undefined;
+}
+
+const FINDINGS_MAX = 200;
+/** Gmail cuts a message off after this. */
+const CLIPPED_BYTES = 102 * 1024;
+
+export function checkContent(content: CheckedContent, options: CheckOptions = {}): Finding[] {
+  const findings: Finding[] = [];
+  const prefix = options.fieldPrefix ?? '';
+  const parsed = [
+    parseField(content.subject, 'header', `${prefix}subject`, findings),
+    parseField(content.html, 'html', `${prefix}html`, findings),
+    parseField(content.text, 'text', `${prefix}text`, findings),
+  ].filter((field) => field !== undefined);
+  checkPaths(parsed, options, findings);
+  const html = parsed.find((field) => field.place === 'html');
+  if (html) checkHtml(html, content, options, findings);
+  return findings.slice(0, FINDINGS_MAX);
+}
+
+function parseField(
+  source: string | undefined,
+  place: Place,
+  field: string,
+  findings: Finding[],
+): ParsedContent | undefined {
+  if (source === undefined) return undefined;
+  try {
+    return parseContent(source, place, field);
+  } catch (error) {
+    if (error instanceof ContentSyntaxError) {
+      const { line, column, detail } = error;
+      findings.push({
+        severity: 'error',
+        code: 'template_syntax',
+        message: detail,
+        field,
+        line,
+        column,
+      });
+    } else if (error instanceof ContentLimitError) {
+      const message = error.detail;
+      findings.push({
+        severity: 'error',
+        code: 'template_limit',
+        message,
+        field,
+        line: 1,
+        column: 1,
+      });
+    } else throw error;
+    return undefined;
+  }
+}
+
+const MESSAGE_FIELDS = ['id', 'to', 'from'];
+
+function checkPaths(
+  parsed: readonly ParsedContent[],
+  options: CheckOptions,
+  findings: Finding[],
+): void {
+  for (const field of parsed) {
+    const told = new Set<string>();
+    for (const use of pathUses(field, options.partials)) {
+      const problem = unknownPath(use, options);
+      if (!problem || told.has(use.path)) continue;
+      told.add(use.path);
+      findings.push({
+        severity: problem.severity,
+        code: 'unknown_path',
+        message: problem.message,
+        field: use.field,
+        ...positionAt(use.source, use.at),
+      });
+    }
+  }
+}
+
+function unknownPath(
+  use: PathUse,
+  { declared, contactFields }: CheckOptions,
+): Pick<Finding, 'severity' | 'message'> | undefined {
+  const [root = '', ...rest] = use.path.split('.');
+  const below = rest.join('.');
+  if (root === 'message') {
+    if (below === '' || MESSAGE_FIELDS.includes(below)) return undefined;
+    return {
+      severity: 'error',
+      message: `\`message\` has no field \`${below}\`: it has ${MESSAGE_FIELDS.join(', ')}.`,
+    };
+  }
+  if (root === 'contact') {
+    const name = rest[0]?.replace('[]', '');
+    if (name === undefined || !contactFields || contactFields.includes(name)) return undefined;
+    return { severity: 'warning', message: `No contact has a field \`${name}\` yet.` };
+  }
+  if (!declared || declared.some((name) => covers(name, use.path))) return undefined;
+  const near = closest(use.path, declared);
+  return {
+    severity: 'error',
+    message: `\`${use.path}\` is not among the template's variables.${near ? ` Did you mean \`${near}\`?` : ''}`,
+  };
+}
+
+/** A declared `order` covers `order.id`; a declared `order.id` covers a use of `order`. */
+function covers(name: string, path: string): boolean {
+  return name === path || isBelow(path, name) || isBelow(name, path);
+}
+
+function isBelow(path: string, parent: string): boolean {
+  return path.startsWith(`${parent}.`) || path.startsWith(`${parent}[]`);
+}
+
+function checkHtml(
+  parsed: ParsedContent,
+  content: CheckedContent,
+  options: CheckOptions,
+  findings: Finding[],
+): void {
+  const { source, field } = parsed;
+  const spans = placeholderSpans(source, field);
+  const page = new Page(source, field, spans, findings);
+  checkClosed(page);
+  for (const tag of page.scan.tags) {
+    if (tag.kind === 'start') checkTag(page, tag);
+  }
+  checkCss(page);
+  if (options.fragment) return;
+  if (content.text === undefined || content.text.trim() === '') {
+    page.tell(
+      'warning',
+      'text_missing',
+      0,
+      'There is no text part; one will be made from the HTML.',
+    );
+  }
+  const bytes = Buffer.byteLength(source);
+  if (bytes > CLIPPED_BYTES) {
+    page.tell(
+      'warning',
+      'too_large',
+      0,
+      `The HTML has ${Math.ceil(bytes / 1024)} KB. Gmail shows only the first 102 KB of a message.`,
+    );
+  }
+  if (!hasPreheader(page)) {
+    page.tell(
+      'warning',
+      'preheader_missing',
+      0,
+      'There is no preheader: the line that inboxes show after the subject will be the first text of the message. Begin the body with a hidden element that holds it.',
+    );
+  }
+}
+
+/** An HTML field under examination: the author's text, and the same with placeholders blotted out. */
+export class Page {
+  readonly source: string;
+  readonly field: string;
+  readonly spans: readonly Span[];
+  readonly plain: string;
+  readonly scan: HtmlScan;
+  readonly #findings: Finding[];
+
+  constructor(source: string, field: string, spans: readonly Span[], findings: Finding[]) {
+    this.source = source;
+    this.field = field;
+    this.spans = spans;
+    this.plain = withoutPlaceholders(source, spans);
+    this.scan = scanHtml(this.plain);
+    this.#findings = findings;
+  }
+
+  tell(severity: Finding['severity'], code: string, offset: number, message: string): void {
+    if (this.#findings.length >= FINDINGS_MAX) return;
+    const { line, column } = positionAt(this.source, offset);
+    this.#findings.push({ severity, code, message, field: this.field, line, column });
+  }
+
+  /** The text of a range as its author wrote it. */
+  written(begin: number, length: number): string {
+    return this.source.slice(begin, begin + length);
+  }
+}
+
+const VOID_TAGS = new Set([
+  ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param'],
+  ...['source', 'track', 'wbr', 'bgsound', 'frame', 'keygen'],
+]);
+/** HTML lets these end without an end tag. */
+const ENDS_BY_ITSELF = new Set([
+  ...['html', 'head', 'body', 'p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'thead', 'tbody', 'tfoot'],
+  ...['colgroup', 'option', 'optgroup', 'rp', 'rt', 'plaintext'],
+]);
+
+function checkClosed(page: Page): void {
+  if (page.scan.openEndAt !== undefined) {
+    const at = page.scan.openEndAt;
+    page.tell('error', 'unclosed_tag', at, 'The HTML ends inside this tag or comment.');
+  }
+  // With branches a tag can be opened twice and closed once, so only plain HTML is certain.
+  const branched = page.spans.some((span) => !span.writes && page.source[span.begin] === '{');
+  const severity = branched ? 'warning' : 'error';
+  const open: HtmlTag[] = [];
+  const openByName = new Map<string, number>();
+  for (const tag of page.scan.tags) {
+    if (VOID_TAGS.has(tag.name) || isSelfClosed(page, tag)) continue;
+    const count = openByName.get(tag.name) ?? 0;
+    if (tag.kind === 'start') {
+      open.push(tag);
+      openByName.set(tag.name, count + 1);
+    } else if (count === 0) {
+      if (tag.name !== 'p') {
+        page.tell(severity, 'unclosed_tag', tag.begin, `\`</${tag.name}>\` closes nothing.`);
+      }
+    } else closeUpTo(page, tag.name, open, openByName, severity);
+  }
+  for (const tag of open) tellUnclosed(page, tag, severity);
+}
+
+function closeUpTo(
+  page: Page,
+  name: string,
+  open: HtmlTag[],
+  openByName: Map<string, number>,
+  severity: Finding['severity'],
+): void {
+  for (;;) {
+    const top = open.pop();
+    if (!top) return;
+    openByName.set(top.name, (openByName.get(top.name) ?? 1) - 1);
+    if (top.name === name) return;
+    tellUnclosed(page, top, severity);
+  }
+}
+
+function tellUnclosed(page: Page, tag: HtmlTag, severity: Finding['severity']): void {
+  if (ENDS_BY_ITSELF.has(tag.name)) return;
+  page.tell(severity, 'unclosed_tag', tag.begin, `\`<${tag.name}>\` is not closed.`);
+}
+
+/** Only foreign elements (VML, SVG, Office) may close themselves. */
+function isSelfClosed(page: Page, tag: HtmlTag): boolean {
+  return page.plain[tag.end - 2] === '/' && (tag.name.includes(':') || SVG_TAGS.has(tag.name));
+}
+
+const SVG_TAGS = new Set([
+  'path',
+  'circle',
+  'rect',
+  'line',
+  'polygon',
+  'polyline',
+  'ellipse',
+  'use',
+]);
+
+function checkTag(page: Page, tag: HtmlTag): void {
+  if (tag.name === 'img') checkImage(page, tag);
+  if (tag.name === 'a' || tag.name === 'area') checkLink(page, tag);
+  if (tag.name === 'script' && !/json/i.test(attributeOf(tag, 'type')?.value ?? '')) {
+    page.tell('warning', 'script', tag.begin, 'Mail clients remove scripts.');
+  }
+  if (tag.name === 'form' || tag.name === 'iframe' || tag.name === 'video') {
+    page.tell(
+      'warning',
+      'unsupported_element',
+      tag.begin,
+      `Most mail clients remove \`<${tag.name}>\`.`,
+    );
+  }
+}
+
+function checkImage(page: Page, tag: HtmlTag): void {
+  if (!attributeOf(tag, 'alt')) {
+    page.tell(
+      'warning',
+      'image_without_alt',
+      tag.begin,
+      'The image has no `alt` text; many clients show that until images are allowed. Use `alt=""` for decoration.',
+    );
+  }
+  const src = attributeOf(tag, 'src');
+  const address = src ? page.written(src.valueBegin, src.value.length).trim() : '';
+  if (address === '') {
+    page.tell('warning', 'image_not_https', tag.begin, 'The image has no `src`.');
+  } else if (!startsWithPlaceholder(address) && !/^(?:https:|cid:|data:image\/)/i.test(address)) {
+    page.tell(
+      'warning',
+      'image_not_https',
+      src?.begin ?? tag.begin,
+      'The image is not loaded by https.',
+    );
+  }
+}
+
+function checkLink(page: Page, tag: HtmlTag): void {
+  const href = attributeOf(tag, 'href');
+  if (!href) return;
+  const address = page.written(href.valueBegin, href.value.length).trim();
+  if (startsWithPlaceholder(address) || /^#./.test(address)) return;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address)) return;
+  page.tell(
+    'warning',
+    'link_not_absolute',
+    href.begin,
+    address === '' || address === '#'
+      ? 'The link leads nowhere.'
+      : 'The link is not absolute. A message has no page that it could be relative to.',
+  );
+}
+
+function startsWithPlaceholder(text: string): boolean {
+  return text.startsWith('{{') || text.startsWith('{%') || text.startsWith('${');
+}
+
+const PREHEADER_TAGS_MAX = 30;
+
+/** A hidden element near the start of the body, as every builder of mails writes it. */
+function hasPreheader(page: Page): boolean {
+  const body = page.scan.tags.findIndex((tag) => tag.name === 'body' && tag.kind === 'start');
+  const first = page.scan.tags.slice(body + 1, body + 1 + PREHEADER_TAGS_MAX);
+  return first.some((tag) => {
+    if (tag.kind === 'end') return false;
+    const names = `${attributeOf(tag, 'class')?.value ?? ''} ${attributeOf(tag, 'id')?.value ?? ''}`;
+    if (/pre-?header|preview/i.test(names)) return true;
+    return /display\s*:\s*none|max-height\s*:\s*0|mso-hide\s*:\s*all/i.test(
+      attributeOf(tag, 'style')?.value ?? '',
+    );
+  });
+}

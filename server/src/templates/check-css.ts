@@ -1,0 +1,131 @@
+import type { Page } from './check-content.ts';
+import { attributeOf } from './html-tags.ts';
+
+/** Tells, once each, what the large clients do not show as the author wrote it. */
+
+interface Unsupported {
+  feature: string;
+  /** On a property's name and value, or on an at-rule. */
+  matches(property: string, value: string): boolean;
+  clients: string;
+}
+
+const OUTLOOK = 'Outlook for Windows';
+const is =
+  (...names: string[]) =>
+  (property: string) =>
+    names.includes(property);
+const value = (name: string, pattern: RegExp) => (property: string, text: string) =>
+  property === name && pattern.test(text);
+
+const UNSUPPORTED: readonly Unsupported[] = [
+  { feature: 'display: flex', matches: value('display', /^(?:inline-)?flex/), clients: OUTLOOK },
+  {
+    feature: 'display: grid',
+    matches: value('display', /^(?:inline-)?grid/),
+    clients: `${OUTLOOK} and Gmail`,
+  },
+  {
+    feature: 'position',
+    matches: value('position', /^(?:absolute|fixed|sticky)/),
+    clients: `${OUTLOOK} and Gmail`,
+  },
+  {
+    feature: 'CSS variables',
+    matches: (name, text) => name.startsWith('--') || text.includes('var('),
+    clients: `${OUTLOOK}, Gmail and Yahoo`,
+  },
+  { feature: 'calc()', matches: (_, text) => text.includes('calc('), clients: OUTLOOK },
+  { feature: 'transform', matches: is('transform'), clients: `${OUTLOOK} and Gmail` },
+  {
+    feature: 'animation',
+    matches: is('animation', 'animation-name', 'transition'),
+    clients: `${OUTLOOK} and Gmail`,
+  },
+  { feature: 'box-shadow', matches: is('box-shadow', 'text-shadow'), clients: OUTLOOK },
+  { feature: 'opacity', matches: is('opacity'), clients: OUTLOOK },
+  {
+    feature: 'background images',
+    matches: (name, text) => name.startsWith('background') && text.includes('url('),
+    clients: OUTLOOK,
+  },
+  {
+    feature: 'filter',
+    matches: is('filter', 'backdrop-filter', 'mix-blend-mode'),
+    clients: `${OUTLOOK} and Gmail`,
+  },
+  {
+    feature: 'clip-path',
+    matches: is('clip-path', 'mask', 'mask-image'),
+    clients: `${OUTLOOK} and Gmail`,
+  },
+  { feature: 'object-fit', matches: is('object-fit'), clients: OUTLOOK },
+  { feature: 'gap', matches: is('gap', 'row-gap', 'column-gap'), clients: `${OUTLOOK} and Gmail` },
+  { feature: 'float', matches: is('float'), clients: OUTLOOK },
+  { feature: '@import', matches: is('@import'), clients: 'Gmail, Outlook and Yahoo' },
+  { feature: '@font-face', matches: is('@font-face'), clients: `Gmail and ${OUTLOOK}` },
+  {
+    feature: '@supports',
+    matches: is('@supports', '@layer', '@container'),
+    clients: `Gmail and ${OUTLOOK}`,
+  },
+];
+
+export function checkCss(page: Page): void {
+  const told = new Set<string>();
+  for (const { tag, begin, end } of page.scan.rawTexts) {
+    if (tag.name === 'style') checkDeclarations(page, begin, page.plain.slice(begin, end), told);
+  }
+  for (const tag of page.scan.tags) {
+    const style = tag.kind === 'start' ? attributeOf(tag, 'style') : undefined;
+    if (style) checkDeclarations(page, style.valueBegin, style.value, told);
+    const link = tag.name === 'link' && /stylesheet/i.test(attributeOf(tag, 'rel')?.value ?? '');
+    if (link && !told.has('link')) {
+      told.add('link');
+      page.tell(
+        'warning',
+        'unsupported_css',
+        tag.begin,
+        'Most mail clients do not load linked style sheets.',
+      );
+    }
+  }
+}
+
+/** Cuts at `;`, `{` and `}`: each piece is a declaration, a selector or an at-rule. */
+function checkDeclarations(page: Page, offset: number, css: string, told: Set<string>): void {
+  let begin = 0;
+  for (let i = 0; i <= css.length; i++) {
+    const code = css.charCodeAt(i);
+    if (i < css.length && code !== 0x3b && code !== 0x7b && code !== 0x7d) continue;
+    checkPiece(page, offset + begin, css.slice(begin, i), code === 0x7b, told);
+    if (told.size >= UNSUPPORTED.length) return;
+    begin = i + 1;
+  }
+}
+
+function checkPiece(
+  page: Page,
+  offset: number,
+  piece: string,
+  isSelector: boolean,
+  told: Set<string>,
+): void {
+  const text = piece.trimStart();
+  const isRule = text.startsWith('@');
+  if (isSelector && !isRule) return;
+  const colon = text.indexOf(':');
+  const property = isRule ? (/^@[\w-]+/.exec(text)?.[0] ?? '') : text.slice(0, Math.max(0, colon));
+  if (property === '' || property.length > 64) return;
+  const name = property.trim().toLowerCase();
+  const content = text
+    .slice(colon + 1, colon + 1000)
+    .trim()
+    .toLowerCase();
+  for (const { feature, matches, clients } of UNSUPPORTED) {
+    if (told.has(feature) || !matches(name, isRule ? '' : content)) continue;
+    told.add(feature);
+    const at = offset + piece.length - text.length;
+    page.tell('warning', 'unsupported_css', at, `${feature}: not supported by ${clients}.`);
+  }
+}

@@ -1,0 +1,209 @@
+import { createRequire } from 'node:module';
+import {
+  attributeOf,
+  type HtmlScan,
+  type HtmlTag,
+  scanHtml,
+  withoutPlaceholders,
+} from './html-tags.ts';
+import { placeholderSpans, type Span } from './substitution/lex-content.ts';
+
+/**
+ * Writes the rules of a page's style sheets into its elements, for clients that drop `<style>`.
+ * The inliner never rewrites the author's text: it sees a copy, and only the style attributes it
+ * computed are patched into the original, so every placeholder and every other byte survives. The
+ * style sheets stay as they are: `@media`, `:hover` and the hacks for single clients live there.
+ * Nothing is loaded, neither from the network nor from files.
+ */
+
+export interface InlinedHtml {
+  html: string;
+  /** False when the page was left as it is; `reason` says why. */
+  inlined: boolean;
+  reason?: 'nothing_to_inline' | 'too_complex' | 'unavailable';
+}
+
+/** The inliner is native code: too deep a tree ends the process, so it never gets one. */
+const TAGS_MAX = 10_000;
+const DEPTH_MAX = 200;
+const OPEN_FORMATTING_MAX = 32;
+const CSS_MAX_CHARS = 256 * 1024;
+const CSS_DEPTH_MAX = 16;
+const WORK_MAX = 5_000_000;
+const MARK = 'data-inlined-element';
+
+export function inlineCss(source: string): InlinedHtml {
+  const unchanged = (reason: InlinedHtml['reason'] & string): InlinedHtml => ({
+    html: source,
+    inlined: false,
+    reason,
+  });
+  const spans = placeholderSpans(source, 'html');
+  const scan = scanHtml(withoutPlaceholders(source, spans));
+  const sheets = styleSheets(source, scan, spans);
+  if (sheets.css.trim() === '') return unchanged('nothing_to_inline');
+  if (isTooComplex(scan, sheets.css)) return unchanged('too_complex');
+  const inline = loadInliner();
+  if (!inline) return unchanged('unavailable');
+  const result = inline(markedCopy(scan, sheets.css), {
+    loadRemoteStylesheets: false,
+    keepStyleTags: false,
+    keepAtRules: false,
+  });
+  const styles = computedStyles(result, sheets.restore);
+  return { html: patch(source, scan, styles), inlined: true };
+}
+
+type Inline = (html: string, options: Record<string, boolean>) => string;
+let inliner: Inline | null | undefined;
+
+/** Loaded on first use: a platform without the native part can still do everything else. */
+function loadInliner(): Inline | null {
+  if (inliner !== undefined) return inliner;
+  try {
+    const load = createRequire(import.meta.url);
+    inliner = (load('@css-inline/css-inline') as { inline: Inline }).inline;
+  } catch {
+    inliner = null;
+  }
+  return inliner;
+}
+
+interface StyleSheets {
+  css: string;
+  restore(css: string): string;
+}
+
+/**
+ * All style sheets as one. A placeholder in them becomes a word, which CSS takes for a value, and
+ * comes back afterwards. A sheet with tags (`{% if %}`) has no fixed meaning and is left out.
+ */
+function styleSheets(source: string, scan: HtmlScan, spans: readonly Span[]): StyleSheets {
+  const words = new Map<string, string>();
+  const sheets: string[] = [];
+  let next = 0;
+  for (const { tag, begin, end } of scan.rawTexts) {
+    while (spans[next] !== undefined && (spans[next] as Span).begin < begin) next += 1;
+    const inside: Span[] = [];
+    while (spans[next] !== undefined && (spans[next] as Span).end <= end) {
+      inside.push(spans[next] as Span);
+      next += 1;
+    }
+    if (tag.name !== 'style' || inside.some((span) => !span.writes)) continue;
+    let css = '';
+    let position = begin;
+    for (const span of inside) {
+      const word = `prword${words.size}x`;
+      words.set(word, source.slice(span.begin, span.end));
+      css += source.slice(position, span.begin) + word;
+      position = span.end;
+    }
+    sheets.push(css + source.slice(position, end));
+  }
+  return {
+    css: sheets.join('\n'),
+    restore: (css) => css.replace(/prword\d+x/g, (word) => words.get(word) ?? word),
+  };
+}
+
+const FORMATTING_TAGS = new Set([
+  ...['a', 'b', 'big', 'code', 'em', 'font', 'i', 'nobr', 's', 'small', 'strike', 'strong'],
+  ...['tt', 'u'],
+]);
+const VOID_TAGS = new Set([
+  ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param'],
+  ...['source', 'track', 'wbr'],
+]);
+
+function isTooComplex(scan: HtmlScan, css: string): boolean {
+  if (scan.tags.length > TAGS_MAX || css.length > CSS_MAX_CHARS || cssDepth(css) > CSS_DEPTH_MAX) {
+    return true;
+  }
+  const rules = css.split('{').length - 1;
+  // Sibling and structural selectors look at every neighbour of every element.
+  const costly = /[~+]|:has|:nth|:not|:is|:where/.test(css) ? 100 : 1;
+  if (scan.tags.length * rules * costly > WORK_MAX) return true;
+  let depth = 0;
+  let formatting = 0;
+  for (const tag of scan.tags) {
+    if (VOID_TAGS.has(tag.name)) continue;
+    const step = tag.kind === 'start' ? 1 : -1;
+    depth = Math.max(0, depth + step);
+    if (FORMATTING_TAGS.has(tag.name)) formatting = Math.max(0, formatting + step);
+    if (depth > DEPTH_MAX || formatting > OPEN_FORMATTING_MAX) return true;
+  }
+  return false;
+}
+
+function cssDepth(css: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let i = 0; i < css.length; i++) {
+    const character = css[i];
+    if (character === '{' || character === '(' || character === '[') {
+      depth += 1;
+      deepest = Math.max(deepest, depth);
+    } else if (character === '}' || character === ')' || character === ']') depth -= 1;
+  }
+  return deepest;
+}
+
+/** Tags and the attributes that selectors look at; no text, no style, no links to load. */
+function markedCopy(scan: HtmlScan, css: string): string {
+  const pieces = [`<style>${css.replaceAll('</', '')}</style>`];
+  for (const [index, tag] of scan.tags.entries()) {
+    if (SKIPPED_TAGS.has(tag.name) || !/^[a-z][a-z0-9:-]*$/.test(tag.name)) continue;
+    if (tag.kind === 'end') pieces.push(`</${tag.name}>`);
+    else pieces.push(`<${tag.name} ${MARK}="${index}"${selectable(tag)}>`);
+  }
+  return pieces.join('');
+}
+
+const SKIPPED_TAGS = new Set([
+  ...['style', 'script', 'link', 'meta', 'base', 'title', 'textarea', 'head', 'html', 'noscript'],
+  ...['xmp', 'iframe', 'noembed', 'noframes', 'plaintext', 'template', 'svg', 'math'],
+]);
+
+function selectable(tag: HtmlTag): string {
+  let written = '';
+  for (const { name, value } of tag.attributes) {
+    if (name === 'style' || name === MARK || !/^[a-z][a-z0-9:_-]*$/.test(name)) continue;
+    written += ` ${name}="${value.replaceAll('"', '&quot;')}"`;
+  }
+  return written;
+}
+
+/** Style by the index of its tag. */
+function computedStyles(result: string, restore: (css: string) => string): Map<number, string> {
+  const styles = new Map<number, string>();
+  for (const tag of scanHtml(result).tags) {
+    const mark = attributeOf(tag, MARK);
+    const style = attributeOf(tag, 'style');
+    if (mark && style && style.value !== '') styles.set(Number(mark.value), restore(style.value));
+  }
+  return styles;
+}
+
+/** An element's own style comes after what is inlined, and so goes before it. */
+function patch(source: string, scan: HtmlScan, styles: ReadonlyMap<number, string>): string {
+  const pieces: string[] = [];
+  let position = 0;
+  for (const [index, tag] of scan.tags.entries()) {
+    const computed = styles.get(index);
+    if (computed === undefined) continue;
+    const inlined = computed.endsWith(';') ? computed : `${computed};`;
+    const own = attributeOf(tag, 'style');
+    const quote = own ? source[own.valueBegin - 1] : undefined;
+    if (own && (quote === '"' || quote === "'")) {
+      const safe = quote === "'" ? inlined.replaceAll("'", '&#39;') : inlined;
+      pieces.push(source.slice(position, own.valueBegin), `${safe} `);
+      position = own.valueBegin;
+    } else if (!own) {
+      const at = tag.begin + 1 + tag.name.length;
+      pieces.push(source.slice(position, at), ` style="${inlined}"`);
+      position = at;
+    }
+  }
+  pieces.push(source.slice(position));
+  return pieces.join('');
+}

@@ -1,0 +1,268 @@
+import type { ContentNode, Expr, FilterUse, PathExpr } from './substitution/content-nodes.ts';
+import type { ParsedContent, Partials } from './substitution.ts';
+
+/**
+ * Every use of a value that a send has to supply, as it can be read off a parsed field without any
+ * values: its path from the caller's root (`lines[].price` for a field of a loop's item), what the
+ * use says of its type, and whether a render cannot do without it.
+ */
+
+export type TypeGuess = 'string' | 'number' | 'boolean' | 'date' | 'list';
+
+export interface PathUse {
+  path: string;
+  guess: TypeGuess;
+  /** How much the use tells: a condition says less than an output, an output less than a filter. */
+  certainty: 0 | 1 | 2;
+  /** Every render needs it: no default, no condition around it. */
+  required: boolean;
+  field: string;
+  source: string;
+  at: number;
+}
+
+const PARTIAL_DEPTH_MAX = 8;
+
+export function pathUses(parsed: ParsedContent, partials?: Partials): PathUse[] {
+  const walk = new Walk(parsed, partials, [], new Map());
+  walk.nodes(parsed.nodes, true);
+  return walk.uses;
+}
+
+/** What a local name stands for: a path of the caller's, or nothing that can be named. */
+type Locals = Map<string, string | undefined>;
+
+class Walk {
+  readonly uses: PathUse[] = [];
+  readonly #parsed: ParsedContent;
+  readonly #partials: Partials | undefined;
+  readonly #open: readonly string[];
+  readonly #locals: Locals;
+  readonly #loops: (string | undefined)[] = [];
+
+  constructor(
+    parsed: ParsedContent,
+    partials: Partials | undefined,
+    open: readonly string[],
+    locals: Locals,
+  ) {
+    this.#parsed = parsed;
+    this.#partials = partials;
+    this.#open = open;
+    this.#locals = locals;
+  }
+
+  nodes(nodes: readonly ContentNode[], certain: boolean): void {
+    for (const node of nodes) this.#node(node, certain);
+  }
+
+  #node(node: ContentNode, certain: boolean): void {
+    switch (node.kind) {
+      case 'output':
+        this.#expr(node.expr, 'string', 1, certain);
+        return;
+      case 'if':
+        for (const { condition, body } of node.branches) {
+          if (condition) this.#condition(condition);
+          this.nodes(body, false);
+        }
+        return;
+      case 'case':
+        this.#expr(node.subject, 'string', 0, false);
+        for (const { values, body } of node.branches) {
+          for (const value of values ?? []) this.#expr(value, 'string', 0, false);
+          this.nodes(body, false);
+        }
+        return;
+      case 'for':
+        this.#for(node, certain);
+        return;
+      case 'assign':
+        this.#assign(node, certain);
+        return;
+      case 'capture':
+        this.nodes(node.body, certain);
+        this.#locals.set(node.name, undefined);
+        return;
+      case 'render':
+        this.#render(node, certain);
+        return;
+      default:
+    }
+  }
+
+  #for(node: Extract<ContentNode, { kind: 'for' }>, certain: boolean): void {
+    this.#expr(node.list, 'list', 2, certain && node.otherwise === undefined);
+    if (node.offset) this.#expr(node.offset, 'number', 2, certain);
+    if (node.limit) this.#expr(node.limit, 'number', 2, certain);
+    const list = node.list.kind === 'path' ? this.#pathOf(node.list) : undefined;
+    this.#loops.push(list === undefined ? undefined : `${list}[]`);
+    this.nodes(node.body, certain);
+    this.#loops.pop();
+    this.nodes(node.otherwise ?? [], false);
+  }
+
+  #assign(node: Extract<ContentNode, { kind: 'assign' }>, certain: boolean): void {
+    const { expr, name } = node;
+    // An alias is no use yet; what is done with the alias counts for the path.
+    if (expr.kind !== 'path') this.#expr(expr, 'string', 0, certain && expr.kind === 'filtered');
+    this.#locals.set(name, this.#aliasOf(expr));
+  }
+
+  /** Sorted, filtered or reversed, a list still has the same items. */
+  #aliasOf(expr: Expr): string | undefined {
+    if (expr.kind === 'path') return this.#pathOf(expr);
+    if (expr.kind !== 'filtered' || expr.initial.kind !== 'path') return undefined;
+    const keeps = expr.filters.every(({ name }) => SAME_ITEMS.has(name));
+    return keeps ? this.#pathOf(expr.initial) : undefined;
+  }
+
+  #render(node: Extract<ContentNode, { kind: 'render' }>, certain: boolean): void {
+    const locals: Locals = new Map();
+    for (const { name, expr } of node.values) locals.set(name, this.#aliasOf(expr));
+    if (node.binding) {
+      const { name, expr, each } = node.binding;
+      const path = this.#aliasOf(expr);
+      if (each) this.#expr(expr, 'list', 2, certain);
+      locals.set(name, each && path !== undefined ? `${path}[]` : path);
+    }
+    const partial = this.#partials?.(node.key, this.#parsed.place);
+    if (!partial || this.#open.includes(node.key) || this.#open.length >= PARTIAL_DEPTH_MAX) return;
+    const inner = new Walk(partial, this.#partials, [...this.#open, node.key], locals);
+    inner.nodes(partial.nodes, certain);
+    this.uses.push(...inner.uses);
+  }
+
+  #condition(expr: Expr): void {
+    if (expr.kind === 'binary' && expr.operator !== 'and' && expr.operator !== 'or') {
+      const guess = comparedWith(expr.right) ?? comparedWith(expr.left) ?? 'string';
+      this.#expr(expr.left, expr.operator === 'contains' ? 'string' : guess, 0, false);
+      this.#expr(expr.right, guess, 0, false);
+    } else if (expr.kind === 'binary') {
+      this.#condition(expr.left);
+      this.#condition(expr.right);
+    } else if (expr.kind === 'not') this.#condition(expr.operand);
+    else this.#expr(expr, 'boolean', 0, false);
+  }
+
+  #expr(expr: Expr, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean): void {
+    switch (expr.kind) {
+      case 'path':
+        this.#use(expr, guess, certainty, required);
+        return;
+      case 'filtered':
+        this.#filtered(expr, guess, certainty, required);
+        return;
+      case 'range':
+        this.#expr(expr.low, 'number', 2, required);
+        this.#expr(expr.high, 'number', 2, required);
+        return;
+      case 'binary':
+      case 'not':
+        this.#condition(expr);
+        return;
+      case 'cycle':
+        for (const value of expr.values) this.#expr(value, 'string', 1, required);
+        return;
+      default:
+    }
+  }
+
+  #filtered(
+    expr: Extract<Expr, { kind: 'filtered' }>,
+    guess: TypeGuess,
+    certainty: 0 | 1 | 2,
+    required: boolean,
+  ): void {
+    const telling = expr.filters.find(({ name }) => name !== 'default' && name !== 'raw');
+    const expected = telling?.spec.expects;
+    const type = expected === 'text' ? 'string' : (expected ?? defaultType(expr.filters) ?? guess);
+    const needed = required && expr.defaultAt === -1;
+    this.#expr(expr.initial, type, expected && expected !== 'text' ? 2 : certainty, needed);
+    for (const [index, filter] of expr.filters.entries()) {
+      const numeric = filter.spec.expects === 'number' && filter.name !== 'money';
+      for (const arg of filter.args) {
+        const strict = required && index >= expr.defaultAt && filter.name !== 'default';
+        this.#expr(arg, numeric ? 'number' : 'string', numeric ? 2 : 1, strict);
+      }
+    }
+    this.#itemFields(expr);
+  }
+
+  /** `lines | sum: "price"` says that items have a price. */
+  #itemFields(expr: Extract<Expr, { kind: 'filtered' }>): void {
+    const list = expr.initial.kind === 'path' ? this.#pathOf(expr.initial) : undefined;
+    if (list === undefined) return;
+    for (const { name, args, at } of expr.filters) {
+      const [property] = args;
+      if (!ITEM_FIELD_FILTERS.has(name) || property?.kind !== 'literal') continue;
+      if (typeof property.value !== 'string' || property.value === '') continue;
+      const sum = name === 'sum';
+      this.#add(`${list}[].${property.value}`, sum ? 'number' : 'string', sum ? 2 : 0, false, at);
+    }
+  }
+
+  #use(expr: PathExpr, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean): void {
+    for (const segment of expr.segments) {
+      if (typeof segment === 'object') this.#expr(segment, 'string', 1, required);
+    }
+    const path = this.#pathOf(expr);
+    if (path === undefined) return;
+    // `lines.size` and `lines.first.name` tell that lines is a list.
+    const ofList = /^(.*?)\.(?:size|first|last)(?:\.|$)/.exec(path);
+    if (!ofList) this.#add(path, guess, certainty, required, expr.at);
+    else if (ofList[1] !== undefined) this.#add(ofList[1], 'list', 1, required, expr.at);
+  }
+
+  #add(path: string, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean, at: number): void {
+    const { field, source } = this.#parsed;
+    this.uses.push({ path, guess, certainty, required, field, source, at });
+  }
+
+  /** From the caller's root on; undefined for what is computed inside the template. */
+  #pathOf(expr: PathExpr): string | undefined {
+    let path: string | undefined = expr.root;
+    if (expr.frame !== -1) path = expr.root === 'forloop' ? undefined : this.#loops[expr.frame];
+    else if (this.#locals.has(expr.root)) path = this.#locals.get(expr.root);
+    if (path === undefined) return undefined;
+    for (const segment of expr.segments) {
+      if (typeof segment === 'object') return path;
+      const index = typeof segment === 'number' || /^-?\d+$/.test(segment);
+      path += index ? '[]' : `.${segment}`;
+    }
+    return path;
+  }
+}
+
+const SAME_ITEMS = new Set([
+  'sort',
+  'sort_natural',
+  'reverse',
+  'where',
+  'reject',
+  'uniq',
+  'compact',
+]);
+const ITEM_FIELD_FILTERS = new Set([
+  'map',
+  'where',
+  'reject',
+  'sort',
+  'sort_natural',
+  'sum',
+  'group_by',
+  'find',
+  'has',
+]);
+
+function comparedWith(expr: Expr): TypeGuess | undefined {
+  if (expr.kind !== 'literal') return undefined;
+  if (typeof expr.value === 'number') return 'number';
+  if (typeof expr.value === 'boolean') return 'boolean';
+  return typeof expr.value === 'string' ? 'string' : undefined;
+}
+
+function defaultType(filters: readonly FilterUse[]): TypeGuess | undefined {
+  const value = filters.find(({ name }) => name === 'default')?.args[0];
+  return value ? comparedWith(value) : undefined;
+}

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { REDACTED, redactor, secretValues } from './redact.ts';
+import { rendered } from './substitution/try-render.ts';
+
+/**
+ * Goal: after redaction no form of a secret is left. Method: secrets are rendered by the engine
+ * itself in every place and encoding, redacted, and looked for.
+ */
+
+const LINK = 'https://app.example/reset?token=a+b/c=&next=/home#x';
+
+describe('a secret', () => {
+  it.each([
+    ['as it is', `see ${LINK}.`],
+    ['in html', rendered('<a href="{{ v }}">{{ v }}</a>', 'html', { v: LINK })],
+    [
+      'in an address',
+      rendered('<a href="https://t.example/?u={{ v | url_encode }}">', 'html', { v: LINK }),
+    ],
+    [
+      'in a comment',
+      rendered('<!--[if mso]><a href="{{ v }}"><![endif]-->', 'html', { v: 'one-time-code' }),
+    ],
+    ['in JSON', JSON.stringify({ html: `"${LINK}"` })],
+    ['in JSON as html', JSON.stringify({ html: rendered('{{ v }}', 'html', { v: `"${LINK}"` }) })],
+    ['in lower-case hex', encodeURIComponent(LINK).replace(/%../g, (hex) => hex.toLowerCase())],
+    ['in upper case', rendered('{{ v | upcase }}', 'text', { v: 'one-time-code' })],
+  ])('is gone %s', (_, shown) => {
+    const clean = redactor([LINK, 'one-time-code']).text(shown);
+    expect(clean).toContain(REDACTED);
+    expect(clean).not.toMatch(/token|one-time|ONE-TIME/);
+  });
+
+  it('is gone from whatever was rendered with it', () => {
+    const secret = fc
+      .string({ unit: 'grapheme', minLength: 4, maxLength: 30 })
+      .filter((text) => text.trim() === text && text.length >= 4);
+    fc.assert(
+      fc.property(secret, (v) => {
+        const { text } = redactor([v]);
+        for (const [source, place] of [
+          ['{{ v }}', 'html'],
+          ['<p title="{{ v }}">', 'html'],
+          ['{{ v }}', 'text'],
+          ['{{ v | url_encode }}', 'text'],
+          ['{{ v | url_encode }}', 'html'],
+        ] as const) {
+          const shown = rendered(source, place, { v });
+          const harmless = rendered(source, place, { v: REDACTED }).replace(
+            /%5Bredacted%5D/,
+            REDACTED,
+          );
+          expect(text(shown)).toBe(harmless);
+        }
+      }),
+    );
+  });
+
+  it('is gone from JSON: values, keys, numbers, however deep', () => {
+    const { json } = redactor(['hunter2!', 424242]);
+    const event = {
+      data: [{ text: 'pw hunter2!', code: 424242, n: 1 }],
+      'hunter2!': null,
+      ok: true,
+    };
+    expect(json(event)).toEqual({
+      data: [{ text: 'pw [redacted]', code: REDACTED, n: 1 }],
+      [REDACTED]: null,
+      ok: true,
+    });
+    expect(event.data[0]?.text).toBe('pw hunter2!');
+    let deep: unknown = 'hunter2!';
+    for (let i = 0; i < 1000; i++) deep = [deep];
+    expect(JSON.stringify(json(deep))).not.toContain('hunter2');
+  });
+
+  it('that is short goes only where it stands alone', () => {
+    expect(redactor(['42']).text('42 apples, 1420 pears, (42)')).toBe(
+      '[redacted] apples, 1420 pears, ([redacted])',
+    );
+  });
+
+  it('inside another goes with it; nothing is left when there is none', () => {
+    expect(redactor(['abcd', 'abcdefgh']).text('abcdefgh abcd')).toBe('[redacted] [redacted]');
+    expect(redactor([]).text('x')).toBe('x');
+    expect(redactor(['', ' ', null]).text('x  y')).toBe('x  y');
+    expect(redactor(['$&.*(']).text('a $&.*( b')).toBe('a [redacted] b');
+  });
+});
+
+it('finds the values of secret variables', () => {
+  const variables = [
+    { name: 'link', secret: true },
+    { name: 'name' },
+    { name: 'codes[].value', secret: true },
+    { name: 'user.pin', secret: true, default: '0000' },
+    { name: '__proto__.x', secret: true },
+  ];
+  const values = { link: 'L', name: 'N', codes: [{ value: 1 }, { value: 2 }], user: { pin: null } };
+  expect(secretValues(variables, values)).toEqual(['L', 1, 2, '0000']);
+});

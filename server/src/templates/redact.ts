@@ -1,0 +1,128 @@
+import type { Variable } from './infer-variables.ts';
+import { escapeHtml } from './substitution/escape.ts';
+
+/**
+ * Takes the secret values of a send out of whatever is shown of it later: logs, events, answers,
+ * screens. A value is found in every form that rendering gives it: as it is, escaped for HTML,
+ * encoded for an address or for JSON.
+ */
+
+export const REDACTED = '[redacted]';
+
+export interface Redactor {
+  text(text: string): string;
+  /** A copy of a JSON value with all its strings, keys included, redacted. */
+  json<T>(value: T): T;
+}
+
+const SECRETS_MAX = 200;
+/** Shorter values are taken out only where they stand alone, lest every `7` disappears. */
+const ANYWHERE_MIN_CHARS = 4;
+const DEPTH_MAX = 64;
+
+export function redactor(secrets: Iterable<unknown>): Redactor {
+  const pattern = patternFor(leaves(secrets));
+  const text = (input: string): string => (pattern ? input.replace(pattern, REDACTED) : input);
+  return { text, json: <T>(value: T): T => redactJson(value, text, 0) as T };
+}
+
+/** The values of the variables that are declared secret. */
+export function secretValues(
+  variables: readonly Pick<Variable, 'name' | 'secret' | 'default'>[],
+  values: Readonly<Record<string, unknown>>,
+): unknown[] {
+  return variables
+    .filter(({ secret }) => secret === true)
+    .flatMap(({ name, default: preset }) => [
+      ...valuesAt([values], name.replaceAll('[]', '.[]').split('.')),
+      preset,
+    ])
+    .filter((value) => value !== undefined && value !== null);
+}
+
+function valuesAt(targets: readonly unknown[], path: readonly string[]): unknown[] {
+  const [step, ...rest] = path;
+  if (step === undefined) return [...targets];
+  const next = targets.flatMap((target) => {
+    if (step === '[]') return Array.isArray(target) ? target : [];
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step)) return [];
+    return [(target as Record<string, unknown>)[step]];
+  });
+  return valuesAt(next, rest);
+}
+
+/** The texts inside secret values, however they are nested. */
+function leaves(secrets: Iterable<unknown>): string[] {
+  const found = new Set<string>();
+  const waiting: unknown[] = [...secrets];
+  while (waiting.length > 0 && found.size < SECRETS_MAX) {
+    const value = waiting.pop();
+    if (typeof value === 'string') found.add(value.trim());
+    else if (typeof value === 'number' || typeof value === 'bigint') found.add(String(value));
+    else if (typeof value === 'object' && value !== null) waiting.push(...Object.values(value));
+  }
+  found.delete('');
+  return [...found];
+}
+
+function patternFor(secrets: readonly string[]): RegExp | undefined {
+  const forms = new Set(secrets.flatMap(formsOf));
+  if (forms.size === 0) return undefined;
+  // The longest first: a secret may contain another one.
+  const alternatives = [...forms]
+    .sort((a, b) => b.length - a.length)
+    .map((form) => {
+      const literal = form.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&');
+      return form.length >= ANYWHERE_MIN_CHARS
+        ? literal
+        : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`;
+    });
+  return new RegExp(alternatives.join('|'), 'gu');
+}
+
+function formsOf(secret: string): string[] {
+  const whole = secret.toWellFormed();
+  const component = encodeURIComponent(whole);
+  const encoded = [component, component.replaceAll('%20', '+'), encodeURI(whole)];
+  const lowerHex = encoded.map((form) => form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()));
+  const plain = [secret, whole, ...encoded, ...lowerHex];
+  const html = plain.flatMap((form) => [
+    escapeHtml(form),
+    otherEntities(form),
+    escapeHtml(form).replaceAll('-', '&#45;'),
+  ]);
+  const json = [...plain, ...html].map((form) => JSON.stringify(form).slice(1, -1));
+  const oneLine = secret.replace(/\s+/g, ' ');
+  const cased = [secret.toUpperCase(), secret.toLowerCase()];
+  return [...plain, ...html, ...json, oneLine, ...cased].filter((form) => form !== '');
+}
+
+/** As other writers of HTML spell the same characters. */
+function otherEntities(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&#34;')
+    .replaceAll("'", '&apos;');
+}
+
+function redactJson(value: unknown, text: (input: string) => string, depth: number): unknown {
+  if (typeof value === 'string') return text(value);
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const shown = String(value);
+    return shown.length >= ANYWHERE_MIN_CHARS && text(shown) !== shown ? REDACTED : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  // Nothing of ours is this deep; what is not looked at must not be shown.
+  if (depth >= DEPTH_MAX) return REDACTED;
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, text, depth + 1));
+  if (Object.getPrototypeOf(value) !== Object.prototype && Object.getPrototypeOf(value) !== null) {
+    return value;
+  }
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [
+    text(key),
+    redactJson(inner, text, depth + 1),
+  ]);
+  return Object.fromEntries(entries);
+}
