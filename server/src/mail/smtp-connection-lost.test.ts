@@ -16,6 +16,12 @@ import { RFC_TIMEOUTS } from './smtp-timeouts.ts';
  */
 
 const LOCKSTEP = ['SIZE 26214400', '8BITMIME'];
+const LAST_COMMAND: Record<string, RegExp> = {
+  mail: /^MAIL/,
+  rcpt: /^RCPT TO:<a@/,
+  data: /^DATA/,
+  body: /^DATA/,
+};
 const kinds: [string, ReceiverScript][] = [
   ['with PIPELINING', {}],
   ['without PIPELINING', { keywords: LOCKSTEP }],
@@ -77,6 +83,9 @@ describe.each(kinds)('%s', (_name, offers) => {
     const failure = { kind: 'refused', stage, reply: { code: 421 }, staleConnection: false };
     expect(result.recipients).toMatchObject([{ failure }, { failure }]);
     expect(connection.usable).toBe(false);
+    await receiver.until(() => receiver.sessions[0]?.closed ?? false);
+    // Nothing more is said to a receiver that closes.
+    if (offers.keywords) expect(receiver.commands.at(-1)).toMatch(LAST_COMMAND[stage] as RegExp);
   });
 
   test.each<[string, ReceiverScript]>([
@@ -243,7 +252,9 @@ describe('a large message', () => {
   test('that the receiver stops reading times out by the block', async () => {
     await using receiver = await smtpReceiver();
     const clock = new ManualClock(0);
-    const connection = await connectionTo(receiver, {}, { clock });
+    // So long that it cannot be the final dot's time that runs out below.
+    const timeouts = { finalDotMs: 2_000 * RFC_TIMEOUTS.blockMs };
+    const connection = await connectionTo(receiver, {}, { clock, timeouts });
     receiver.script.onDataBytes = (_bytes, session) => {
       session.stopReading();
       return undefined;

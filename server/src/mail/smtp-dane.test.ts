@@ -7,7 +7,7 @@ import type { TlsaRecord } from './dns-wire.ts';
 
 /** Goal: TLSA records of every usable kind against real handshakes; RFC 7672 names the outcomes. */
 
-const { good, wrongName, expired, selfSigned, authority } = tlsFixtures;
+const { good, wrongName, expired, forged, selfSigned, authority } = tlsFixtures;
 
 describe('DANE-EE', () => {
   test.each([
@@ -61,6 +61,11 @@ describe('DANE-TA', () => {
     const records = [tlsa(2, 0, 1, authority)];
     expect(await verifiedBy(records, wrongName)).toBe('certificate_rejected');
     expect(await verifiedBy(records, expired)).toBe('certificate_rejected');
+  });
+
+  test('does not pass a certificate that only names the authority as its issuer', async () => {
+    expect(await verifiedBy([tlsa(2, 0, 1, authority)], forged)).toBe('certificate_rejected');
+    expect(await verifiedBy([tlsa(2, 1, 0, authority)], forged)).toBe('certificate_rejected');
   });
 
   test('is no other word for DANE-EE: the leaf is not its own authority', async () => {

@@ -17,7 +17,7 @@ import type { TlsPolicy } from './smtp-tls.ts';
 
 /** Goal: each TLS policy against each kind of receiver, with real certificates and handshakes. */
 
-const { good, wrongName, expired, selfSigned, authority } = tlsFixtures;
+const { good, wrongName, expired, forged, selfSigned, authority } = tlsFixtures;
 const verified: TlsPolicy = { kind: 'verified', names: ['mx.example.test'], ca: authority };
 
 test('a session is encrypted before anything is said but EHLO, and EHLO is said again', async () => {
@@ -61,6 +61,7 @@ describe('a certificate', () => {
     ],
     ['for another name does not', { tls: wrongName }, verified, false],
     ['that has expired does not', { tls: expired }, verified, false],
+    ['that is forged does not', { tls: forged }, verified, false],
     ['that signed itself does not', { tls: selfSigned }, verified, false],
     [
       'of an authority we do not know does not',
@@ -93,6 +94,10 @@ describe('a certificate', () => {
   });
 });
 
+const tooOld: ReceiverScript = {
+  tls: { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
+};
+
 const strict: [string, TlsPolicy][] = [
   ['required', { kind: 'required' }],
   ['verified', verified],
@@ -110,18 +115,7 @@ describe.each(strict)('under the policy %s', (_name, tls) => {
     ],
     ['a broken handshake', { brokenTls: 'nonsense' }, { kind: 'tls_failed', stage: 'starttls' }],
     ['a hang-up in it', { brokenTls: 'hang_up' }, { kind: 'tls_failed', stage: 'starttls' }],
-    [
-      'a TLS too old',
-      {
-        tls: {
-          ...good,
-          minVersion: 'TLSv1',
-          maxVersion: 'TLSv1.1',
-          ciphers: 'DEFAULT:@SECLEVEL=0',
-        },
-      },
-      { kind: 'tls_failed', stage: 'starttls' },
-    ],
+    ['a TLS too old', tooOld, { kind: 'tls_failed', stage: 'starttls' }],
   ])('%s ends the session, never in plaintext', async (_what, script, failure) => {
     await using receiver = await smtpReceiver(script);
     expect(await openTo(receiver, { tls })).toMatchObject({ ok: false, failure });
@@ -141,6 +135,12 @@ describe('where TLS is optional', () => {
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
     expect(result).toMatchObject({ session: { tls: null }, recipients: [{ accepted: true }] });
+  });
+
+  test('TLS below 1.2 is not taken for TLS', async () => {
+    await using receiver = await smtpReceiver(tooOld);
+    const opened = await openTo(receiver);
+    expect(opened).toMatchObject({ ok: false, failure: { kind: 'tls_failed' } });
   });
 
   test('a broken handshake is told apart, so that the caller may come again without', async () => {

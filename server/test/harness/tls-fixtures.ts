@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs';
 /**
  * Certificates for tests (`fixtures/tls/make.sh` says how they were made). `good` is for
  * mx.example.test, mx1 to mx3, relay and mta-sts.example.test, localhost and the loopback
- * addresses; all but `selfSigned` are signed by `authority` and show it in their chain.
+ * addresses. All but `selfSigned` show `authority` in their chain; `forged` only pretends to be
+ * signed by it.
  */
 export const tlsFixtures = {
   authority: read('ca.crt'),
   good: host('good'),
   wrongName: host('wrong-name'),
   expired: host('expired'),
+  forged: host('forged'),
   selfSigned: { key: read('self-signed.key'), cert: read('self-signed.crt') },
 };
 
