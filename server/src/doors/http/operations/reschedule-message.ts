@@ -26,6 +26,9 @@ export function rescheduleMessage(parts: { changes: MessageChanges }) {
         },
         { title: 'RescheduleMessage' },
       ),
+      examples: {
+        later: { summary: 'Next year', value: { scheduled_at: '2027-01-31T09:00:00+01:00' } },
+      },
       answers: { 200: { description: 'The message, moved.', body: MessageSummary } },
       refusals: ['not_found', 'conflict'],
     },

@@ -31,6 +31,9 @@ export function rotateApiKey(parts: { apiKeys: ApiKeys }) {
         },
         { title: 'RotateApiKey' },
       ),
+      examples: {
+        hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } },
+      },
       answers: { 200: { description: 'The key, with its new secret.', body: RotatedApiKey } },
       refusals: ['not_found', 'conflict'],
     },

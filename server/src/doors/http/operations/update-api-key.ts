@@ -16,6 +16,9 @@ export function updateApiKey(parts: { apiKeys: ApiKeys }) {
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
       body: UpdateApiKey,
+      examples: {
+        office: { summary: 'Only from the office', value: { allowed_ips: ['203.0.113.0/24'] } },
+      },
       answers: { 200: { description: 'The key as it is now.', body: ApiKey } },
       refusals: ['not_found', 'conflict'],
     },

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type DocumentedOperation, documentedOperations, filled } from '../harness/document.ts';
+
+/**
+ * Goal: to another tenant, and to the other mode, a record does not exist: same status, same words
+ * as for an id that never was.
+ * Method: every operation with a path parameter, from the served document, is called by its owner's
+ * neighbour with a real id and with one that never was.
+ */
+
+let app: TestApp;
+let neighbour: string;
+let neighbourLive: string;
+const ids = new Map<string, string>();
+
+/** What stands in the path, by the first segments after /api/v1. A new kind must be added here. */
+const NEVER: Record<string, string> = {
+  messages: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'test/inbox': 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'api-keys': 'key_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  contacts: 'nobody@example.com',
+  imports: 'imp_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  suppressions: 'sup_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  domains: 'dom_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  templates: 'never',
+  layouts: 'never',
+  partials: 'never',
+  webhooks: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
+};
+
+beforeAll(async () => {
+  app = await startApp();
+  const workspace = await app.app.workspaces.create('Neighbour');
+  neighbour = await app.newKey({ workspaceId: workspace.id });
+  neighbourLive = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
+  await makeOneOfEach();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function makeOneOfEach(): Promise<void> {
+  const sent = await app.call('POST', '/transactional/send', { body: goodSend() });
+  ids.set('messages', sent.json.id);
+  await app.call('GET', '/test/inbox/wait');
+  ids.set('test/inbox', sent.json.id);
+  const key = await app.call('POST', '/api-keys', { body: { name: 'Mine' } });
+  ids.set('api-keys', key.json.id);
+  for (const [kind, path, body, field] of MAKE) {
+    const made = await app.call('POST', path, { body, key: app.liveKey });
+    if (made.status < 300) ids.set(kind, String(made.json[field]));
+  }
+}
+
+const MAKE: [string, string, object, string][] = [
+  ['contacts', '/contacts', { email: 'jane@example.com', first_name: 'Jane' }, 'email'],
+  ['suppressions', '/suppressions', { email: 'gone@example.com' }, 'id'],
+  ['domains', '/domains', { name: 'tenant.example' }, 'id'],
+  ['templates', '/templates', { key: 'mine', subject: 'S', html: '<p>H</p>' }, 'key'],
+  ['layouts', '/layouts', { key: 'mine', html: '<div>{{ content }}</div>' }, 'key'],
+  ['partials', '/partials', { key: 'mine', html: '<p>P</p>' }, 'key'],
+];
+
+function kindOf(operation: DocumentedOperation): string {
+  const path = operation.path.replace('/api/v1/', '');
+  return path.startsWith('test/inbox') ? 'test/inbox' : (path.split('/')[0] ?? '');
+}
+
+/** Upserts by name make the neighbour's own record: there is nothing to find or to hide. */
+const MAKES_ITS_OWN = new Set(['upsertContact', 'upsertTemplate', 'upsertLayout', 'upsertPartial']);
+
+test('a neighbour gets the answer of an id that never was', async () => {
+  const operations = (await documentedOperations(app)).filter(
+    (one) => one.path.includes('{') && !MAKES_ITS_OWN.has(one.id),
+  );
+  expect(operations.length).toBeGreaterThan(10);
+  for (const operation of operations) {
+    const kind = kindOf(operation);
+    const never = NEVER[kind];
+    expect(never, `tenants-never-meet knows ${kind}`).toBeDefined();
+    const real = ids.get(kind);
+    if (real === undefined) continue;
+    const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
+    for (const key of [neighbour, neighbourLive]) {
+      const call = { ...body, key };
+      const [theirs, none] = [real, never as string].map((id) =>
+        app.call(operation.method, filled(operation.path, id), call),
+      );
+      const [a, b] = [await theirs, await none];
+      expect([operation.id, a?.status]).toEqual([operation.id, b?.status]);
+      expect(a?.status).toBeGreaterThanOrEqual(403);
+      const { request_id: _a, ...words } = a?.json ?? {};
+      const { request_id: _b, ...others } = b?.json ?? {};
+      expect(words).toEqual(others);
+    }
+  }
+});
+
+test('the owner still has everything', async () => {
+  for (const kind of ['messages', 'api-keys', 'test/inbox']) {
+    expect((await app.call('GET', `/${kind}/${ids.get(kind)}`)).status).toBe(200);
+  }
+});
+
+test('lists of a neighbour are empty', async () => {
+  const lists = (await documentedOperations(app)).filter(
+    (one) => one.method === 'GET' && one.id.startsWith('list') && !one.path.includes('{'),
+  );
+  for (const list of lists) {
+    if (list.id === 'listApiKeys') continue;
+    const answer = await app.call('GET', list.path, { key: neighbour });
+    const foreign = JSON.stringify(answer.json);
+    for (const id of ids.values()) expect(foreign).not.toContain(`"${id}"`);
+  }
+});
+
+test('the other mode does not see a message', async () => {
+  const id = ids.get('messages');
+  expect((await app.call('GET', `/messages/${id}`, { key: app.liveKey })).status).toBe(404);
+  expect((await app.call('GET', '/messages', { key: app.liveKey })).json.data).toEqual([]);
+});
