@@ -73,7 +73,7 @@ describe('errors', () => {
     await using other = await freshDatabase({ empty: true });
     const failure = await inTransaction(other.pool, async (client) => {
       const { rows } = await client.query('select pg_backend_pid() as pid');
-      const lost = new Promise((resolve) => client.once('error', resolve));
+      const lost = new Promise((resolve) => client.once('end', resolve));
       await db.pool.query('select pg_terminate_backend($1)', [rows[0].pid]);
       await lost;
       await client.query('select 1');

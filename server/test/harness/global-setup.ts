@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { startEmbedded } from '../../src/storage/embedded-postgres.ts';
 
@@ -15,12 +14,13 @@ declare module 'vitest' {
 }
 
 const FOLDER_PREFIX = 'postrider-test-';
-const LEFT_BEHIND_MS = 15 * 60_000;
+const OWNER_FILE = 'run.pid';
 
 /** One PostgreSQL for the whole run, and none for a run that needs none. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await sweep();
   const dataDir = await mkdtemp(path.join(tmpdir(), FOLDER_PREFIX));
+  await writeFile(path.join(dataDir, OWNER_FILE), String(process.pid));
   project.provide('databaseFolder', dataDir);
   return () => remove(dataDir);
 }
@@ -31,10 +31,20 @@ async function sweep(): Promise<void> {
     if (!name.startsWith(FOLDER_PREFIX)) continue;
     const dataDir = path.join(tmpdir(), name);
     try {
-      if ((await stat(dataDir)).mtimeMs < systemClock.now() - LEFT_BEHIND_MS) await remove(dataDir);
+      const owner = Number(await readFile(path.join(dataDir, OWNER_FILE), 'utf8'));
+      if (owner > 0 && !isAlive(owner)) await remove(dataDir);
     } catch {
-      // Another user's, or of a run that still goes on.
+      // Another user's, or swept by another run at this moment.
     }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 
@@ -42,6 +52,7 @@ async function remove(dataDir: string): Promise<void> {
   if (existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))) {
     const server = await startEmbedded({ dataDir, log: silentLog });
     await server.stop();
+    if (server.pid !== undefined) return;
   }
   await rm(dataDir, { recursive: true, force: true });
 }

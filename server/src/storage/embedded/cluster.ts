@@ -12,6 +12,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { systemClock } from '../../base/clock.ts';
 import { StorageStartError } from '../start-error.ts';
 import { type Binaries, EMBEDDED_MAJOR } from './binaries.ts';
 import { CHILD_ENVIRONMENT, type RunAs } from './run-as.ts';
@@ -96,7 +97,7 @@ async function syncFolder(folder: string): Promise<void> {
 
 /** Young ones may belong to a start that runs beside us. */
 async function removeUnfinished(dataDir: string): Promise<void> {
-  const hourAgo = Date.now() - 3_600_000;
+  const hourAgo = systemClock.now() - 3_600_000;
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(UNFINISHED)) continue;
     const draft = path.join(dataDir, name);

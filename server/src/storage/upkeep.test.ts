@@ -1,0 +1,45 @@
+import { expect, test, vi } from 'vitest';
+import { freshDatabase } from '../../test/harness/database.ts';
+import { systemClock } from '../base/clock.ts';
+import { silentLog } from '../base/log.ts';
+import { ManualClock } from '../base/manual-clock.ts';
+import { partitionsReach } from './partitions.ts';
+import { startUpkeep } from './upkeep.ts';
+
+/** The real tables under a clock that the test moves by weeks. */
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+test('as time goes on there is always a place for new rows, and the old ones go', async () => {
+  await using db = await freshDatabase();
+  const { pool } = db;
+  const clock = new ManualClock(systemClock.now());
+  const retention = { recordDays: 14, contentDays: 3 };
+  await using _upkeep = await startUpkeep({ pool, clock, log: silentLog, retention });
+  const countOf = async (table: string) =>
+    (
+      await pool.query('select count(*) as n from pg_inherits where inhparent = $1::regclass', [
+        table,
+      ])
+    ).rows[0].n as number;
+  const before = { contents: await countOf('message_contents'), events: await countOf('events') };
+
+  // Each look is an hour later: the work of an hour is done beside the clock, not inside it.
+  const eventually = (met: () => Promise<boolean>) =>
+    vi.waitUntil(
+      () => {
+        clock.advance(HOUR_MS);
+        return met();
+      },
+      { timeout: 50_000, interval: 100 },
+    );
+  for (let week = 1; week <= 4; week++) {
+    clock.advance(7 * DAY_MS);
+    await eventually(
+      async () => (await partitionsReach(pool, clock.now())) > clock.now() + 8 * DAY_MS,
+    );
+  }
+  await eventually(async () => (await countOf('message_contents')) <= before.contents + 4);
+  expect(await countOf('events')).toBeLessThanOrEqual(before.events + 3);
+});
