@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile, rm } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+
+/**
+ * The real server in a process of its own, on its embedded database, to be killed and started again.
+ */
+export interface ServerProcess {
+  readonly url: string;
+  start(): Promise<void>;
+  /** SIGKILL to the server alone: its PostgreSQL lives on as an orphan. */
+  kill(): Promise<void>;
+  /** SIGKILL to PostgreSQL's main process. */
+  killPostgres(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** All that the server has printed. */
+  readonly output: string;
+}
+
+export interface ServerProcessOptions {
+  dataDir: string;
+  env?: Record<string, string>;
+}
+
+const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
+
+export async function serverProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+  let output = '';
+
+  async function start(): Promise<void> {
+    const started = spawn(process.execPath, [MAIN, 'start'], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        PORT: String(port),
+        DATA_DIR: options.dataDir,
+        LOG_LEVEL: 'warn',
+        RATE_LIMIT_PER_SECOND: '100000',
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = started;
+    started.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk;
+    });
+    started.stderr?.on('data', (chunk: Buffer) => {
+      output += chunk;
+    });
+    for (;;) {
+      if (started.exitCode !== null || started.signalCode !== null) {
+        throw new Error(`The server ended at its start:\n${output.slice(-4000)}`);
+      }
+      const ready = await fetch(`${url}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+      if (ready) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+
+  function exited(): Promise<number | null> {
+    const ended = child;
+    if (!ended || ended.exitCode !== null || ended.signalCode !== null) {
+      return Promise.resolve(ended?.exitCode ?? null);
+    }
+    return new Promise((resolve) => ended.once('exit', (code) => resolve(code)));
+  }
+
+  return {
+    url,
+    start,
+    async kill() {
+      child?.kill('SIGKILL');
+      await exited();
+    },
+    async killPostgres() {
+      const file = path.join(options.dataDir, 'postgres', 'postmaster.pid');
+      const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
+      if (pid > 1) await killPostmaster(pid);
+    },
+    async stop() {
+      child?.kill('SIGTERM');
+      return exited();
+    },
+    get output() {
+      return output;
+    },
+  };
+}
+
+/**
+ * Inside a user namespace the pid file may hold another number than ours; the postmaster is found by
+ * its command line, which names the data folder.
+ */
+async function killPostmaster(pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It was gone already: then there is nothing to kill, and the test goes on.
+  }
+}
+
+export async function removeDataDir(dataDir: string): Promise<void> {
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: messages are found by every filter, pages are stable while new ones arrive, and what has
+ * not left can be changed.
+ * Method: real requests; scheduled messages stand still until they are changed.
+ */
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+async function send(changes: Record<string, unknown> = {}) {
+  return (await app.call('POST', '/transactional/send', { body: goodSend(changes) })).json;
+}
+
+async function idsOf(query: string): Promise<string[]> {
+  const { json } = await app.call('GET', `/messages?limit=100&${query}`);
+  return json.data.map((message: { id: string }) => message.id);
+}
+
+test('every filter finds its messages and no other', async () => {
+  const mine = await send({
+    to: { email: 'Filter.Me@example.com' },
+    subject: 'Quarterly Überblick',
+    tags: ['filter-tag'],
+    metadata: { order: 'A-17', shop: 'b' },
+    scheduled_at: inAnHour(),
+  });
+  const other = await send({ subject: 'Another' });
+  for (const query of [
+    'recipient=filter.me@example.com',
+    'tag=filter-tag',
+    'metadata[order]=A-17',
+    'metadata[order]=A-17&metadata[shop]=b',
+    'status=scheduled',
+    'q=quarterly',
+    'q=filter.me',
+    `q=${encodeURIComponent('überblick quarterly')}`,
+    `created_after=${new Date(Date.parse(mine.created_at)).toISOString()}&tag=filter-tag`,
+  ]) {
+    expect([query, await idsOf(query)]).toEqual([query, [mine.id]]);
+  }
+  expect(await idsOf('metadata[order]=A-17&metadata[shop]=c')).toEqual([]);
+  expect(await idsOf('template_key=none')).toEqual([]);
+  expect(await idsOf('created_before=2020-01-01T00:00:00Z')).toEqual([]);
+  expect(await idsOf('q=another')).toContain(other.id);
+});
+
+test('pages are stable while new messages arrive', async () => {
+  const made: string[] = [];
+  for (let i = 0; i < 7; i++) made.push((await send({ tags: ['pages'] })).id);
+  const seen: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const from: string = cursor ? `&cursor=${cursor}` : '';
+    const { json } = await app.call('GET', `/messages?tag=pages&limit=2${from}`);
+    seen.push(...json.data.map((message: { id: string }) => message.id));
+    cursor = json.next_cursor;
+    await send({ tags: ['pages'] });
+  } while (cursor);
+  expect(seen).toEqual(made.toReversed());
+});
+
+test('a bad cursor, limit or time is named', async () => {
+  for (const [query, parameter] of [
+    ['cursor=nonsense', 'cursor'],
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=x', 'limit'],
+    ['created_after=yesterday', 'created_after'],
+    ['status=sent', 'status'],
+  ]) {
+    const { status, json } = await app.call('GET', `/messages?${query}`);
+    expect([query, status]).toEqual([query, 422]);
+    expect(json.errors[0].parameter).toBe(parameter);
+  }
+});
+
+test('a scheduled message is moved, then cancelled, then neither', async () => {
+  const { id } = await send({ scheduled_at: inAnHour() });
+  const later = new Date(Date.now() + 7_200_000).toISOString();
+  const moved = await app.call('PATCH', `/messages/${id}`, { body: { scheduled_at: later } });
+  expect(moved.status).toBe(200);
+  expect(moved.json).toMatchObject({ status: 'scheduled', scheduled_at: later });
+  const wrong = await app.call('PATCH', `/messages/${id}`, {
+    body: { scheduled_at: '2020-01-01T00:00:00Z' },
+  });
+  expect(wrong.status).toBe(422);
+  const cancelled = await app.call('POST', `/messages/${id}/cancel`);
+  expect(cancelled.json.status).toBe('cancelled');
+  const again = await app.call('POST', `/messages/${id}/cancel`);
+  expect([again.status, again.json.code]).toEqual([409, 'not_cancellable']);
+  const late = await app.call('PATCH', `/messages/${id}`, { body: { scheduled_at: later } });
+  expect([late.status, late.json.code]).toEqual([409, 'conflict']);
+  const { json } = await app.call('GET', `/messages/${id}`);
+  expect(json.events.map((event: { type: string }) => event.type)).toEqual([
+    'message.accepted',
+    'message.scheduled',
+    'message.rescheduled',
+    'message.cancelled',
+  ]);
+});
+
+test('a scheduled message leaves when its time comes', async () => {
+  const scheduled_at = new Date(Date.now() + 1_000).toISOString();
+  const { id, status } = await send({ scheduled_at, to: { email: 'timed@example.com' } });
+  expect(status).toBe('scheduled');
+  const { json } = await app.call('GET', '/test/inbox/wait?to=timed@example.com');
+  expect(json.message.id).toBe(id);
+  expect(Date.parse(json.message.arrived_at)).toBeGreaterThanOrEqual(Date.parse(scheduled_at));
+});
+
+test('a bounced message is tried again on request, a delivered one is not', async () => {
+  const bounced = await send({ to: { email: 'bounced@simulator.test' } });
+  const until = async (status: string, attempts: number): Promise<void> => {
+    for (;;) {
+      const { json } = await app.call('GET', `/messages/${bounced.id}`);
+      if (json.status === status && json.recipients[0].attempts === attempts) return;
+    }
+  };
+  await until('bounced', 1);
+  expect((await app.call('POST', `/messages/${bounced.id}/retry`)).json.status).toBe('queued');
+  await until('bounced', 2);
+
+  const { id } = await send({ to: { email: 'fine@example.com' } });
+  await app.call('GET', '/test/inbox/wait?to=fine@example.com');
+  const refused = await app.call('POST', `/messages/${id}/retry`);
+  expect([refused.status, refused.json.code]).toEqual([409, 'not_retryable']);
+});
+
+test('the database itself refuses an impossible move', async () => {
+  const { id } = await send({ scheduled_at: inAnHour() });
+  expect(id).toMatch(/^msg_/);
+  await expect(
+    app.database.pool.query(
+      `update deliveries set status = 'delivered' where status = 'scheduled'`,
+    ),
+  ).rejects.toThrow(/cannot move from scheduled to delivered/);
+});
+
+test('content and raw hold what was sent', async () => {
+  const { id } = await send({
+    text: 'In plain words',
+    attachments: [
+      { filename: 'Rechnung ä.pdf', content: 'aGVsbG8=', content_type: 'application/pdf' },
+    ],
+    headers: { 'X-Campaign': 'spring' },
+    reply_to: { email: 'help@example.org', name: 'Hélp' },
+  });
+  const { json } = await app.call('GET', `/messages/${id}/content`);
+  expect(json).toMatchObject({
+    subject: 'Hello',
+    html: '<p>Hello!</p>',
+    text: 'In plain words',
+    attachments: [{ filename: 'Rechnung ä.pdf', content_type: 'application/pdf', size_bytes: 5 }],
+  });
+  const raw = await app.call('GET', `/messages/${id}/raw`);
+  expect(Buffer.byteLength(raw.text)).toBe(json.size_bytes);
+  expect(raw.text).toContain('X-Campaign: spring');
+});
+
+test('the test inbox lists, opens, waits once for each, and is emptied', async () => {
+  await app.call('DELETE', '/test/inbox');
+  const { id } = await send({
+    to: { email: 'inbox@example.com' },
+    subject: 'Your code is 123 456',
+  });
+  const waited = await app.call('GET', '/test/inbox/wait?subject=your%20code&timeout=20');
+  expect(waited.json.message.id).toBe(id);
+  const twice = await app.call('GET', '/test/inbox/wait?subject=your%20code&timeout=1');
+  expect(twice.json).toEqual({ message: null });
+  const list = await app.call('GET', '/test/inbox?to=INBOX@example.com');
+  expect(list.json.data.map((mail: { id: string }) => mail.id)).toEqual([id]);
+  expect((await app.call('GET', `/test/inbox/${id}`)).json.html).toBe('<p>Hello!</p>');
+  expect((await app.call('DELETE', `/test/inbox/${id}`)).status).toBe(204);
+  expect((await app.call('GET', `/test/inbox/${id}`)).status).toBe(404);
+  expect((await app.call('GET', `/messages/${id}`)).status).toBe(200);
+  const live = await app.call('GET', '/test/inbox', { key: app.liveKey });
+  expect(live.status).toBe(403);
+});

@@ -1,0 +1,171 @@
+import { randomInt } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { removeDataDir, type ServerProcess, serverProcess } from '../harness/server-process.ts';
+
+/**
+ * Goal: after a 202 the message is ours, whatever dies.
+ * Method: clients with a log of their own send, with and without Idempotency-Key, while the server,
+ * and in other rounds PostgreSQL, is killed with SIGKILL at random moments. In the end the messages
+ * are counted by their own number: what was answered 202 exists exactly once and is delivered; a
+ * repeated idempotent send exists exactly once; what was never answered exists at most once.
+ * KILLS=300 makes the long form.
+ */
+
+const KILLS = Number(process.env.KILLS ?? 30);
+const CLIENTS = 8;
+
+interface Sent {
+  idempotent: boolean;
+  accepted: boolean;
+}
+
+test(`${KILLS} kills lose nothing and double nothing`, { timeout: 3_600_000 }, async () => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'postrider-crash-'));
+  const server = await serverProcess({ dataDir, env: { LEASE_SECONDS: '10' } });
+  try {
+    await server.start();
+    const key = /pr_test_\w{38}/.exec(server.output)?.[0] as string;
+    const log = new Map<string, Sent>();
+    const over = new AbortController();
+    const clients = Array.from({ length: CLIENTS }, (_, client) =>
+      sendUntil(over.signal, server, key, client, log),
+    );
+    for (let kill = 0; kill < KILLS; kill++) {
+      await new Promise((resolve) => setTimeout(resolve, randomInt(50, 600)));
+      if (kill % 3 === 2) {
+        await server.killPostgres();
+        await ready(server);
+      } else {
+        await server.kill();
+        await server.start();
+      }
+    }
+    over.abort();
+    await Promise.all(clients);
+
+    const found = await countBySequence(server, key);
+    const lost: string[] = [];
+    for (const [sequence, { idempotent, accepted }] of log) {
+      const count = found.get(sequence)?.count ?? 0;
+      const right = accepted || idempotent ? count === 1 : count <= 1;
+      if (!right)
+        lost.push(`${sequence}: ${count} (accepted ${accepted}, idempotent ${idempotent})`);
+    }
+    expect(lost).toEqual([]);
+    const accepted = [...log.values()].filter((sent) => sent.accepted).length;
+    expect(accepted).toBeGreaterThan(KILLS);
+    await everythingDelivered(server, key);
+    console.log(
+      `${KILLS} kills, ${log.size} sends, ${accepted} answered 202, ${found.size} stored, 0 lost, 0 doubled`,
+    );
+    expect(await server.stop()).toBe(0);
+  } finally {
+    await server.kill();
+    await server.killPostgres();
+    await removeDataDir(dataDir);
+  }
+});
+
+async function sendUntil(
+  over: AbortSignal,
+  server: ServerProcess,
+  key: string,
+  client: number,
+  log: Map<string, Sent>,
+): Promise<void> {
+  for (let n = 0; !over.aborted; n++) {
+    const sequence = `${client}-${n}`;
+    const idempotent = n % 2 === 0;
+    const sent: Sent = { idempotent, accepted: false };
+    log.set(sequence, sent);
+    do {
+      sent.accepted = await trySend(server, key, sequence, idempotent);
+      if (!sent.accepted) await new Promise((resolve) => setTimeout(resolve, 20));
+    } while (idempotent && !sent.accepted);
+  }
+}
+
+async function trySend(
+  server: ServerProcess,
+  key: string,
+  sequence: string,
+  idempotent: boolean,
+): Promise<boolean> {
+  try {
+    const answer = await fetch(`${server.url}/api/v1/transactional/send`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        ...(idempotent ? { 'idempotency-key': sequence } : {}),
+      },
+      body: JSON.stringify({
+        to: { email: 'jane@example.com' },
+        from: { email: 'a@example.org' },
+        subject: sequence,
+        html: '<p>Hello</p>',
+        metadata: { sequence },
+      }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    await answer.text();
+    if (answer.status !== 202 && answer.status !== 503 && answer.status !== 409) {
+      throw new TypeError(`unexpected answer ${answer.status}`);
+    }
+    return answer.status === 202;
+  } catch (error) {
+    if (error instanceof TypeError && error.message.startsWith('unexpected')) throw error;
+    return false;
+  }
+}
+
+async function ready(server: ServerProcess): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${server.url}/readyz`).then(
+      (one) => one.ok,
+      () => false,
+    );
+    if (answer) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+async function* allMessages(server: ServerProcess, key: string) {
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
+    const answer = await fetch(`${server.url}/api/v1/messages?limit=100${query}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const page = (await answer.json()) as {
+      data: { status: string; metadata: { sequence: string } }[];
+      next_cursor: string | null;
+    };
+    yield* page.data;
+    cursor = page.next_cursor;
+  }
+}
+
+async function countBySequence(server: ServerProcess, key: string) {
+  const found = new Map<string, { count: number }>();
+  for await (const { metadata } of allMessages(server, key)) {
+    const entry = found.get(metadata.sequence) ?? { count: 0 };
+    entry.count += 1;
+    found.set(metadata.sequence, entry);
+  }
+  return found;
+}
+
+/** Leases of dead nodes have to run out first. */
+async function everythingDelivered(server: ServerProcess, key: string): Promise<void> {
+  for (;;) {
+    let waiting = 0;
+    for await (const { status } of allMessages(server, key))
+      if (status !== 'delivered') waiting += 1;
+    if (waiting === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}

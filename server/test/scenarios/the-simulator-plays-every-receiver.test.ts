@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: test mode runs the whole way of a message and each simulator address ends as it promises.
+ * Method: real sends with a test key, followed by look-ups until the message is final.
+ */
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const WAITING = new Set(['queued', 'deferred', 'scheduled']);
+
+async function outcomeOf(local: string) {
+  const email = `${local}@simulator.test`;
+  const sent = await app.call('POST', '/transactional/send', { body: goodSend({ to: { email } }) });
+  expect(sent.status).toBe(202);
+  for (;;) {
+    const { json } = await app.call('GET', `/messages/${sent.json.id}`);
+    const types = json.events.map((event: { type: string }) => event.type);
+    const complaintDue = local.startsWith('complained') && !types.includes('message.complained');
+    if (!WAITING.has(json.status) && !complaintDue)
+      return { sent: sent.json, message: json, types };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test.each([
+  ['delivered', 'delivered', undefined],
+  ['delivered+label', 'delivered', undefined],
+  ['bounced', 'bounced', { class: 'hard', reason: 'unknown_mailbox' }],
+  ['mailbox-full', 'bounced', { class: 'soft', reason: 'mailbox_full' }],
+  ['blocked', 'bounced', { class: 'block' }],
+  ['smtp-550-5.7.26', 'bounced', { reason: 'authentication_failed' }],
+  ['anyone', 'delivered', undefined],
+])('%s ends %s', async (local, status, bounce) => {
+  const { message } = await outcomeOf(local);
+  expect(message.status).toBe(status);
+  if (bounce) expect(message.recipients[0].bounce).toMatchObject(bounce);
+  if (bounce) expect(message.recipients[0].bounce.explanation).not.toBe('');
+});
+
+test.each([
+  ['deferred', 2],
+  ['defer-3', 3],
+])('%s is tried again and then delivered', async (local, deferrals) => {
+  const { message, types } = await outcomeOf(local);
+  expect(types).toEqual([
+    'message.accepted',
+    ...Array.from({ length: deferrals }, () => 'message.deferred'),
+    'message.delivered',
+  ]);
+  expect(message.recipients[0].attempts).toBe(deferrals + 1);
+  const { json } = await app.call('GET', `/messages/${message.id}/attempts`);
+  expect(json.data.map((attempt: { number: number }) => attempt.number)).toEqual(
+    Array.from({ length: deferrals + 1 }, (_, index) => index + 1),
+  );
+  const sequences = message.events.map((event: { sequence: number }) => event.sequence);
+  expect(sequences).toEqual(sequences.map((_: number, index: number) => index + 1));
+});
+
+test('complained is delivered and then complains', async () => {
+  const { message, types } = await outcomeOf('complained');
+  expect(message.status).toBe('delivered');
+  expect(types).toEqual(['message.accepted', 'message.delivered', 'message.complained']);
+});
+
+test('suppressed is told in the answer and never tried', async () => {
+  const { sent, message, types } = await outcomeOf('suppressed');
+  expect(sent.recipients).toEqual([
+    expect.objectContaining({ email: 'suppressed@simulator.test', status: 'suppressed' }),
+  ]);
+  expect(types).toEqual(['message.accepted', 'message.suppressed']);
+  expect(message.recipients[0].attempts).toBe(0);
+});
+
+test('a simulator address is never suppressed by its bounces, another test address is', async () => {
+  await outcomeOf('bounced');
+  const again = await outcomeOf('bounced');
+  expect(again.sent.status).toBe('queued');
+});
+
+test('several recipients: each has its own end', async () => {
+  const body = goodSend({
+    to: { email: 'delivered@simulator.test' },
+    cc: [{ email: 'bounced@simulator.test' }],
+    bcc: [{ email: 'suppressed@simulator.test' }, { email: 'DELIVERED@simulator.test' }],
+  });
+  const sent = await app.call('POST', '/transactional/send', { body });
+  expect(sent.json.recipients.map((one: { kind: string }) => one.kind)).toEqual([
+    'to',
+    'cc',
+    'bcc',
+  ]);
+  for (;;) {
+    const { json } = await app.call('GET', `/messages/${sent.json.id}`);
+    if (json.status === 'partial') {
+      expect(json.recipients.map((one: { status: string }) => one.status)).toEqual([
+        'delivered',
+        'bounced',
+        'suppressed',
+      ]);
+      break;
+    }
+    expect(WAITING.has(json.status)).toBe(true);
+  }
+  const raw = await app.call('GET', `/messages/${sent.json.id}/raw`);
+  expect(raw.headers.get('content-type')).toBe('message/rfc822');
+  expect(raw.text).toContain('Cc: bounced@simulator.test');
+  expect(raw.text).not.toContain('suppressed@simulator.test');
+});
+
+test('a ttl ends the message at that moment, not at the next try', async () => {
+  const body = goodSend({ to: { email: 'defer-50@simulator.test' }, ttl_seconds: 1 });
+  const sent = await app.call('POST', '/transactional/send', { body });
+  for (;;) {
+    const { json } = await app.call('GET', `/messages/${sent.json.id}`);
+    if (json.status === 'expired') {
+      const last = json.events.at(-1);
+      expect(last.type).toBe('message.expired');
+      const lived = Date.parse(last.created_at) - Date.parse(json.created_at);
+      expect(lived).toBeGreaterThanOrEqual(1_000);
+      break;
+    }
+    expect(WAITING.has(json.status)).toBe(true);
+  }
+});
