@@ -5,7 +5,6 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { generateThreePrimeRsa } from './three-prime-rsa.ts';
 
 /**
  * Key pairs for signing a domain's mail: the private half as PEM, for the vault, and the public half
@@ -38,8 +37,8 @@ export function loadPrivateKey(pem: string): KeyObject {
 }
 
 async function generateRsaKey(): Promise<GeneratedDkimKey> {
-  const der = await generateThreePrimeRsa();
-  return generated('rsa', createPrivateKey({ key: der, format: 'der', type: 'pkcs1' }));
+  const { privateKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
+  return generated('rsa', privateKey);
 }
 
 async function generateEd25519Key(): Promise<GeneratedDkimKey> {

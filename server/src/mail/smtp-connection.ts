@@ -13,7 +13,7 @@ import type { ReceivedReply } from './smtp-reply.ts';
 import type { SmtpTimeouts } from './smtp-timeouts.ts';
 import { type SmtpCommand, SmtpTransaction } from './smtp-transaction.ts';
 import { TranscriptRecorder } from './smtp-transcript.ts';
-import type { SmtpWire } from './smtp-wire.ts';
+import type { ReplyTaker, SmtpWire } from './smtp-wire.ts';
 
 /**
  * An open SMTP session: messages come in, one result for each recipient leaves. Where the receiver
@@ -182,7 +182,7 @@ export class SmtpConnection {
       reused: messageNumber > 1,
     });
     this.#resetFirst = false;
-    const take = (received: ReceivedReply) => this.#onReply(sending, received);
+    const take: ReplyTaker['take'] = (received, at) => this.#onReply(sending, received, at);
     const sending: Sending = { transaction, messageNumber, resolve, take };
     return sending;
   }
@@ -204,15 +204,15 @@ export class SmtpConnection {
     return `${line}\r\n`;
   }
 
-  #onReply(sending: Sending, received: ReceivedReply): void {
+  #onReply(sending: Sending, received: ReceivedReply, nowMs: number): void {
     const { transaction } = sending;
-    transaction.transcript.addAll(this.#clock.now(), 'server', received.lines);
+    transaction.transcript.addAll(nowMs, 'server', received.lines);
     const step = transaction.take(received);
     // The wire closes itself after a 421 and everything in flight is settled then.
     if (received.reply.code === 421) return;
     switch (step) {
       case 'go_on':
-        if (!this.capabilities.pipelining) this.#sayNext(sending);
+        if (!this.capabilities.pipelining) this.#sayNext(sending, nowMs);
         break;
       case 'send_body':
       case 'send_lone_dot':
@@ -230,9 +230,9 @@ export class SmtpConnection {
     }
   }
 
-  #sayNext(sending: Sending): void {
+  #sayNext(sending: Sending, nowMs: number): void {
     const command = sending.transaction.nextCommand();
-    if (command) this.#wire.write(this.#say(sending, command, this.#clock.now()));
+    if (command) this.#wire.write(this.#say(sending, command, nowMs));
   }
 
   /** Answers the caller of `send`. */
@@ -316,7 +316,7 @@ interface Sending {
   transaction: SmtpTransaction;
   messageNumber: number;
   resolve: (result: SmtpSendResult) => void;
-  take: (received: ReceivedReply) => void;
+  take: ReplyTaker['take'];
 }
 
 /** One message on its way to its answer and the next envelope behind it: all that helps. */

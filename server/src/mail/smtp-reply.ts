@@ -103,7 +103,7 @@ function replyCode(line: string): number {
   return class_ * 100 + tens * 10 + ones;
 }
 
-const ENHANCED = /^([245])\.\d{1,3}\.\d{1,3}(?= |$)/;
+const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3}(?: |$)/;
 
 function interpret(code: number, lines: readonly string[]): SmtpReply {
   const first = (lines[0] as string).slice(4);
@@ -119,10 +119,11 @@ function interpret(code: number, lines: readonly string[]): SmtpReply {
   return { code, enhanced, text: short(words.join(' ')) };
 }
 
+/** RFC 2034 4: the class of the enhanced code must be that of the reply. */
 function enhancedCode(code: number, text: string): string | null {
-  if (text.charCodeAt(1) !== 46) return null;
-  const match = ENHANCED.exec(text);
-  return match && match[1] === String(Math.floor(code / 100)) ? match[0] : null;
+  if (text.charCodeAt(0) - 48 !== Math.floor(code / 100) || !ENHANCED.test(text)) return null;
+  const end = text.indexOf(' ');
+  return end === -1 ? text : text.slice(0, end);
 }
 
 function short(text: string): string {

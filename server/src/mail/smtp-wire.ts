@@ -77,8 +77,8 @@ export class SmtpWire {
   }
 
   /** The time left for the reply that is awaited first. */
-  setDeadline(timeoutMs: number): void {
-    this.#deadlineAt = this.#clock.now() + timeoutMs;
+  setDeadline(timeoutMs: number, nowMs = this.#clock.now()): void {
+    this.#deadlineAt = nowMs + timeoutMs;
     // The timer is only moved when it would be late. When it fires early it looks again, so a busy
     // connection sets one timer in minutes instead of several for each message.
     if (this.#timerAt <= this.#deadlineAt) return;
@@ -118,11 +118,12 @@ export class SmtpWire {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#lost) return;
+    const nowMs = this.#clock.now();
     this.#reader.push(chunk);
     while (this.open) {
       const received = this.#reader.next();
       if (!received) break;
-      this.#dispatch(received);
+      this.#dispatch(received, nowMs);
     }
     if (this.#reader.malformed !== null) this.lose('protocol_error', this.#reader.malformed);
   };
@@ -135,14 +136,14 @@ export class SmtpWire {
     this.lose('connection_lost', error.message);
   };
 
-  #dispatch(received: ReceivedReply): void {
+  #dispatch(received: ReceivedReply, nowMs: number): void {
     const { reply } = received;
     const current = this.#expected.shift();
     const next = this.#expected[0];
-    if (next) this.setDeadline(next.timeoutMs);
+    if (next) this.setDeadline(next.timeoutMs, nowMs);
     else this.#deadlineAt = Number.POSITIVE_INFINITY;
 
-    if (current) current.taker.take(received);
+    if (current) current.taker.take(received, nowMs);
     else if (reply.code !== 421) {
       this.lose('protocol_error', `A reply to nothing: ${reply.code} ${reply.text}`);
     }
@@ -164,7 +165,7 @@ export class SmtpWire {
 }
 
 export interface ReplyTaker {
-  take(received: ReceivedReply): void;
+  take(received: ReceivedReply, nowMs: number): void;
   lose?(trouble: SmtpTrouble): void;
 }
 

@@ -1,0 +1,155 @@
+import net from 'node:net';
+import { expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: slow, idle, huge or hostile requests leave other callers served, and are ended themselves.
+ * Method: real sockets that misbehave, while a well-behaved caller sends.
+ */
+
+function rawSocket(app: TestApp): Promise<net.Socket> {
+  const { port } = new URL(app.url);
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(Number(port), '127.0.0.1', () => resolve(socket));
+    socket.once('error', reject);
+  });
+}
+
+function answerOn(socket: net.Socket): Promise<string> {
+  let received = '';
+  return new Promise((resolve) => {
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.on('close', () => resolve(received));
+    socket.on('error', () => resolve(received));
+  });
+}
+
+function head(app: TestApp, length: number): string {
+  return (
+    `POST /api/v1/transactional/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.testKey}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+  );
+}
+
+async function served(app: TestApp): Promise<void> {
+  const answer = await app.call('POST', '/transactional/send', { body: goodSend() });
+  expect(answer.status).toBe(202);
+}
+
+test('a thousand idle connections leave others served', async () => {
+  await using app = await startApp();
+  const idle: net.Socket[] = [];
+  for (let i = 0; i < 1_000; i++) idle.push(await rawSocket(app));
+  for (const socket of idle) socket.on('error', () => {});
+  await served(app);
+  for (const socket of idle) socket.destroy();
+});
+
+test('a body that drips is ended at the deadline with 408, and stores nothing', async () => {
+  await using app = await startApp({ env: { REQUEST_TIMEOUT_SECONDS: '1' } });
+  const socket = await rawSocket(app);
+  const answer = answerOn(socket);
+  socket.write(head(app, 1_000_000));
+  const drip = setInterval(() => socket.write(' '), 50);
+  await served(app);
+  const said = await answer;
+  clearInterval(drip);
+  expect(said).toMatch(/^HTTP\/1\.1 408 /);
+  expect(said).toContain('"code":"request_timeout"');
+});
+
+test('what is not HTTP is 400 in the form of every problem', async () => {
+  await using app = await startApp();
+  const socket = await rawSocket(app);
+  const answer = answerOn(socket);
+  socket.write('GET / HTTP/9.9\r\nnonsense\r\n\r\n');
+  const said = await answer;
+  expect(said).toMatch(/^HTTP\/1\.1 400 /);
+  expect(said).toContain('application/problem+json');
+});
+
+test('a client that leaves in the middle of its body stores nothing', async () => {
+  await using app = await startApp();
+  const body = JSON.stringify(goodSend());
+  const socket = await rawSocket(app);
+  socket.write(head(app, body.length) + body.slice(0, -1));
+  await new Promise<void>((resolve) => {
+    socket.end(() => resolve());
+  });
+  await served(app);
+  expect((await app.call('GET', '/messages')).json.data).toHaveLength(1);
+});
+
+test('bodies of 30 MiB are answered, and others meanwhile', async () => {
+  await using app = await startApp();
+  const huge = 'x'.repeat(29 * 1024 * 1024);
+  const attachments = [{ filename: 'a.bin', content: 'A'.repeat(24 * 1024 * 1024) }];
+  const [tooLong, large] = await Promise.all([
+    app.call('POST', '/transactional/send', { body: goodSend({ html: huge }) }),
+    app.call('POST', '/transactional/send', { body: goodSend({ attachments }) }),
+    served(app),
+    served(app),
+  ]);
+  expect([tooLong.status, tooLong.json.errors[0].code]).toEqual([422, 'too_long']);
+  expect(large.status).toBe(202);
+  const { json } = await app.call('GET', `/messages/${large.json.id}/content`);
+  expect(json.attachments[0].size_bytes).toBe(18 * 1024 * 1024);
+  const many = { ...goodSend(), cc: Array.from({ length: 2_000_000 }, () => 0) };
+  const hostile = await app.call('POST', '/transactional/send', { body: many });
+  expect(hostile.status).toBe(422);
+  expect(hostile.json.errors.length).toBeLessThanOrEqual(100);
+});
+
+test('when too much waits to be stored, more is refused at once, and taken later', async () => {
+  await using app = await startApp({
+    env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },
+  });
+  await served(app);
+  const blocker = await app.database.pool.connect();
+  await blocker.query('begin');
+  await blocker.query('lock table messages in exclusive mode');
+  const sends = Array.from({ length: 600 }, () =>
+    app.call('POST', '/transactional/send', { body: goodSend() }),
+  );
+  const refused = await Promise.race(
+    sends.map(async (sending) => {
+      const answer = await sending;
+      if (answer.status === 503) return answer;
+      return new Promise<never>(() => {});
+    }),
+  );
+  expect(refused.json.code).toBe('overloaded');
+  expect(refused.headers.get('retry-after')).toBe('1');
+  await blocker.query('rollback');
+  blocker.release();
+  const statuses = (await Promise.all(sends)).map(({ status }) => status);
+  const accepted = statuses.filter((status) => status === 202).length;
+  expect(statuses.every((status) => status === 202 || status === 503)).toBe(true);
+  const { rows } = await app.database.pool.query<{ n: number }>(
+    'select count(*) as n from messages',
+  );
+  expect(rows[0]?.n).toBe(accepted + 1);
+  await served(app);
+});
+
+test('one row that the database refuses does not fail its neighbours', async () => {
+  await using app = await startApp();
+  // The database is made to refuse one sender, as a fault of ours would.
+  await app.database.pool.query(
+    `alter table messages add constraint refuse_one check (sender <> 'bad@example.org')`,
+  );
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      app.call('POST', '/transactional/send', {
+        body: goodSend(i === 20 ? { from: { email: 'bad@example.org' } } : {}),
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(
+    Array.from({ length: 40 }, (_, i) => (i === 20 ? 500 : 202)),
+  );
+  expect(answers[20]?.json).toMatchObject({ code: 'internal_error' });
+  expect(answers[20]?.text).not.toContain('refuse_one');
+});
