@@ -39,6 +39,12 @@ export interface Config {
     readonly leaseMs: number;
     readonly concurrency: number;
   };
+  readonly domains: {
+    readonly bounceHost: string;
+    readonly spfMechanism: string;
+    readonly trackingTarget: string;
+    readonly graceMs: number;
+  };
   readonly smtp: {
     readonly host: string;
     readonly submissionPort: number;
@@ -152,11 +158,13 @@ const HOUR_MS = 3_600_000;
 function arrange({ of }: Values): Config {
   const host = of('HOST');
   const port = of('PORT');
+  const baseUrl = of('BASE_URL') ?? `http://localhost:${port}`;
+  const heloName = of('HELO_NAME') ?? hostname();
   return {
     http: {
       host,
       port,
-      baseUrl: of('BASE_URL') ?? `http://localhost:${port}`,
+      baseUrl,
       trustProxy: of('TRUST_PROXY'),
       requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,
       drainMs: of('DRAIN_SECONDS') * 1000,
@@ -173,10 +181,16 @@ function arrange({ of }: Values): Config {
       routes: of('DELIVERY_ROUTE'),
       mxPort: of('MX_PORT'),
       dnsServers: of('DNS_SERVERS'),
-      heloName: of('HELO_NAME') ?? hostname(),
+      heloName,
       retryWindowMs: of('RETRY_WINDOW_HOURS') * HOUR_MS,
       leaseMs: of('LEASE_SECONDS') * 1000,
       concurrency: of('DELIVERY_CONCURRENCY'),
+    },
+    domains: {
+      bounceHost: (of('BOUNCE_HOST') ?? heloName).toLowerCase(),
+      spfMechanism: of('SPF_MECHANISM') ?? `a:${heloName.toLowerCase()}`,
+      trackingTarget: new URL(baseUrl).hostname,
+      graceMs: of('DOMAIN_GRACE_HOURS') * HOUR_MS,
     },
     smtp: {
       host: of('SMTP_HOST') ?? host,

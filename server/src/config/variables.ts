@@ -21,6 +21,9 @@ export type Role = (typeof ROLES)[number];
 
 const MIB = 1024 ** 2;
 
+const HOST_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+
 const http = {
   HOST: text({
     says: 'Address the API and the dashboard listen on. `0.0.0.0` or `::` opens them to the network.',
@@ -113,8 +116,29 @@ const delivery = {
     takes: 'a host name such as mail.example.com',
     standard: undefined,
     standardText: "the machine's host name",
+    accepts: HOST_NAME,
+  }),
+  BOUNCE_HOST: text<string | undefined>({
+    says: 'Host that takes the bounces of every sending domain: what their return paths point to by MX.',
+    takes: 'a host name such as mail.example.com',
+    standard: undefined,
+    standardText: '`HELO_NAME`',
+    accepts: HOST_NAME,
+  }),
+  SPF_MECHANISM: text<string | undefined>({
+    says: 'What sending domains put into their SPF record, so that receivers know the servers our mail comes from.',
+    takes:
+      'mechanisms such as a:mail.example.com, ip4:192.0.2.1 or include:spf.example.com, separated by spaces',
+    standard: undefined,
+    standardText: '`a:` and `HELO_NAME`',
     accepts:
-      /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/,
+      /^(?:a|mx|include|exists|ip4|ip6):[!-~]+(?: +(?:a|mx|include|exists|ip4|ip6):[!-~]+)*$/,
+  }),
+  DOMAIN_GRACE_HOURS: integer({
+    says: 'How long a domain goes on sending after one of its DNS records vanished.',
+    standard: 72,
+    min: 0,
+    max: 720,
   }),
   DELIVERY_CONCURRENCY: integer({
     says: 'Deliveries this process works on at the same time.',

@@ -1,7 +1,18 @@
 import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { Domain, DomainKey } from './domain.ts';
+import type { SealedKey } from './domain-keys.ts';
 import type { SenderDomain } from './sender-domains.ts';
 
 /** The statements of the domains room. */
+
+const COLUMNS = `d.workspace_id as "workspaceId", d.id, d.name, d.status, d.trusted,
+  d.ownership_token as "ownershipToken", d.return_path_host as "returnPathHost",
+  d.tracking_host as "trackingHost", d.tls, d.track_opens as "trackOpens",
+  d.track_clicks as "trackClicks", d.checks, d.created_at as "createdAtMs",
+  d.verified_at as "verifiedAtMs", d.checked_at as "checkedAtMs", d.check_due_at as "checkDueAtMs"`;
+
+type DomainRow = Omit<Domain, 'keys'>;
 
 export async function findSenderDomain(
   db: Queryable,
@@ -16,4 +27,245 @@ export async function findSenderDomain(
     values: [workspaceId, name],
   });
   return rows[0];
+}
+
+/** False when the workspace has a domain of this name already. */
+export async function insertDomain(db: Queryable, domain: Domain): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into domains (workspace_id, id, name, status, trusted, ownership_token,
+       return_path_host, tracking_host, tls, track_opens, track_clicks, created_at, verified_at,
+       check_due_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+     on conflict (workspace_id, name) do nothing`,
+    [
+      domain.workspaceId,
+      domain.id,
+      domain.name,
+      domain.status,
+      domain.trusted,
+      domain.ownershipToken,
+      domain.returnPathHost,
+      domain.trackingHost,
+      domain.tls,
+      domain.trackOpens,
+      domain.trackClicks,
+      sqlTime(domain.createdAtMs),
+      sqlTime(domain.verifiedAtMs),
+      sqlTime(domain.checkDueAtMs),
+    ],
+  );
+  return rowCount === 1;
+}
+
+export async function insertKeys(
+  db: Queryable,
+  domain: Pick<Domain, 'workspaceId' | 'id'>,
+  keys: readonly SealedKey[],
+): Promise<void> {
+  for (const key of keys) {
+    await db.query(
+      `insert into domain_keys (workspace_id, domain_id, selector, algorithm, slot, dns_value,
+         sealed_private_key, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        domain.workspaceId,
+        domain.id,
+        key.selector,
+        key.algorithm,
+        key.slot,
+        key.dnsValue,
+        key.sealedPrivateKey,
+        sqlTime(key.createdAtMs),
+      ],
+    );
+  }
+}
+
+/**
+ * Next keys become current. Retired ones lose their private halves: nothing will be signed with
+ * them again, and what was signed before is sent again as it was.
+ */
+export async function moveKeysOn(
+  db: Queryable,
+  domain: Pick<Domain, 'workspaceId' | 'id'>,
+  nowMs: number,
+): Promise<void> {
+  const values = [domain.workspaceId, domain.id];
+  await db.query(
+    `update domain_keys set slot = 'retired', retired_at = $3, sealed_private_key = null
+     where workspace_id = $1 and domain_id = $2 and slot = 'current'`,
+    [...values, sqlTime(nowMs)],
+  );
+  await db.query(
+    `update domain_keys set slot = 'current'
+     where workspace_id = $1 and domain_id = $2 and slot = 'next'`,
+    values,
+  );
+}
+
+export async function deleteKeys(
+  db: Queryable,
+  domain: Pick<Domain, 'workspaceId' | 'id'>,
+  selectors: readonly string[],
+): Promise<void> {
+  if (selectors.length === 0) return;
+  await db.query(
+    `delete from domain_keys
+     where workspace_id = $1 and domain_id = $2 and slot = 'retired' and selector = any($3)`,
+    [domain.workspaceId, domain.id, selectors],
+  );
+}
+
+/** Everything of a domain that can change, except its keys. */
+export async function updateDomain(db: Queryable, domain: Domain): Promise<void> {
+  await db.query(
+    `update domains set status = $3, trusted = $4, tracking_host = $5, tls = $6, track_opens = $7,
+       track_clicks = $8, checks = $9, verified_at = $10, checked_at = $11, check_due_at = $12
+     where workspace_id = $1 and id = $2`,
+    [
+      domain.workspaceId,
+      domain.id,
+      domain.status,
+      domain.trusted,
+      domain.trackingHost,
+      domain.tls,
+      domain.trackOpens,
+      domain.trackClicks,
+      JSON.stringify(domain.checks),
+      sqlTime(domain.verifiedAtMs),
+      sqlTime(domain.checkedAtMs),
+      sqlTime(domain.checkDueAtMs),
+    ],
+  );
+}
+
+export async function deleteDomain(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query('delete from domains where workspace_id = $1 and id = $2', [
+    workspaceId,
+    id,
+  ]);
+  return rowCount === 1;
+}
+
+export async function findDomain(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  lock: '' | 'for update' = '',
+): Promise<Domain | undefined> {
+  const { rows } = await db.query<DomainRow>(
+    `select ${COLUMNS} from domains d where d.workspace_id = $1 and d.id = $2 ${lock}`,
+    [workspaceId, id],
+  );
+  return (await withKeys(db, rows))[0];
+}
+
+export async function findDomainByName(
+  db: Queryable,
+  workspaceId: string,
+  name: string,
+  lock: '' | 'for update' = '',
+): Promise<Domain | undefined> {
+  const { rows } = await db.query<DomainRow>(
+    `select ${COLUMNS} from domains d where d.workspace_id = $1 and d.name = $2 ${lock}`,
+    [workspaceId, name],
+  );
+  return (await withKeys(db, rows))[0];
+}
+
+/** Newest first; `before` is the id of the last domain of the page before. */
+export async function listDomains(
+  db: Queryable,
+  workspaceId: string,
+  page: { before?: string; limit: number },
+): Promise<Domain[]> {
+  const { rows } = await db.query<DomainRow>(
+    `select ${COLUMNS} from domains d
+     where d.workspace_id = $1 and ($2::uuid is null or d.id < $2) order by d.id desc limit $3`,
+    [workspaceId, page.before ?? null, page.limit],
+  );
+  return withKeys(db, rows);
+}
+
+export async function countDomains(db: Queryable, workspaceId: string): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*) as count from domains where workspace_id = $1',
+    [workspaceId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Domains of other workspaces with one of these names that are verified there. */
+export async function findVerifiedElsewhere(
+  db: Queryable,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<Pick<Domain, 'workspaceId' | 'id' | 'name' | 'status'>[]> {
+  const { rows } = await db.query<Pick<Domain, 'workspaceId' | 'id' | 'name' | 'status'>>(
+    `select d.workspace_id as "workspaceId", d.id, d.name, d.status from domains d
+     where d.name = any($2) and d.workspace_id <> $1 and d.status in ('verified', 'degraded')`,
+    [workspaceId, names],
+  );
+  return rows;
+}
+
+/**
+ * Takes domains whose check is due, for the caller to check. Nodes share the work: rows in somebody's
+ * hands are passed over, and one that is not checked by `takenUntilMs` is due again for all.
+ */
+export async function takeDue(
+  db: Queryable,
+  options: { nowMs: number; takenUntilMs: number; limit: number },
+): Promise<Pick<Domain, 'workspaceId' | 'id'>[]> {
+  const { rows } = await db.query<Pick<Domain, 'workspaceId' | 'id'>>(
+    `update domains d set check_due_at = $2
+     from (select workspace_id, id from domains where check_due_at <= $1
+           order by check_due_at limit $3 for update skip locked) due
+     where d.workspace_id = due.workspace_id and d.id = due.id
+     returning d.workspace_id as "workspaceId", d.id`,
+    [sqlTime(options.nowMs), sqlTime(options.takenUntilMs), options.limit],
+  );
+  return rows;
+}
+
+/** A domain with the sealed private halves of the keys that it signs with now. */
+export async function findSigningDomain(
+  db: Queryable,
+  workspaceId: string,
+  name: string,
+): Promise<{ domain: Domain; keys: SealedKey[] } | undefined> {
+  const domain = await findDomainByName(db, workspaceId, name);
+  if (!domain) return undefined;
+  const { rows } = await db.query<SealedKey>(
+    `select ${KEY_COLUMNS}, k.sealed_private_key as "sealedPrivateKey" from domain_keys k
+     where k.workspace_id = $1 and k.domain_id = $2 and k.slot = 'current'`,
+    [workspaceId, domain.id],
+  );
+  return { domain, keys: rows };
+}
+
+/** Wakes every node, whose caches forget the workspace's domains; sent with the commit. */
+export async function notifyDomainsChanged(db: Queryable, workspaceId: string): Promise<void> {
+  await db.query(`select pg_notify('domains', $1)`, [workspaceId]);
+}
+
+const KEY_COLUMNS = `k.selector, k.algorithm, k.slot, k.dns_value as "dnsValue",
+  k.created_at as "createdAtMs", k.retired_at as "retiredAtMs"`;
+
+async function withKeys(db: Queryable, domains: readonly DomainRow[]): Promise<Domain[]> {
+  if (domains.length === 0) return [];
+  const { rows } = await db.query<DomainKey & { domainId: string }>(
+    `select k.domain_id as "domainId", ${KEY_COLUMNS} from domain_keys k
+     where k.workspace_id = $1 and k.domain_id = any($2::uuid[])`,
+    [domains[0]?.workspaceId, domains.map((domain) => domain.id)],
+  );
+  const keysOf = Map.groupBy(rows, (row) => row.domainId);
+  return domains.map((domain) => ({
+    ...domain,
+    keys: (keysOf.get(domain.id) ?? []).map(({ domainId: _, ...key }) => key),
+  }));
 }

@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   'message.clicked',
   'domain.verified',
   'domain.degraded',
+  'domain.claimed',
   'template.published',
   'suppression.created',
   'suppression.deleted',

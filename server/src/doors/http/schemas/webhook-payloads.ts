@@ -1,9 +1,11 @@
 import { type TSchema, Type } from 'typebox';
+import { DOMAIN_STATUSES } from '../../../domains/domain.ts';
 import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
 import { exampleOf } from '../example.ts';
 import type { NamedSchemas } from '../named-schemas.ts';
 import { ApiKey } from './api-keys.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from './common.ts';
+import { MissingRecord } from './domains.ts';
 import { ACCEPTED_MESSAGE, BOUNCE_ANSWER } from './examples.ts';
 import { Bounce, SmtpAnswer } from './messages.ts';
 
@@ -31,6 +33,13 @@ const Suppression = Type.Object({
 const Domain = Type.Object({
   id: id('dom', 'the domain'),
   name: Type.String({ examples: ['yourdomain.com'] }),
+  status: oneOf(DOMAIN_STATUSES),
+});
+
+const DOMAIN = (status: string) => ({
+  id: 'dom_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  name: 'yourdomain.com',
+  status,
 });
 
 /** A receiver’s no: the last word there was, when there was one. */
@@ -144,12 +153,28 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     }),
   },
   'domain.verified': {
-    description: 'A domain’s records are all in place.',
-    data: Type.Object({ domain: Domain }),
+    description:
+      'A domain’s records are all in place, for the first time or again, and it may send.',
+    data: Type.Object({ domain: Type.Unsafe({ ...Domain, examples: [DOMAIN('verified')] }) }),
   },
   'domain.degraded': {
-    description: 'A record of a verified domain has vanished; sending stops if it stays away.',
-    data: Type.Object({ domain: Domain }),
+    description:
+      'A record of a verified domain has vanished. With the status `degraded` the domain sends on ' +
+      'until `sending_stops_at`; told once more with the status `failed` when sending stops.',
+    data: Type.Object({
+      domain: Type.Unsafe({ ...Domain, examples: [DOMAIN('degraded')] }),
+      sending_stops_at: NullableTime,
+      records: Type.Array(MissingRecord),
+    }),
+  },
+  'domain.claimed': {
+    description:
+      'Another workspace of this server verified the same domain, or one below it, by a token of ' +
+      'its own in the DNS. If you did not publish that token, look who can change your zone.',
+    data: Type.Object({
+      domain: Type.Unsafe({ ...Domain, examples: [DOMAIN('verified')] }),
+      claimed_name: Type.String({ examples: ['news.yourdomain.com'] }),
+    }),
   },
   'template.published': {
     description: 'A version of a template, layout or partial was published.',

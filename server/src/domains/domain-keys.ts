@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Sealer } from '../base/sealer.ts';
+import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim-keys.ts';
+import type { DomainKey } from './domain.ts';
+
+/** A key with its private half, sealed for storage: the only form in which it leaves this file. */
+export interface SealedKey extends DomainKey {
+  sealedPrivateKey: Buffer;
+}
+
+/** Finding primes keeps a thread busy that signatures wait for: never many at once. */
+const AT_ONCE_MAX = 2;
+const WAITING_MAX = 50;
+
+/** Makes the keys of domains, a few at a time. */
+export class DomainKeyMaker {
+  readonly #sealer: Sealer;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  /** One RSA and one Ed25519 key, under selectors that nobody else's keys for the domain have. */
+  async make(slot: 'current' | 'next', nowMs: number): Promise<SealedKey[]> {
+    await this.#enter();
+    try {
+      const { rsa, ed25519 } = await generateDkimKeys();
+      // Two workspaces may send for one domain: their selectors lie side by side in its zone.
+      const stem = `pr-${randomBytes(5).toString('hex')}`;
+      return [
+        this.#sealed(rsa, `${stem}-rsa`, slot, nowMs),
+        this.#sealed(ed25519, `${stem}-ed`, slot, nowMs),
+      ];
+    } finally {
+      this.#leave();
+    }
+  }
+
+  #sealed(
+    key: GeneratedDkimKey,
+    selector: string,
+    slot: 'current' | 'next',
+    nowMs: number,
+  ): SealedKey {
+    return {
+      selector,
+      algorithm: key.algorithm,
+      slot,
+      dnsValue: key.txtValue,
+      createdAtMs: nowMs,
+      retiredAtMs: null,
+      sealedPrivateKey: this.#sealer.seal(Buffer.from(key.privateKeyPem)),
+    };
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#running < AT_ONCE_MAX) {
+      this.#running += 1;
+      return;
+    }
+    if (this.#waiting.length >= WAITING_MAX) {
+      const detail = 'Too many keys are being made at this moment. Nothing was changed.';
+      throw new RefusedError('overloaded', detail, { retryAfterSeconds: 5 });
+    }
+    // The place passes straight on, so that no newcomer slips in between.
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#running -= 1;
+  }
+}

@@ -1,0 +1,286 @@
+import type { Caller } from '../accounts/caller.ts';
+import type { Clock } from '../base/clock.ts';
+import { uuidv7 } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { parseDomainName } from '../mail/domain-name.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
+import { newOwnershipToken } from './dns-records.ts';
+import type { Domain, MailHosts } from './domain.ts';
+import { tellVerified } from './domain-events.ts';
+import type { DomainKeyMaker } from './domain-keys.ts';
+import { type DomainSettings, domainNameOf, settingsOf } from './domain-settings.ts';
+import { sendingStopsAtMs } from './domain-status.ts';
+import {
+  countDomains,
+  deleteDomain,
+  findDomain,
+  findDomainByName,
+  insertDomain,
+  insertKeys,
+  listDomains,
+  moveKeysOn,
+  notifyDomainsChanged,
+  updateDomain,
+} from './domain-store.ts';
+import type { ShownDomain } from './public-domain.ts';
+import { publishedKeys, recordStates } from './record-states.ts';
+import type { DomainVerifier } from './verify-domain.ts';
+
+/**
+ * The life of sending domains: added with fresh keys and a token of their own, verified by their DNS
+ * records, changed, rotated, deleted. Each change commits with its event and wakes every node, whose
+ * caches forget the workspace's domains. A domain sends only once its workspace's own token was found
+ * in its DNS, whoever else has verified the same name, or the operator gave their word for it.
+ */
+
+export interface DomainsParts {
+  pool: Pool;
+  clock: Clock;
+  keyMaker: DomainKeyMaker;
+  verifier: DomainVerifier;
+  hosts: MailHosts;
+  graceMs: number;
+}
+
+/** Whoever works with domains: a caller, or the operator at the command line. */
+export type DomainOwner = Pick<Caller, 'workspaceId' | 'mode' | 'keyId'>;
+
+export interface NewDomain extends DomainSettings {
+  name: string;
+  return_path_host?: string;
+}
+
+/** More than anyone sends from; it bounds what one workspace can make us look up every day. */
+const DOMAINS_MAX = 1000;
+
+export class Domains {
+  readonly #parts: DomainsParts;
+
+  constructor(parts: DomainsParts) {
+    this.#parts = parts;
+  }
+
+  async create(owner: DomainOwner, wanted: NewDomain): Promise<ShownDomain> {
+    refuseTestKeys(owner);
+    const domain = await this.#insert(owner.workspaceId, wanted, { trusted: false });
+    if (!domain) {
+      throw new RefusedError('conflict', `This workspace has ${wanted.name} already.`);
+    }
+    return this.#shown(domain);
+  }
+
+  /** The operator's word that the domain is the workspace's, without DNS: it may send at once. */
+  async trust(workspaceId: string, wanted: NewDomain): Promise<ShownDomain> {
+    const name = domainNameOf(wanted.name);
+    const known = await findDomainByName(this.#parts.pool, workspaceId, name);
+    const made = known ? undefined : await this.#insert(workspaceId, wanted, { trusted: true });
+    return this.#shown(made ?? (await this.#trustExisting(workspaceId, name)));
+  }
+
+  async get(owner: DomainOwner, id: string): Promise<ShownDomain> {
+    return this.#shown(existing(await findDomain(this.#parts.pool, owner.workspaceId, id)));
+  }
+
+  async findByName(workspaceId: string, name: string): Promise<ShownDomain | undefined> {
+    const parsed = parseDomainName(name);
+    if (!parsed.ok) return undefined;
+    const domain = await findDomainByName(this.#parts.pool, workspaceId, parsed.domain);
+    return domain && this.#shown(domain);
+  }
+
+  /** Newest first. */
+  async list(
+    owner: Pick<DomainOwner, 'workspaceId'>,
+    page: { before?: string; limit: number },
+  ): Promise<ShownDomain[]> {
+    const domains = await listDomains(this.#parts.pool, owner.workspaceId, page);
+    return domains.map((domain) => this.#shown(domain));
+  }
+
+  async change(owner: DomainOwner, id: string, change: DomainSettings): Promise<ShownDomain> {
+    refuseTestKeys(owner);
+    return inTransaction(this.#parts.pool, async (client) => {
+      const domain = existing(await findDomain(client, owner.workspaceId, id, 'for update'));
+      const changed: Domain = { ...domain, ...settingsOf(domain, change) };
+      await updateDomain(client, changed);
+      await notifyDomainsChanged(client, domain.workspaceId);
+      return this.#shown(changed);
+    });
+  }
+
+  /**
+   * Never refused for mail that still waits: finding it would mean reading the whole queue. What
+   * waits cannot be signed any more and ends as failed, each message with its event.
+   */
+  async remove(owner: DomainOwner, id: string): Promise<void> {
+    refuseTestKeys(owner);
+    await inTransaction(this.#parts.pool, async (client) => {
+      if (!(await deleteDomain(client, owner.workspaceId, id))) throw notFound();
+      await notifyDomainsChanged(client, owner.workspaceId);
+    });
+  }
+
+  /** Looks every record up now. */
+  async verify(owner: DomainOwner, id: string): Promise<ShownDomain> {
+    refuseTestKeys(owner);
+    const domain = existing(await findDomain(this.#parts.pool, owner.workspaceId, id));
+    return this.#shown(existing(await this.#parts.verifier.verify(domain)));
+  }
+
+  /**
+   * The next keys sign from now on, new next ones are made, and the former stay published while
+   * their mail is under way. Signing with a key that receivers cannot look up would spoil all mail,
+   * so the next key's record must be there at this moment.
+   */
+  async rotateDkim(owner: DomainOwner, id: string): Promise<ShownDomain> {
+    refuseTestKeys(owner);
+    const { pool, clock, keyMaker } = this.#parts;
+    const domain = existing(await findDomain(pool, owner.workspaceId, id));
+    if (!domain.trusted) await this.#refuseUnlessNextIsPublished(domain);
+    const nextSelector = nextKeyOf(domain).selector;
+    const nowMs = clock.now();
+    const fresh = await keyMaker.make('next', nowMs);
+    return inTransaction(pool, async (client) => {
+      const before = existing(await findDomain(client, owner.workspaceId, id, 'for update'));
+      if (nextKeyOf(before).selector !== nextSelector) {
+        throw new RefusedError('conflict', 'The keys of this domain were rotated just now.');
+      }
+      await moveKeysOn(client, before, nowMs);
+      await insertKeys(client, before, fresh);
+      // The new record is awaited: whoever publishes it need not wait a day for the next look.
+      const checkDueAtMs = before.trusted ? null : nowMs + FIRST_CHECK_MS;
+      await updateDomain(client, { ...before, checkDueAtMs });
+      await notifyDomainsChanged(client, before.workspaceId);
+      return this.#shown(existing(await findDomain(client, owner.workspaceId, id)));
+    });
+  }
+
+  async #insert(
+    workspaceId: string,
+    wanted: NewDomain,
+    { trusted }: { trusted: boolean },
+  ): Promise<Domain | undefined> {
+    const { pool, clock, keyMaker } = this.#parts;
+    const name = domainNameOf(wanted.name);
+    const settings = settingsOf(newSettings(name, wanted.return_path_host), wanted);
+    await this.#refuseTooMany(workspaceId);
+    const nowMs = clock.now();
+    const keys = [
+      ...(await keyMaker.make('current', nowMs)),
+      ...(await keyMaker.make('next', nowMs)),
+    ];
+    const domain: Domain = {
+      workspaceId,
+      id: uuidv7(nowMs),
+      ...settings,
+      status: trusted ? 'verified' : 'pending',
+      trusted,
+      ownershipToken: newOwnershipToken(),
+      checks: [],
+      keys,
+      createdAtMs: nowMs,
+      verifiedAtMs: trusted ? nowMs : null,
+      checkedAtMs: null,
+      checkDueAtMs: trusted ? null : nowMs + FIRST_CHECK_MS,
+    };
+    return inTransaction(pool, async (client) => {
+      if (!(await insertDomain(client, domain))) return undefined;
+      await insertKeys(client, domain, keys);
+      if (trusted) await tellVerified(client, { status: 'pending' }, domain, nowMs);
+      await notifyDomainsChanged(client, workspaceId);
+      return domain;
+    });
+  }
+
+  async #trustExisting(workspaceId: string, name: string): Promise<Domain> {
+    const { pool, clock } = this.#parts;
+    const nowMs = clock.now();
+    return inTransaction(pool, async (client) => {
+      const before = existing(await findDomainByName(client, workspaceId, name, 'for update'));
+      if (before.trusted) return before;
+      const isNew = before.status !== 'verified';
+      const domain: Domain = {
+        ...before,
+        trusted: true,
+        status: 'verified',
+        verifiedAtMs: isNew ? nowMs : before.verifiedAtMs,
+        checkDueAtMs: null,
+      };
+      await updateDomain(client, domain);
+      if (isNew) await tellVerified(client, before, domain, nowMs);
+      await notifyDomainsChanged(client, workspaceId);
+      return domain;
+    });
+  }
+
+  async #refuseUnlessNextIsPublished(domain: Domain): Promise<void> {
+    const { verifier, hosts, clock } = this.#parts;
+    const checked = existing(await verifier.verify(domain));
+    const records = recordStates(checked, hosts, clock.now());
+    const record = records.find((one) => one.slot === 'next' && one.required);
+    if (!record || record.status === 'found') return;
+    const why = record.mistakes.map(({ detail }) => ` ${detail}`).join('');
+    throw new RefusedError(
+      'conflict',
+      `The next key is not published yet, and mail signed with it could not be checked: no right TXT record was found at ${record.name}.${why}`,
+    );
+  }
+
+  async #refuseTooMany(workspaceId: string): Promise<void> {
+    if ((await countDomains(this.#parts.pool, workspaceId)) < DOMAINS_MAX) return;
+    const detail = `A workspace has at most ${DOMAINS_MAX} domains. Delete one first.`;
+    throw new RefusedError('quota_exceeded', detail);
+  }
+
+  #shown(domain: Domain): ShownDomain {
+    const { hosts, clock, graceMs } = this.#parts;
+    const nowMs = clock.now();
+    const records = recordStates(domain, hosts, nowMs);
+    return {
+      ...domain,
+      keys: publishedKeys(domain, nowMs),
+      records,
+      sendingStopsAtMs: sendingStopsAtMs(domain, records, graceMs),
+    };
+  }
+}
+
+const FIRST_CHECK_MS = 60_000;
+
+/**
+ * Both modes share the domains, and live mail depends on them: a test key may look, and that is all.
+ * People choose a mode to look through; it takes no right from them.
+ */
+function refuseTestKeys(owner: DomainOwner): void {
+  if (owner.mode === 'live' || owner.keyId === undefined) return;
+  throw new RefusedError(
+    'insufficient_scope',
+    'Live mail depends on domains: a test key may read them, but only a live key may change them.',
+  );
+}
+
+function newSettings(name: string, returnPathHost: string | undefined) {
+  return {
+    name,
+    returnPathHost: returnPathHost ?? `bounce.${name}`,
+    trackingHost: null,
+    tls: 'opportunistic' as const,
+    trackOpens: false,
+    trackClicks: false,
+  };
+}
+
+function nextKeyOf(domain: Domain) {
+  const key = domain.keys.find(({ slot, algorithm }) => slot === 'next' && algorithm === 'rsa');
+  if (!key) throw new Error(`Broken invariant: ${domain.id} has a next key`);
+  return key;
+}
+
+function existing(domain: Domain | undefined): Domain {
+  if (!domain) throw notFound();
+  return domain;
+}
+
+function notFound(): RefusedError {
+  return new RefusedError('not_found', 'There is no domain with this id.');
+}

@@ -1,0 +1,32 @@
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { operation } from '../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { Domain } from '../schemas/domains.ts';
+
+export function listDomains(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'listDomains',
+      method: 'GET',
+      path: '/domains',
+      tag: 'Domains',
+      summary: 'List domains',
+      description: 'Newest first. Live and test keys see the same domains.',
+      scope: 'read:domains',
+      query: closed(PAGE),
+      answers: { 200: { description: 'A page of domains.', body: page(Domain, 'DomainPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = decodeUuidCursor(query.cursor);
+      const found = await parts.domains.list(caller, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(found, limit, (domain) => [domain.id]);
+      return { status: 200, body: { data: rows.map(publicDomain), next_cursor } };
+    },
+  );
+}

@@ -1,0 +1,30 @@
+import type { DomainSettings } from '../../../domains/domain-settings.ts';
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { operation } from '../operation.ts';
+import { uuidOf } from '../path-id.ts';
+import { pathId } from '../schemas/common.ts';
+import { Domain, UpdateDomain } from '../schemas/domains.ts';
+
+export function updateDomain(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'updateDomain',
+      method: 'PATCH',
+      path: '/domains/{id}',
+      tag: 'Domains',
+      summary: 'Change a domain',
+      description: 'Its TLS rule and its tracking. In force on every node within a second.',
+      scope: 'write:domains',
+      params: pathId('dom', 'the domain'),
+      body: UpdateDomain,
+      answers: { 200: { description: 'The domain as it is now.', body: Domain } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      const domain = await parts.domains.change(caller, id, body as DomainSettings);
+      return { status: 200, body: publicDomain(domain) };
+    },
+  );
+}
