@@ -59,6 +59,8 @@ export interface AttemptReport {
   /** The receiver's last word and where it was said; null when nobody was reached. */
   smtp: SmtpFacts | null;
   transcript: SmtpTranscript | null;
+  /** A relay gave the answer: what it says of us is not said of the recipient. */
+  relay?: boolean;
   /** Signature lines to keep for the next try. */
   signature?: string;
   /** The simulator's only: the recipient complains right after the delivery. */
@@ -69,8 +71,8 @@ export interface AttemptReport {
 export interface Route {
   /** Whether the route reads the content; without it nothing is loaded from storage. */
   readonly needsContent: boolean;
-  /** Whether a relay carries the mail: its refusals of us are not the recipient's. */
-  readonly relay: boolean;
+  /** Called by the route when a gate has opened by itself, so that the engine looks again. */
+  onOpen?: (() => void) | undefined;
   /** The gate of a receiving domain: how much of it may be on the wire. */
   gateFor(domain: string): Gate;
   /** Tries one message for some of its recipients, all at one domain. One report each, in order. */
@@ -97,6 +99,10 @@ export class Gate {
 
   get open(): boolean {
     return this.inUse < this.limit;
+  }
+
+  entered(): void {
+    this.inUse += 1;
   }
 }
 

@@ -143,6 +143,8 @@ class DeliveryEngine implements Engine {
 
   start(): void {
     this.#running = true;
+    const { live, test } = this.#parts.routes;
+    live.onOpen = test.onOpen = () => this.#pump();
     this.#claims.start();
     this.#keepUp();
   }
@@ -305,7 +307,7 @@ class DeliveryEngine implements Engine {
     }
     for (const delivery of deliveries) delivery.place = 'wire';
     route.attempt(message, deliveries).then(
-      (reports) => this.#judge(turn, deliveries, reports, route),
+      (reports) => this.#judge(turn, deliveries, reports),
       (error: unknown) => this.#fault(turn, deliveries, error),
     );
   }
@@ -339,7 +341,7 @@ class DeliveryEngine implements Engine {
     return Math.min(5_000, this.#limits.leaseMs / 10);
   }
 
-  #judge(turn: Turn, deliveries: Delivery[], reports: AttemptReport[], route: Route): void {
+  #judge(turn: Turn, deliveries: Delivery[], reports: AttemptReport[]): void {
     const { clock, nodeName } = this.#parts;
     const nowMs = clock.now();
     const unfinished: Delivery[] = [];
@@ -352,7 +354,7 @@ class DeliveryEngine implements Engine {
       }
       this.#record(
         outcomeOf(delivery, report, {
-          relay: route.relay,
+          relay: report.relay ?? false,
           backoff: this.#limits.backoff,
           random: Math.random(),
           nowMs,

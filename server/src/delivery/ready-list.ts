@@ -77,7 +77,7 @@ export class ReadyList {
         continue;
       }
       const deliveries = shareOneTransaction(domain.items, recipientsMax);
-      gate.inUse += 1;
+      gate.entered();
       workspace.size -= deliveries.length;
       this.#size -= deliveries.length;
       if (domain.items.size > 0) workspace.turns.push(domain);

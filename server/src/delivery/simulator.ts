@@ -15,7 +15,6 @@ export function simulatorRoute(clock: Clock): Route {
   const gate = new Gate(1_000);
   return {
     needsContent: false,
-    relay: false,
     gateFor: () => gate,
     attempt: (message, deliveries) =>
       Promise.resolve(deliveries.map((delivery) => play(message, delivery, clock.now()))),

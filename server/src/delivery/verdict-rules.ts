@@ -1,5 +1,5 @@
 import type { BounceReason } from '../events/event-types.ts';
-import type { SmtpStage } from '../mail/smtp-facts.ts';
+import type { SmtpRefusal, SmtpStage } from '../mail/smtp-facts.ts';
 import type { SmtpReply } from '../mail/smtp-reply.ts';
 import type { Words } from './verdict-words.ts';
 
@@ -33,6 +33,12 @@ export function findRule(reply: SmtpReply, stage: SmtpStage): Finding {
     return rule;
   }
   return { reason: 'unknown' };
+}
+
+/** The receiver wants fewer messages or connections from us, whatever it thinks of this one. */
+export function asksForLess({ reply, stage }: SmtpRefusal): boolean {
+  if (reply.code === 421) return true;
+  return reply.code < 500 && findRule(reply, stage).reason === 'rate_limited';
 }
 
 const SENDER_STAGES: readonly SmtpStage[] = ['connect', 'greeting', 'ehlo', 'starttls', 'mail'];

@@ -166,7 +166,8 @@ const WORDS: Record<Words, Sentences> = {
     advice: { ended: 'Its owner must correct the MX records.' },
   },
   noAddress: {
-    what: 'The mail servers named by the receiving domain have no network address.',
+    what: 'The receiving domain names no mail server that can be reached.',
+    advice: { ended: 'Its owner must correct the MX and address records.' },
   },
   noRelay: {
     what: 'No relay could be reached.',

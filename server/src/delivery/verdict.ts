@@ -54,7 +54,8 @@ export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: fa
     case 'domain_takes_no_mail':
       return bounced('unknown_domain', 'nullMx');
     case 'domain_without_address':
-      return deferred('unknown_domain', 'noAddress');
+      // The domain exists: its owner may mend it, so the address is not suppressed.
+      return bounced('unknown_domain', 'noAddress', 'soft');
     case 'name_server_failed':
       return deferred('network_unreachable', 'dnsFailed');
     case 'loop':
@@ -148,9 +149,13 @@ const CLASSES: Record<BounceReason, Bounce['class']> = {
   unknown: 'soft',
 };
 
-function bounced(reason: BounceReason, words?: Finding['words']): Verdict {
+function bounced(
+  reason: BounceReason,
+  words?: Finding['words'],
+  class_: Bounce['class'] = CLASSES[reason],
+): Verdict {
   const explanation = explain(words ?? reason, 'bounced');
-  return { kind: 'bounced', bounce: { class: CLASSES[reason], reason, explanation } };
+  return { kind: 'bounced', bounce: { class: class_, reason, explanation } };
 }
 
 function deferred(reason: BounceReason, words?: Finding['words']): Verdict {

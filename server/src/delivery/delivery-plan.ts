@@ -1,0 +1,235 @@
+import { isIP } from 'node:net';
+import { unreachable } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Resolver } from '../mail/dns.ts';
+import type { MtaSts } from '../mail/mta-sts.ts';
+import { type AddressOrder, type MxHost, type MxRoute, resolveRoute } from '../mail/mx.ts';
+import { tlsPolicyFor } from '../mail/mx-tls-policy.ts';
+import type { SmtpCredentials } from '../mail/smtp-auth.ts';
+import type { SmtpTarget } from '../mail/smtp-open.ts';
+import { relayName } from './receivers.ts';
+import type { AttemptEnd, RouteFault } from './verdict.ts';
+
+/** How mail leaves: straight to the receivers' servers, or through a relay. */
+export type RouteSetting =
+  | { kind: 'direct' }
+  | {
+      kind: 'relay';
+      host: string;
+      port: number;
+      tls: 'opportunistic' | 'required' | 'implicit';
+      auth?: SmtpCredentials | undefined;
+    };
+
+/** One mail server that may be tried, with all its addresses. */
+export interface Station {
+  relay: boolean;
+  host: string;
+  port: number;
+  addresses: readonly string[];
+  /** Servers named together share the pace of one receiver. */
+  receiver: string;
+  /** The policy is asked for only when the server's turn comes. */
+  targets(): Promise<readonly SmtpTarget[] | AttemptEnd>;
+}
+
+/** Where a domain's mail goes, in order; or why it goes nowhere. */
+export type Plan = { stations: Station[]; fault?: undefined } | { stations: []; fault: RouteFault };
+
+export interface PlanParts {
+  clock: Clock;
+  resolver: Resolver;
+  mtaSts: MtaSts;
+  routes: readonly RouteSetting[];
+  mxPort: number;
+  addressAllowed: (ip: string) => boolean;
+  addressOrder?: AddressOrder;
+}
+
+/**
+ * Plans are kept for a short time: a resolver's answer is cheap but not free, and keeping to one
+ * order of equal servers lets messages share connections.
+ */
+export class Plans {
+  readonly #parts: PlanParts;
+  readonly #known = new Map<string, { plan: Promise<Plan>; untilMs: number }>();
+
+  constructor(parts: PlanParts) {
+    this.#parts = parts;
+  }
+
+  for(domain: string, tlsRequired: boolean): Promise<Plan> {
+    const nowMs = this.#parts.clock.now();
+    const key = tlsRequired ? `${domain} tls` : domain;
+    const known = this.#known.get(key);
+    if (known && nowMs < known.untilMs) return known.plan;
+    const plan = this.#make(domain, tlsRequired);
+    this.#known.delete(key);
+    this.#known.set(key, { plan, untilMs: nowMs + PLAN_KNOWN_MS });
+    if (this.#known.size > PLANS_MAX) {
+      const oldest = this.#known.keys().next();
+      if (!oldest.done) this.#known.delete(oldest.value);
+    }
+    // A domain that cannot be reached now is looked up anew at its next try.
+    plan.then(
+      ({ fault }) => fault && this.#known.delete(key),
+      () => this.#known.delete(key),
+    );
+    return plan;
+  }
+
+  async #make(domain: string, tlsRequired: boolean): Promise<Plan> {
+    const stations: Station[] = [];
+    let fault: RouteFault | undefined;
+    for (const route of this.#parts.routes) {
+      const made =
+        route.kind === 'relay'
+          ? await relayStations(route, tlsRequired, this.#parts)
+          : await directStations(domain, tlsRequired, this.#parts);
+      stations.push(...made.stations);
+      fault ??= made.fault;
+    }
+    if (stations.length > 0) return { stations };
+    return { stations: [], fault: fault ?? { kind: 'no_relay', detail: 'There is no route.' } };
+  }
+}
+
+const PLAN_KNOWN_MS = 60_000;
+const PLANS_MAX = 20_000;
+
+async function directStations(
+  domain: string,
+  tlsRequired: boolean,
+  parts: PlanParts,
+): Promise<Plan> {
+  const { resolver, addressAllowed, addressOrder } = parts;
+  const settings = { addressAllowed, ...(addressOrder ? { addressOrder } : {}) };
+  const found = await resolveRoute(domain, resolver, settings);
+  if (found.kind !== 'hosts') return { stations: [], fault: faultOf(domain, found) };
+  const receiver = receiverName(found.hosts);
+  const stations = found.hosts.map((host): Station => {
+    const { mxPort: port } = parts;
+    const question = {
+      domain,
+      host,
+      routeAuthenticated: found.authenticated,
+      tlsRequired,
+      port,
+    };
+    return {
+      relay: false,
+      host: host.host,
+      port,
+      addresses: host.addresses,
+      receiver,
+      async targets() {
+        const decision = await tlsPolicyFor(question, resolver, parts.mtaSts);
+        switch (decision.kind) {
+          case 'policy':
+            return host.addresses.map((ip) => ({
+              host: host.host,
+              ip,
+              port,
+              tls: decision.policy,
+            }));
+          case 'host_refused':
+            return tlsTrouble('certificate_rejected', decision.detail);
+          case 'temporary':
+            return { kind: 'name_server_failed', detail: decision.detail };
+          default:
+            return unreachable(decision);
+        }
+      },
+    };
+  });
+  return { stations };
+}
+
+/** Domains behind the same first servers are one receiver, in whatever order DNS named them. */
+function receiverName(hosts: readonly MxHost[]): string {
+  const best = hosts[0]?.preference;
+  const first = hosts.filter((host) => host.preference === best).map((host) => host.host);
+  return first.sort().join(' ');
+}
+
+function faultOf(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): RouteFault {
+  switch (found.kind) {
+    case 'no_domain':
+      return { kind: 'domain_not_found', detail: `The domain ${domain} does not exist.` };
+    case 'null_mx':
+      return { kind: 'domain_takes_no_mail', detail: `${domain} has a null MX: it takes no mail.` };
+    case 'no_address':
+      return { kind: 'domain_without_address', detail: found.detail };
+    case 'temporary':
+      return { kind: 'name_server_failed', detail: found.detail };
+    default:
+      return unreachable(found);
+  }
+}
+
+async function relayStations(
+  route: Extract<RouteSetting, { kind: 'relay' }>,
+  tlsRequired: boolean,
+  parts: PlanParts,
+): Promise<Plan> {
+  const { host, port, auth } = route;
+  const addresses = await addressesOf(host, parts.resolver);
+  if (addresses.length === 0) {
+    return {
+      stations: [],
+      fault: { kind: 'no_relay', detail: `The relay ${host} has no address.` },
+    };
+  }
+  const targets = addresses.map(
+    (ip): SmtpTarget => ({
+      host,
+      ip,
+      port,
+      tls: relayTls(route, ip, tlsRequired),
+      implicitTls: route.tls === 'implicit',
+      ...(auth ? { auth } : {}),
+    }),
+  );
+  const receiver = relayName(host, port);
+  const station: Station = {
+    relay: true,
+    host,
+    port,
+    addresses,
+    receiver,
+    targets: () => Promise.resolve(targets),
+  };
+  return { stations: [station] };
+}
+
+/**
+ * A relay is ours to name, so its certificate must be its own: it gets our password and all our
+ * mail. On this machine nobody stands in between.
+ */
+function relayTls(
+  route: Extract<RouteSetting, { kind: 'relay' }>,
+  ip: string,
+  tlsRequired: boolean,
+): SmtpTarget['tls'] {
+  const demanded = route.tls !== 'opportunistic' || tlsRequired;
+  if (!demanded) return { kind: 'opportunistic' };
+  const here = ip === '::1' || ip.startsWith('127.');
+  return here ? { kind: 'required' } : { kind: 'verified', names: [route.host] };
+}
+
+async function addressesOf(host: string, resolver: Resolver): Promise<string[]> {
+  if (isIP(host)) return [host];
+  if (host === 'localhost') return ['127.0.0.1', '::1'];
+  const [ipv4, ipv6] = await Promise.all([
+    resolver.lookup('A', host),
+    resolver.lookup('AAAA', host),
+  ]);
+  return [
+    ...(ipv4.kind === 'found' ? ipv4.records : []),
+    ...(ipv6.kind === 'found' ? ipv6.records : []),
+  ];
+}
+
+function tlsTrouble(kind: 'certificate_rejected', detail: string): AttemptEnd {
+  return { kind, stage: 'starttls', detail, afterFinalDot: false, staleConnection: false };
+}

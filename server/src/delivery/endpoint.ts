@@ -1,0 +1,244 @@
+import type { Clock } from '../base/clock.ts';
+import type { SmtpConnection } from '../mail/smtp-connection.ts';
+import type { SmtpFailure, SmtpSendResult, SmtpSessionFacts } from '../mail/smtp-facts.ts';
+import type { SmtpMessage } from '../mail/smtp-message.ts';
+import { openSmtp, type SmtpOpenResult, type SmtpTarget } from '../mail/smtp-open.ts';
+import type { SmtpTimeouts } from '../mail/smtp-timeouts.ts';
+import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
+import { Fifo } from './fifo.ts';
+import type { Shaping } from './shaping.ts';
+import { joinTranscripts, noteTranscript } from './transcripts.ts';
+import type { RouteFault } from './verdict.ts';
+
+/**
+ * The connections to one address of one receiver under one TLS policy. Messages come in, results
+ * leave; connections are opened as they are needed, shared, reused and closed when idle, old or used
+ * up. An address that could not be opened is remembered for a while, so that a thousand messages do
+ * not each wait for the same silence.
+ */
+export class Endpoint {
+  readonly #target: SmtpTarget;
+  readonly #parts: EndpointParts;
+  readonly #stop = new AbortController();
+  #connections: Open[] = [];
+  #opening = 0;
+  #waiting = new Fifo<Job>();
+  #failed: { failure: OpenFailure; untilMs: number } | undefined;
+  /** Its TLS is broken and nothing demands it. */
+  #plainUntilMs = 0;
+
+  constructor(target: SmtpTarget, parts: EndpointParts) {
+    this.#target = target;
+    this.#parts = parts;
+  }
+
+  /** Why it was not to be reached a moment ago; undefined when it is worth trying. */
+  get recentFailure(): OpenFailure | undefined {
+    const failed = this.#failed;
+    return failed && this.#parts.clock.now() < failed.untilMs ? failed.failure : undefined;
+  }
+
+  get idle(): boolean {
+    return this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
+  }
+
+  send(message: SmtpMessage): Promise<EndpointResult> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ message, resolve });
+      this.#dispatch();
+    });
+  }
+
+  /** Called once in a while: closes what is idle or too old. */
+  sweep(nowMs: number): void {
+    const { idleMs } = this.#parts.shaping;
+    this.#connections = this.#connections.filter((open) => {
+      const { connection } = open;
+      if (!connection.usable) return false;
+      const resting = connection.inFlight === 0;
+      if (!resting) return true;
+      if (nowMs - open.usedAtMs < idleMs && nowMs - open.openedAtMs < AGE_MAX_MS) return true;
+      void connection.quit();
+      return false;
+    });
+  }
+
+  abort(): void {
+    this.#stop.abort();
+    for (const { connection } of this.#connections) connection.destroy();
+    this.#connections = [];
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#connections.map(({ connection }) => connection.quit()));
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.size > 0) {
+      const open = this.#pick();
+      if (open) {
+        this.#hand(open, this.#waiting.shift() as Job);
+        continue;
+      }
+      const known = this.#connections.length + this.#opening;
+      const wanted = this.#waiting.size > this.#opening * 2;
+      if (known < this.#parts.shaping.connectionsMax && wanted) void this.#open();
+      return;
+    }
+  }
+
+  /** The connection with the least to do; pipelining fills one before another is opened. */
+  #pick(): Open | undefined {
+    let best: Open | undefined;
+    let gone = false;
+    for (const open of this.#connections) {
+      if (!open.connection.usable) gone = true;
+      else if (open.connection.hasRoom && !open.usedUp) {
+        if (!best || open.connection.inFlight < best.connection.inFlight) best = open;
+      }
+    }
+    if (gone) this.#connections = this.#connections.filter((open) => open.connection.usable);
+    return best;
+  }
+
+  #hand(open: Open, job: Job): void {
+    const { shaping, clock } = this.#parts;
+    const { connection } = open;
+    open.handed += 1;
+    open.usedUp = open.handed >= shaping.messagesPerConnectionMax;
+    connection.send(job.message).then(
+      (result) => {
+        open.usedAtMs = clock.now();
+        if (open.usedUp && connection.usable) this.#retire(open);
+        job.resolve({ ok: true, result: withOpening(result, open.before) });
+        this.#dispatch();
+      },
+      (error: unknown) => {
+        connection.destroy();
+        job.resolve({ ok: false, error });
+        this.#dispatch();
+      },
+    );
+  }
+
+  #retire(open: Open): void {
+    void open.connection.quit();
+    this.#connections = this.#connections.filter((other) => other !== open);
+  }
+
+  async #open(): Promise<void> {
+    const { clock } = this.#parts;
+    this.#opening += 1;
+    const { opened, before } = await this.#connect();
+    this.#opening -= 1;
+    if (opened.ok && this.#parts.isOurselves(opened.connection.session)) {
+      this.#metOurselves(opened.connection, before);
+    } else if (opened.ok && !this.#stop.signal.aborted) {
+      const nowMs = clock.now();
+      this.#failed = undefined;
+      this.#connections.push({
+        connection: opened.connection,
+        before,
+        openedAtMs: nowMs,
+        usedAtMs: nowMs,
+        handed: 0,
+        usedUp: false,
+      });
+    } else if (opened.ok) {
+      opened.connection.destroy();
+    } else {
+      const { failure, session } = opened;
+      const transcript = joinTranscripts(before, opened.transcript);
+      this.#notOpened({ failure, session, transcript });
+    }
+    this.#dispatch();
+  }
+
+  #metOurselves(connection: SmtpConnection, before: SmtpTranscript | undefined): void {
+    const { session } = connection;
+    void connection.quit();
+    const detail = `${session.host} [${session.ip}] greets with our own name, ${session.receiverName}.`;
+    const note = noteTranscript(this.#parts.clock.now(), detail);
+    const transcript = joinTranscripts(before, note);
+    this.#notOpened({ failure: { kind: 'loop', detail }, session, transcript });
+  }
+
+  #notOpened(failed: OpenFailure): void {
+    const { failure } = failed;
+    const lastsMs = failure.kind === 'aborted' ? 0 : FAILURE_KNOWN_MS;
+    // While others stand, the receiver is up and has only had enough of new ones.
+    if (this.#connections.some(({ connection }) => connection.usable)) return;
+    this.#failed = { failure: failed, untilMs: this.#parts.clock.now() + lastsMs };
+    for (let job = this.#waiting.shift(); job; job = this.#waiting.shift()) {
+      job.resolve({ ok: false, failed });
+    }
+  }
+
+  /** RFC 7435: where TLS is optional, broken TLS must not make things worse than none. */
+  async #connect(): Promise<{ opened: SmtpOpenResult; before: SmtpTranscript | undefined }> {
+    const { clock } = this.#parts;
+    const optional = this.#target.tls.kind === 'opportunistic' && !this.#target.implicitTls;
+    const plain: SmtpTarget = { ...this.#target, tls: { kind: 'none' } };
+    if (optional && clock.now() < this.#plainUntilMs) {
+      return { opened: await this.#openAs(plain), before: undefined };
+    }
+    const opened = await this.#openAs(this.#target);
+    const brokenTls = !opened.ok && opened.failure.stage === 'starttls';
+    if (!brokenTls || !optional || this.#stop.signal.aborted) return { opened, before: undefined };
+    const again = await this.#openAs(plain);
+    if (again.ok) this.#plainUntilMs = clock.now() + PLAIN_KNOWN_MS;
+    return { opened: again, before: opened.transcript };
+  }
+
+  #openAs(target: SmtpTarget): Promise<SmtpOpenResult> {
+    const { heloName, clock, timeouts } = this.#parts;
+    const { signal } = this.#stop;
+    return openSmtp(target, { heloName, clock, signal, ...(timeouts ? { timeouts } : {}) });
+  }
+}
+
+export interface EndpointParts {
+  clock: Clock;
+  heloName: string;
+  shaping: Shaping;
+  /** Whether the one who greeted us is this very server. */
+  isOurselves: (session: SmtpSessionFacts) => boolean;
+  timeouts?: Partial<SmtpTimeouts>;
+}
+
+export interface OpenFailure {
+  failure: SmtpFailure | RouteFault;
+  session: SmtpSessionFacts;
+  transcript: SmtpTranscript;
+}
+
+export type EndpointResult =
+  | { ok: true; result: SmtpSendResult }
+  | { ok: false; failed: OpenFailure }
+  /** Our bug inside the client. */
+  | { ok: false; error: unknown };
+
+interface Open {
+  connection: SmtpConnection;
+  /** The attempt with TLS that came before, told with the first message. */
+  before: SmtpTranscript | undefined;
+  openedAtMs: number;
+  usedAtMs: number;
+  handed: number;
+  usedUp: boolean;
+}
+
+interface Job {
+  message: SmtpMessage;
+  resolve: (result: EndpointResult) => void;
+}
+
+const AGE_MAX_MS = 5 * 60_000;
+const FAILURE_KNOWN_MS = 30_000;
+const PLAIN_KNOWN_MS = 10 * 60_000;
+
+function withOpening(result: SmtpSendResult, before: SmtpTranscript | undefined): SmtpSendResult {
+  if (!before || result.messageNumber > 1) return result;
+  return { ...result, transcript: joinTranscripts(before, result.transcript) };
+}

@@ -1,0 +1,87 @@
+import { assert } from '../base/assert.ts';
+import { compose, needsSmtpUtf8 } from '../mail/compose.ts';
+import { type DkimKey, signDkim } from '../mail/dkim-sign.ts';
+import { outgoingOf } from '../messages/content.ts';
+import { domainOf } from '../messages/lane.ts';
+import type { Message } from './delivery.ts';
+
+/** What the engine asks about a sender's domain: domains/signing-keys.ts answers. */
+export interface SenderDomains {
+  /** Undefined when the workspace has no such domain (any more). */
+  settingsFor(workspaceId: string, domain: string): Promise<SenderSettings | undefined>;
+  /** Throws rather than giving none: nothing may leave unsigned. */
+  keysFor(workspaceId: string, domain: string): Promise<DkimKey[]>;
+}
+
+export interface SenderSettings {
+  /** False once the domain has failed: what still waits must not leave. */
+  maySend: boolean;
+  /** `required`: mail of this domain leaves encrypted or not at all. */
+  tls: 'opportunistic' | 'required';
+  /** The host of the return path, aligned with the domain for SPF. */
+  returnPathHost: string;
+}
+
+/** A message as bytes, the same for all its recipients and all its tries. */
+export interface OutgoingMail {
+  kind: 'mail';
+  data: readonly Buffer[];
+  smtpUtf8: boolean;
+  sender: SenderSettings;
+  /** The DKIM-Signature lines in `data`, to be kept for the next try. */
+  signature: string;
+}
+
+export type PreparedMail =
+  | OutgoingMail
+  | { kind: 'unsigned'; detail: string }
+  | { kind: 'unsendable'; reason: 'sender_domain_lost' | 'malformed_message'; detail: string };
+
+/** Prepares a message once, however many recipients and domains it has. */
+export function prepareOnce(message: Message, senders: SenderDomains): Promise<PreparedMail> {
+  message.prepared ??= prepareMail(message, senders);
+  return message.prepared as Promise<PreparedMail>;
+}
+
+async function prepareMail(message: Message, senders: SenderDomains): Promise<PreparedMail> {
+  const { content } = message;
+  assert(content, 'the content is read before the attempt');
+  const domain = domainOf(content.head.from.email);
+  let sender: SenderSettings | undefined;
+  try {
+    sender = await senders.settingsFor(message.workspaceId, domain);
+  } catch (error) {
+    return { kind: 'unsigned', detail: `${domain} could not be looked up: ${wordsOf(error)}` };
+  }
+  if (!sender?.maySend) {
+    const detail = `The workspace may not send for ${domain} any more.`;
+    return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
+  }
+  const outgoing = outgoingOf(message.id, message.createdAtMs, content);
+  const raw = compose(outgoing);
+  const signature = message.signature ?? (await sign(message, raw, domain, senders));
+  if (typeof signature !== 'string') return signature;
+  const data = [Buffer.from(signature, 'latin1'), raw];
+  return { kind: 'mail', data, smtpUtf8: needsSmtpUtf8(outgoing), sender, signature };
+}
+
+/** If we fail to sign, nothing leaves: unsigned mail would be refused, or worse, believed. */
+async function sign(
+  message: Message,
+  raw: Buffer,
+  domain: string,
+  senders: SenderDomains,
+): Promise<string | { kind: 'unsigned'; detail: string }> {
+  try {
+    const keys = await senders.keysFor(message.workspaceId, domain);
+    const signature = await signDkim(raw, keys, { dateMs: message.createdAtMs });
+    if (signature !== '') return signature;
+    return { kind: 'unsigned', detail: 'The sender domain has no signing key.' };
+  } catch (error) {
+    return { kind: 'unsigned', detail: `Signing failed: ${wordsOf(error)}` };
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,126 @@
+import type { Clock } from '../base/clock.ts';
+import type { SmtpSessionFacts } from '../mail/smtp-facts.ts';
+import type { SmtpTarget } from '../mail/smtp-open.ts';
+import type { SmtpTimeouts } from '../mail/smtp-timeouts.ts';
+import { Gate } from './delivery.ts';
+import type { RouteSetting, Station } from './delivery-plan.ts';
+import { Endpoint } from './endpoint.ts';
+import { Receiver } from './receiver.ts';
+import type { ShapingFor } from './shaping.ts';
+
+export interface ReceiversParts {
+  clock: Clock;
+  heloName: string;
+  shaping: ShapingFor;
+  routes: readonly RouteSetting[];
+  timeouts?: Partial<SmtpTimeouts>;
+  /** A gate opened by itself. */
+  onOpen: () => void;
+}
+
+/** All receiving systems we have to do with at the moment, and which domain belongs to which. */
+export class Receivers {
+  readonly #parts: ReceiversParts;
+  readonly #receivers = new Map<string, Receiver>();
+  readonly #domains = new Map<string, Receiver>();
+  /** Domains whose servers are not known yet: the first message finds out, the others wait. */
+  readonly #unknown = new Map<string, Gate>();
+  readonly #relay: Receiver | undefined;
+
+  constructor(parts: ReceiversParts) {
+    this.#parts = parts;
+    const [first] = parts.routes;
+    if (first?.kind === 'relay') {
+      this.#relay = this.of({ receiver: relayName(first.host, first.port), host: first.host });
+    }
+  }
+
+  gateFor(domain: string): Gate {
+    const receiver = this.#relay ?? this.#domains.get(domain);
+    if (receiver) return receiver.gate;
+    let gate = this.#unknown.get(domain);
+    if (!gate) {
+      gate = new Gate(1);
+      this.#unknown.set(domain, gate);
+    }
+    return gate;
+  }
+
+  of(station: Pick<Station, 'receiver' | 'host'>): Receiver {
+    let receiver = this.#receivers.get(station.receiver);
+    if (!receiver) {
+      const { shaping, clock, onOpen } = this.#parts;
+      receiver = new Receiver(shaping(station.host), clock, onOpen);
+      this.#receivers.set(station.receiver, receiver);
+    }
+    receiver.lastUsedAtMs = this.#parts.clock.now();
+    return receiver;
+  }
+
+  belongs(domain: string, receiver: Receiver): void {
+    if (this.#domains.get(domain) === receiver) return;
+    this.#domains.set(domain, receiver);
+    this.#unknown.delete(domain);
+  }
+
+  endpoint(receiver: Receiver, target: SmtpTarget, relay: boolean): Endpoint {
+    const key = `${target.ip} ${target.port} ${JSON.stringify(target.tls)}`;
+    let endpoint = receiver.endpoints.get(key);
+    if (!endpoint) {
+      const { clock, heloName, timeouts } = this.#parts;
+      endpoint = new Endpoint(target, {
+        clock,
+        heloName,
+        shaping: receiver.shaping,
+        isOurselves: (session) => !relay && greetsAs(session, heloName),
+        ...(timeouts ? { timeouts } : {}),
+      });
+      receiver.endpoints.set(key, endpoint);
+    }
+    return endpoint;
+  }
+
+  /** Closes what rests and forgets what has not been needed for long. */
+  sweep(): void {
+    const nowMs = this.#parts.clock.now();
+    for (const [name, receiver] of this.#receivers) {
+      for (const [key, endpoint] of receiver.endpoints) {
+        endpoint.sweep(nowMs);
+        if (endpoint.idle && !endpoint.recentFailure) receiver.endpoints.delete(key);
+      }
+      const unused = receiver.endpoints.size === 0 && receiver.gate.inUse === 0;
+      const old = nowMs - receiver.lastUsedAtMs > FORGOTTEN_MS;
+      if (unused && old && receiver !== this.#relay) this.#forget(name, receiver);
+    }
+    for (const [domain, gate] of this.#unknown) {
+      if (gate.inUse === 0 && gate.waiting.size === 0) this.#unknown.delete(domain);
+    }
+  }
+
+  abort(): void {
+    for (const { endpoints } of this.#receivers.values()) {
+      for (const endpoint of endpoints.values()) endpoint.abort();
+    }
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#receivers.values()].flatMap(({ endpoints }) => [...endpoints.values()]);
+    await Promise.all(all.map((endpoint) => endpoint.close()));
+  }
+
+  #forget(name: string, receiver: Receiver): void {
+    this.#receivers.delete(name);
+    for (const [domain, its] of this.#domains) if (its === receiver) this.#domains.delete(domain);
+  }
+}
+
+export function relayName(host: string, port: number): string {
+  return `relay ${host}:${port}`;
+}
+
+const FORGOTTEN_MS = 10 * 60_000;
+
+/** RFC 5321 6.3: a server that gives our own name is ourselves, whatever its address. */
+function greetsAs(session: SmtpSessionFacts, heloName: string): boolean {
+  return session.receiverName === heloName.toLowerCase();
+}

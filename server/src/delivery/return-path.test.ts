@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { uuidv7 } from '../base/ids.ts';
+import { parseMailbox } from '../mail/address.ts';
+import { readReturnPath, returnPathFor } from './return-path.ts';
+
+const key = randomBytes(32);
+
+test('names its delivery, also when a server has changed the case', () => {
+  for (let ordinal = 0; ordinal < 50; ordinal++) {
+    const delivery = { messageId: uuidv7(systemClock.now()), ordinal };
+    const path = returnPathFor(delivery, 'bounces.example.com', key);
+    expect(readReturnPath(path, key)).toEqual(delivery);
+    expect(readReturnPath(path.toUpperCase(), key)).toEqual(delivery);
+    expect(parseMailbox(path)).toMatchObject({ ok: true });
+  }
+});
+
+test('several recipients of one transaction share a path without an ordinal', () => {
+  const shared = { messageId: uuidv7(systemClock.now()), ordinal: undefined };
+  expect(readReturnPath(returnPathFor(shared, 'b.example', key), key)).toEqual(shared);
+});
+
+test('a path that was changed, made up, or signed with another key is not ours', () => {
+  const path = returnPathFor({ messageId: uuidv7(1), ordinal: 3 }, 'b.example', key);
+  const changed = path.replace(
+    /^(b-.{5})(.)/,
+    (_, before, one) => before + (one === 'a' ? 'b' : 'a'),
+  );
+  expect(readReturnPath(changed, key)).toBeUndefined();
+  expect(readReturnPath(path, randomBytes(32))).toBeUndefined();
+  for (const made of [
+    '',
+    '@',
+    'b-@b.example',
+    'b-aaaa@b.example',
+    'postmaster@b.example',
+    `${path}x`,
+  ]) {
+    if (made !== `${path}x`) expect(readReturnPath(made, key)).toBeUndefined();
+  }
+  expect(readReturnPath(path.replace('@', 'a@'), key)).toBeUndefined();
+});

@@ -1,0 +1,93 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { assert } from '../base/assert.ts';
+
+/**
+ * The return path of a delivery (MAIL FROM): its local part names the delivery and proves that we
+ * wrote it, so that a bounce which arrives days later finds its way, and nobody can make one up. The
+ * domain part is the return-path host of the sender's domain, which also tells the workspace.
+ * Lower-case base32, because some servers change the case of what they send back.
+ */
+export interface ReturnPath {
+  messageId: string;
+  /** Undefined: several recipients shared the transaction; the bounce itself tells which. */
+  ordinal: number | undefined;
+}
+
+const SEVERAL = 0xff;
+const MAC_BYTES = 10;
+const PREFIX = 'b-';
+
+export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
+  const named = bytesOf(delivery);
+  const token = Buffer.concat([named, macOf(named, key)]);
+  return `${PREFIX}${base32(token)}@${host}`;
+}
+
+/** The delivery that a return path of ours names, or undefined when we never wrote it. */
+export function readReturnPath(address: string, key: Buffer): ReturnPath | undefined {
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at).toLowerCase();
+  if (at < 0 || !local.startsWith(PREFIX)) return undefined;
+  const token = fromBase32(local.slice(PREFIX.length));
+  if (token?.length !== 17 + MAC_BYTES) return undefined;
+  const named = token.subarray(0, 17);
+  if (!timingSafeEqual(token.subarray(17), macOf(named, key))) return undefined;
+  const hex = named.toString('hex', 0, 16);
+  const ordinal = named[16] as number;
+  return {
+    messageId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
+    ordinal: ordinal === SEVERAL ? undefined : ordinal,
+  };
+}
+
+function bytesOf({ messageId, ordinal = SEVERAL }: ReturnPath): Buffer {
+  assert(ordinal >= 0 && ordinal <= SEVERAL, 'an ordinal fits into one byte');
+  return Buffer.from(
+    `${messageId.replaceAll('-', '')}${ordinal.toString(16).padStart(2, '0')}`,
+    'hex',
+  );
+}
+
+function macOf(named: Buffer, key: Buffer): Buffer {
+  return createHmac('sha256', key)
+    .update('return-path')
+    .update(named)
+    .digest()
+    .subarray(0, MAC_BYTES);
+}
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+
+function base32(bytes: Buffer): string {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of bytes) {
+    value = (value << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET[(value >>> bits) & 31];
+    }
+    value &= 31;
+  }
+  return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text;
+}
+
+function fromBase32(text: string): Buffer | undefined {
+  const bytes: number[] = [];
+  let bits = 0;
+  let value = 0;
+  for (const character of text) {
+    const digit = ALPHABET.indexOf(character);
+    if (digit < 0) return undefined;
+    value = (value << 5) | digit;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes.push((value >>> bits) & 0xff);
+      value &= 0xff;
+    }
+  }
+  return Buffer.from(bytes);
+}

@@ -1,0 +1,259 @@
+import type { Clock } from '../base/clock.ts';
+import type { SmtpFacts } from '../events/event-types.ts';
+import type { SmtpRecipientResult, SmtpSendResult, SmtpSessionFacts } from '../mail/smtp-facts.ts';
+import type { SmtpMessage } from '../mail/smtp-message.ts';
+import type { SmtpTarget } from '../mail/smtp-open.ts';
+import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
+import type { AttemptReport } from './delivery.ts';
+import type { Plan, Station } from './delivery-plan.ts';
+import type { OpenFailure } from './endpoint.ts';
+import type { Receiver } from './receiver.ts';
+import type { Receivers } from './receivers.ts';
+import { joinTranscripts, noteTranscript } from './transcripts.ts';
+import type { AttemptEnd } from './verdict.ts';
+import { asksForLess } from './verdict-rules.ts';
+
+export interface SmtpAttemptParts {
+  clock: Clock;
+  receivers: Receivers;
+  /** An address and port on which we take mail ourselves. */
+  isOwnAddress: (ip: string, port: number) => boolean;
+}
+
+/**
+ * One try of one message at one domain: its servers by preference, each by all its addresses, until
+ * one talks about the message. That answer is final for this try, each recipient's by itself. When
+ * none could be talked to, the try ends with the failure that gives the most hope.
+ */
+export async function attemptBySmtp(
+  message: SmtpMessage,
+  plan: Plan,
+  startedAtMs: number,
+  parts: SmtpAttemptParts,
+): Promise<AttemptReport[]> {
+  const { recipients } = message;
+  if (plan.fault) return endAll(recipients.length, plan.fault, startedAtMs, parts.clock);
+  const attempt = new SmtpAttempt(message, startedAtMs, parts);
+  for (const station of plan.stations) {
+    const reports = await attempt.tryStation(station);
+    if (reports) return reports;
+    if (attempt.over) break;
+  }
+  return attempt.unreached();
+}
+
+/** The same end for everybody, without a conversation. */
+export function endAll(
+  count: number,
+  end: Extract<AttemptEnd, { detail: string }>,
+  startedAtMs: number,
+  clock: Clock,
+): AttemptReport[] {
+  const transcript = noteTranscript(startedAtMs, end.detail);
+  const smtp = wordsOnly(end, null);
+  const finishedAtMs = clock.now();
+  return Array.from({ length: count }, () => ({
+    end,
+    startedAtMs,
+    finishedAtMs,
+    smtp,
+    transcript,
+  }));
+}
+
+interface Failure {
+  end: AttemptEnd;
+  session: SmtpSessionFacts | null;
+  relay: boolean;
+}
+
+/** More addresses than this are not tried at once: the next try will find better times. */
+const TRIES_MAX = 10;
+/** A connection that the receiver had given up costs another one, but not for ever. */
+const STALE_MAX = 2;
+
+class SmtpAttempt {
+  /** No further server may be tried. */
+  over = false;
+  readonly #message: SmtpMessage;
+  readonly #startedAtMs: number;
+  readonly #parts: SmtpAttemptParts;
+  #tries = 0;
+  #failures: Failure[] = [];
+  #transcript: SmtpTranscript | undefined;
+
+  constructor(message: SmtpMessage, startedAtMs: number, parts: SmtpAttemptParts) {
+    this.#message = message;
+    this.#startedAtMs = startedAtMs;
+    this.#parts = parts;
+  }
+
+  async tryStation(station: Station): Promise<AttemptReport[] | undefined> {
+    const { isOwnAddress, receivers } = this.#parts;
+    const { relay } = station;
+    if (!relay && station.addresses.some((ip) => isOwnAddress(ip, station.port))) {
+      this.#noteFailure(loopOf(station), null, relay);
+      // RFC 5321 5.1: servers of lower preference would only send it back to us.
+      this.over = true;
+      return undefined;
+    }
+    const targets = await station.targets();
+    if ('kind' in targets) {
+      this.#noteFailure(targets, null, relay);
+      return undefined;
+    }
+    const receiver = receivers.of(station);
+    for (const target of targets) {
+      const reports = await this.#tryAddress(receiver, target, relay);
+      if (reports || this.over) return reports;
+    }
+    return undefined;
+  }
+
+  async #tryAddress(
+    receiver: Receiver,
+    target: SmtpTarget,
+    relay: boolean,
+  ): Promise<AttemptReport[] | undefined> {
+    const endpoint = this.#parts.receivers.endpoint(receiver, target, relay);
+    const known = endpoint.recentFailure;
+    if (known) {
+      this.#skip(known, target, relay);
+      return undefined;
+    }
+    this.#tries += 1;
+    if (this.#tries >= TRIES_MAX) this.over = true;
+    for (let stale = 0; ; stale++) {
+      const sent = await endpoint.send(this.#message);
+      if ('error' in sent) throw sent.error;
+      if (!sent.ok) {
+        this.#couldNotOpen(sent.failed, receiver, relay);
+        return undefined;
+      }
+      const { result } = sent;
+      this.#transcript = joinTranscripts(this.#transcript, result.transcript);
+      if (stale >= STALE_MAX || !result.recipients.every(wasStale)) {
+        tellReceiver(receiver, result);
+        return this.#reports(result, relay);
+      }
+    }
+  }
+
+  #couldNotOpen(failed: OpenFailure, receiver: Receiver, relay: boolean): void {
+    this.#transcript = joinTranscripts(this.#transcript, failed.transcript);
+    if (failed.failure.kind === 'refused' && asksForLess(failed.failure)) receiver.askedForLess();
+    // Our own stop, or ourselves at the other end: nobody else is asked.
+    if (failed.failure.kind === 'aborted' || failed.failure.kind === 'loop') this.over = true;
+    this.#noteFailure(failed.failure, failed.session, relay);
+  }
+
+  #skip(known: OpenFailure, target: SmtpTarget, relay: boolean): void {
+    const nowMs = this.#parts.clock.now();
+    const agoSeconds = Math.round((nowMs - known.transcript.startedAt) / 1000);
+    const text = `${target.host} [${target.ip}] failed ${agoSeconds} s ago: not tried again yet`;
+    this.#transcript = joinTranscripts(this.#transcript, noteTranscript(nowMs, text));
+    this.#noteFailure(known.failure, known.session, relay);
+  }
+
+  #noteFailure(end: AttemptEnd, session: SmtpSessionFacts | null, relay: boolean): void {
+    this.#failures.push({ end, session, relay });
+    if (session || !('detail' in end)) return;
+    const note = noteTranscript(this.#parts.clock.now(), end.detail);
+    this.#transcript = joinTranscripts(this.#transcript, note);
+  }
+
+  #reports({ recipients, session }: SmtpSendResult, relay: boolean): AttemptReport[] {
+    const finishedAtMs = this.#parts.clock.now();
+    const transcript = this.#transcript ?? null;
+    return recipients.map((recipient) => ({
+      end: endOf(recipient),
+      startedAtMs: this.#startedAtMs,
+      finishedAtMs,
+      smtp: factsOf(endOf(recipient), session),
+      transcript,
+      relay,
+    }));
+  }
+
+  /** Nobody could be talked to. What may pass counts more than what one server refuses for good. */
+  unreached(): AttemptReport[] {
+    const chosen =
+      this.#failures.find(({ end }) => !isForGood(end)) ?? (this.#failures.at(-1) as Failure);
+    const { end, session, relay } = chosen;
+    const report: AttemptReport = {
+      end,
+      startedAtMs: this.#startedAtMs,
+      finishedAtMs: this.#parts.clock.now(),
+      smtp: factsOf(end, session),
+      transcript: this.#transcript ?? null,
+      relay,
+    };
+    return this.#message.recipients.map(() => report);
+  }
+}
+
+function loopOf(station: Station): AttemptEnd {
+  const detail = `The mail server ${station.host} [${station.addresses.join(', ')}] is this server itself.`;
+  return { kind: 'loop', detail };
+}
+
+function wasStale(recipient: SmtpRecipientResult): boolean {
+  return (
+    !recipient.accepted && recipient.failure.staleConnection && !recipient.failure.afterFinalDot
+  );
+}
+
+function tellReceiver(receiver: Receiver, { recipients }: SmtpSendResult): void {
+  const less = recipients.some(
+    (one) => !one.accepted && one.failure.kind === 'refused' && asksForLess(one.failure),
+  );
+  if (less) receiver.askedForLess();
+  else if (recipients.some((one) => one.accepted)) receiver.succeeded();
+}
+
+function isForGood(end: AttemptEnd): boolean {
+  return end.kind === 'loop' || (end.kind === 'refused' && end.reply.code >= 500);
+}
+
+function endOf(recipient: SmtpRecipientResult): AttemptEnd {
+  return recipient.accepted ? { kind: 'accepted', reply: recipient.reply } : recipient.failure;
+}
+
+function factsOf(end: AttemptEnd, session: SmtpSessionFacts | null): SmtpFacts {
+  if (end.kind !== 'accepted' && end.kind !== 'refused') return wordsOnly(end, session);
+  const { code, enhanced, text } = end.reply;
+  return { code, enhanced, text, ...placeOf(session) };
+}
+
+function wordsOnly(
+  end: Extract<AttemptEnd, { detail: string }>,
+  session: SmtpSessionFacts | null,
+): SmtpFacts {
+  const enhanced = ENHANCED[end.kind] ?? null;
+  return { code: null, enhanced, text: end.detail, ...placeOf(session) };
+}
+
+function placeOf(session: SmtpSessionFacts | null): Pick<SmtpFacts, 'mx' | 'ip' | 'tls'> {
+  if (!session) return { mx: null, ip: null, tls: null };
+  return { mx: session.host, ip: session.ip, tls: session.tls?.version ?? null };
+}
+
+/** The code a server would have used (RFC 3463, 6531, 7505), where nobody said one. */
+const ENHANCED: Partial<Record<AttemptEnd['kind'], string>> = {
+  connection_refused: '4.4.1',
+  network_unreachable: '4.4.1',
+  no_relay: '4.4.1',
+  connection_lost: '4.4.2',
+  timed_out: '4.4.2',
+  name_server_failed: '4.4.3',
+  domain_without_address: '5.4.4',
+  domain_not_found: '5.1.2',
+  domain_takes_no_mail: '5.1.10',
+  loop: '5.4.6',
+  protocol_error: '4.5.0',
+  tls_not_offered: '4.7.10',
+  tls_failed: '4.7.5',
+  certificate_rejected: '4.7.5',
+  smtputf8_unsupported: '5.6.7',
+  message_too_large: '5.3.4',
+};
