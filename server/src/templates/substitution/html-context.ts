@@ -1,5 +1,7 @@
 import type { Spot, UrlCheck } from './content-nodes.ts';
 import { advanceCss, type CssMode } from './css-context.ts';
+import { advanceJson, endTagOf, find, findEnd, isLetter, isSpace } from './html-scanning.ts';
+import { urlCheckOf } from './url-attributes.ts';
 
 /**
  * Follows the author's HTML as a browser's tokenizer would (WHATWG HTML 13.2.5), so that at each
@@ -36,14 +38,6 @@ const RAW_TEXT_TAGS = new Set([
   ...['script', 'style', 'title', 'textarea'],
   ...['xmp', 'iframe', 'noembed', 'noframes', 'plaintext'],
 ]);
-const LINK_ATTRIBUTES = new Set([
-  ...['href', 'xlink:href', 'action', 'formaction', 'cite', 'data', 'longdesc', 'usemap', 'ping'],
-  ...['manifest', 'profile', 'classid', 'codebase', 'icon'],
-]);
-const IMAGE_ATTRIBUTES = new Set(['src', 'background', 'poster', 'lowsrc', 'dynsrc']);
-/** Elements whose `src` is a document or a program, not a picture. */
-const ACTIVE_TAGS = new Set(['script', 'iframe', 'frame', 'embed', 'object', 'applet', 'link']);
-const ANIMATED_ATTRIBUTES = new Set(['to', 'from', 'by', 'values']);
 const CONDITION = /\[if[^\]<>]*\]>(<!-->|-->)?/iy;
 const COMMENT_END = /--!?>/g;
 const TAG_NAME_END = '/>';
@@ -433,13 +427,7 @@ export class HtmlContext {
   }
 
   #urlCheck(): UrlCheck | undefined {
-    const attribute = this.#attribute;
-    if (attribute === 'srcset' || attribute === 'imagesrcset') return 'srcset';
-    if (IMAGE_ATTRIBUTES.has(attribute)) return ACTIVE_TAGS.has(this.#tag) ? 'link' : 'image';
-    if (LINK_ATTRIBUTES.has(attribute)) return 'link';
-    if (attribute === 'content' && this.#tag === 'meta') return 'refresh';
-    const animated = this.#tag === 'set' || this.#tag.startsWith('animate');
-    return animated && ANIMATED_ATTRIBUTES.has(attribute) ? 'link' : undefined;
+    return urlCheckOf(this.#tag, this.#attribute);
   }
 
   #cut(kind: Cut['kind'], offset: number): void {
@@ -459,50 +447,4 @@ export class HtmlContext {
     }
     return undefined;
   }
-}
-
-function find(text: string, character: string, from: number, limit: number): number {
-  const index = text.indexOf(character, from);
-  return index >= limit ? -1 : index;
-}
-
-/** The next white space or one of `ends`. */
-function findEnd(text: string, ends: string, from: number, limit: number): number {
-  for (let i = from; i < limit; i++) {
-    const code = text.charCodeAt(i);
-    if (code <= 32 ? isSpaceCode(code) : code <= 62 && ends.includes(text[i] as string)) return i;
-  }
-  return limit;
-}
-
-function isSpaceCode(code: number): boolean {
-  return code === 32 || code === 10 || code === 9 || code === 13 || code === 12;
-}
-
-function isSpace(character: string): boolean {
-  return isSpaceCode(character.charCodeAt(0));
-}
-
-function isLetter(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
-}
-
-const END_TAGS = new Map<string, RegExp>();
-
-function endTagOf(tag: string): RegExp {
-  let pattern = END_TAGS.get(tag);
-  if (!pattern) {
-    pattern = new RegExp(`</${tag}(?=[\\t\\n\\f\\r />])`, 'i');
-    END_TAGS.set(tag, pattern);
-  }
-  return pattern;
-}
-
-/** Whether the position after `text` is inside a JSON string. */
-function advanceJson(inString: boolean, text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    if (text[i] === '"') inString = !inString;
-    else if (text[i] === '\\' && inString) i += 1;
-  }
-  return inString;
 }

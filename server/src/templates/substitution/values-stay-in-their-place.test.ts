@@ -54,6 +54,7 @@ const PAGES = [
   '<!-- a {{ v }} b --><p>x</p>',
   '<!-- --{{ v }}> --><p>x</p>',
   '<!--[if mso]><table><tr><td title="{{ v }}">{{ v }}<![endif]--><p>x</p>',
+  '<!--[if mso]><p>a{{ v }}> b</p><![endif]--><p>x</p>',
   '<!--[if !mso]><!--><p title="{{ v }}">{{ v }}</p><!--<![endif]-->',
   '<script type="application/ld+json">{"a": "{{ v }}", "b": {{ v }}}</script><p>x</p>',
   '<p {% if v %}title="{{ v }}"{% endif %}>{% for i in (1..2) %}<i title="{{ v }}">{{ v }}</i>{% endfor %}</p>',

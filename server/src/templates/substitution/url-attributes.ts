@@ -1,0 +1,21 @@
+import type { UrlCheck } from './content-nodes.ts';
+
+/** Which attributes hold addresses, and of what kind. */
+
+const LINK_ATTRIBUTES = new Set([
+  ...['href', 'xlink:href', 'action', 'formaction', 'cite', 'data', 'longdesc', 'usemap', 'ping'],
+  ...['manifest', 'profile', 'classid', 'codebase', 'icon'],
+]);
+const IMAGE_ATTRIBUTES = new Set(['src', 'background', 'poster', 'lowsrc', 'dynsrc']);
+/** Elements whose `src` is a document or a program, not a picture. */
+const ACTIVE_TAGS = new Set(['script', 'iframe', 'frame', 'embed', 'object', 'applet', 'link']);
+const ANIMATED_ATTRIBUTES = new Set(['to', 'from', 'by', 'values']);
+
+export function urlCheckOf(tag: string, attribute: string): UrlCheck | undefined {
+  if (attribute === 'srcset' || attribute === 'imagesrcset') return 'srcset';
+  if (IMAGE_ATTRIBUTES.has(attribute)) return ACTIVE_TAGS.has(tag) ? 'link' : 'image';
+  if (LINK_ATTRIBUTES.has(attribute)) return 'link';
+  if (attribute === 'content' && tag === 'meta') return 'refresh';
+  const animated = tag === 'set' || tag.startsWith('animate');
+  return animated && ANIMATED_ATTRIBUTES.has(attribute) ? 'link' : undefined;
+}
