@@ -31,6 +31,8 @@ export async function startTls(
   wait: SocketWait,
 ): Promise<TlsResult> {
   const servername = policy.kind === 'dane' ? (policy.names[0] ?? host) : host;
+  // From here on troubles of the socket are told by the TLS socket around it.
+  socket.on('error', () => {});
   const secured = tls.connect({
     socket,
     secureContext: contextFor(policy),

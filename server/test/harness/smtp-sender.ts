@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import type { SmtpConnection } from '../../src/mail/smtp-connection.ts';
@@ -44,7 +46,19 @@ export function smtpMessage(changes: Partial<SmtpMessage> = {}): SmtpMessage {
   };
 }
 
-/** Lets bytes that are already on the loopback reach their reader. */
+/**
+ * Lets bytes that are already on the loopback reach their reader: other bytes take the same way
+ * behind them, there and back, several times.
+ */
 export async function settleLoopback(): Promise<void> {
-  for (let i = 0; i < 20; i++) await turn();
+  const echo = net.createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1');
+  await once(echo, 'listening');
+  const socket = net.connect((echo.address() as net.AddressInfo).port, '127.0.0.1');
+  for (let i = 0; i < 5; i++) {
+    socket.write('.');
+    await once(socket, 'data');
+    await turn();
+  }
+  socket.destroy();
+  echo.close();
 }
