@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
 import { RefusedError } from '../base/refused-error.ts';
@@ -103,7 +103,7 @@ function inProgress(): RefusedError {
 
 /** The same request in other spacing or field order is the same request. */
 export function hashRequest(method: string, path: string, body: unknown): string {
-  return createHash('sha256').update(`${method} ${path}\n`).update(canonical(body)).digest('hex');
+  return hash('sha256', `${method} ${path}\n${canonical(body)}`, 'hex');
 }
 
 function canonical(value: unknown): string {
