@@ -24,7 +24,11 @@ let testSummary = '';
 const scratch = mkdtempSync(path.join(tmpdir(), 'postrider-check-'));
 
 const STEPS: Step[] = [
-  { name: 'format', title: 'Format and lint', run: () => tool('biome', 'ci', '.') },
+  {
+    name: 'format',
+    title: 'Format and lint',
+    run: () => tool('biome', 'ci', '--error-on-warnings', '.'),
+  },
   { name: 'tidy', title: 'Leftovers, links and paths', run: () => tell(tidyMistakes()) },
   { name: 'walls', title: 'Walls between rooms', run: () => tell(wallMistakes()) },
   { name: 'generated', title: 'Generated files', run: () => tell(staleMistakes()) },

@@ -22,7 +22,7 @@ import type { PublishedLimits } from './doors/http/operations/get-limits.ts';
 import { allOperations } from './doors/http/operations.ts';
 import { MessageAcceptor } from './messages/accept-message.ts';
 import { MessageChanges } from './messages/change-message.ts';
-import { noHandover } from './messages/handover.ts';
+import { type Handover, noHandover } from './messages/handover.ts';
 import { Idempotency } from './messages/idempotency.ts';
 import { deleteOldKeys } from './messages/idempotency-store.ts';
 import type { SendLimits } from './messages/limits.ts';
@@ -30,7 +30,7 @@ import { TestInbox } from './messages/test-inbox.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
-import { openPool } from './storage/pool.ts';
+import { openPool, type Pool } from './storage/pool.ts';
 import { startUpkeep } from './storage/upkeep.ts';
 import { noTemplates } from './templates/template-source.ts';
 import { VERSION } from './version.ts';
@@ -67,6 +67,17 @@ const EXPIRY_ROUND_MS = 600_000;
 const SWEPT_KEYS_MAX = 5_000;
 
 export async function assemble(options: AssembleOptions): Promise<App> {
+  // What was begun before a start failed must not be left running.
+  const undo = new AsyncDisposableStack();
+  try {
+    return await build(options, undo);
+  } catch (error) {
+    await undo.disposeAsync();
+    throw error;
+  }
+}
+
+async function build(options: AssembleOptions, undo: AsyncDisposableStack): Promise<App> {
   const { config, log, clock = systemClock } = options;
   let state: 'starting' | 'ready' | 'draining' = 'starting';
   const registry = createRegistry();
@@ -77,11 +88,14 @@ export async function assemble(options: AssembleOptions): Promise<App> {
     log,
     holder: 'server',
   });
+  undo.defer(() => storage.stop());
   const { pool } = storage;
   await migrate(pool, log);
   const retention = config.retention;
   const upkeep = await startUpkeep({ pool, clock, log, retention });
+  undo.defer(() => upkeep.stop());
   const notices = listen({ places: storage.places, log });
+  undo.defer(() => notices.stop());
 
   const workspaces = new Workspaces({ pool, clock });
   const apiKeys = new ApiKeys({ pool, clock });
@@ -119,25 +133,15 @@ export async function assemble(options: AssembleOptions): Promise<App> {
 
   const limits = sendLimits(config);
   const handover = engine ?? noHandover;
-  const sealer = createSealer(storage.secretKey, 'idempotency');
-  const idempotency = new Idempotency({ pool, clock, sealer });
-  const acceptor = new MessageAcceptor({
+  const idempotency = createIdempotency(pool, clock, storage.secretKey);
+  const acceptor = createAcceptor({
     pool,
     clock,
-    limits,
+    config,
+    domains,
     handover,
     idempotency,
-    senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
-    contact: async () => undefined,
-    templates: noTemplates,
-    group: {
-      itemsMax: 128,
-      inFlightMax: 3,
-      ...options.acceptGroup,
-      bytesMax: 4 * 1024 * 1024,
-      waitingMax: config.limits.acceptBufferMaxMessages,
-      waitingBytesMax: config.limits.acceptBufferMaxBytes,
-    },
+    ...(options.acceptGroup ? { group: options.acceptGroup } : {}),
   });
   const operations = allOperations({
     pool,
@@ -216,6 +220,43 @@ export async function assemble(options: AssembleOptions): Promise<App> {
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
   };
+}
+
+export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
+  return new Idempotency({ pool, clock, sealer: createSealer(secretKey, 'idempotency') });
+}
+
+export interface AcceptorNeeds {
+  pool: Pool;
+  clock: Clock;
+  config: Config;
+  domains: DomainDirectory;
+  handover: Handover;
+  idempotency: Idempotency;
+  group?: { itemsMax: number; inFlightMax: number };
+}
+
+/** The front half of the house, for the server and for the command that sends without one. */
+export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
+  const { pool, clock, config, domains, handover, idempotency } = needs;
+  return new MessageAcceptor({
+    pool,
+    clock,
+    limits: sendLimits(config),
+    handover,
+    idempotency,
+    senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
+    contact: async () => undefined,
+    templates: noTemplates,
+    group: {
+      itemsMax: 128,
+      inFlightMax: 3,
+      ...needs.group,
+      bytesMax: 4 * 1024 * 1024,
+      waitingMax: config.limits.acceptBufferMaxMessages,
+      waitingBytesMax: config.limits.acceptBufferMaxBytes,
+    },
+  });
 }
 
 /** No way out: live mail waits. */

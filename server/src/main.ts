@@ -1,4 +1,5 @@
-#!/usr/bin/env node
 import { runCommand } from './cli/run-command.ts';
+import { sendAsOperator } from './send-as-operator.ts';
+import { start } from './start.ts';
 
-process.exitCode = await runCommand(process.argv.slice(2));
+process.exitCode = await runCommand(process.argv.slice(2), { start, send: sendAsOperator });

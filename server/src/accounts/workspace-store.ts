@@ -12,6 +12,11 @@ export async function insertWorkspace(db: Queryable, workspace: Workspace): Prom
   ]);
 }
 
+/** Until the transaction ends, nobody else makes a workspace. */
+export async function lockWorkspaces(db: Queryable): Promise<void> {
+  await db.query('lock table workspaces in share row exclusive mode');
+}
+
 export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
   const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces order by id`);
   return rows;

@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
-import type { Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
 import {
   findWorkspaceByName,
   firstWorkspace,
   insertWorkspace,
   listWorkspaces,
+  lockWorkspaces,
 } from './workspace-store.ts';
 
 /** A tenant. */
@@ -29,6 +30,18 @@ export class Workspaces {
     const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
     await insertWorkspace(this.#pool, workspace);
     return workspace;
+  }
+
+  /** Undefined when there is one already: of nodes that start together one makes it. */
+  async createFirst(name: string): Promise<Workspace | undefined> {
+    return inTransaction(this.#pool, async (client) => {
+      await lockWorkspaces(client);
+      if (await firstWorkspace(client)) return undefined;
+      const nowMs = this.#clock.now();
+      const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
+      await insertWorkspace(client, workspace);
+      return workspace;
+    });
   }
 
   list(): Promise<Workspace[]> {

@@ -1,0 +1,23 @@
+import type { Command } from './command.ts';
+import { doctor } from './commands/doctor.ts';
+import { keysCreate } from './commands/keys-create.ts';
+import { keysList } from './commands/keys-list.ts';
+import { keysRevoke } from './commands/keys-revoke.ts';
+import { keysRotate } from './commands/keys-rotate.ts';
+import { send } from './commands/send.ts';
+import { start } from './commands/start.ts';
+import { workspacesCreate } from './commands/workspaces-create.ts';
+import { workspacesList } from './commands/workspaces-list.ts';
+
+/** Every command, in the order in which help lists them. */
+export const COMMANDS: readonly Command[] = [
+  start,
+  doctor,
+  workspacesCreate,
+  workspacesList,
+  keysCreate,
+  keysList,
+  keysRotate,
+  keysRevoke,
+  send,
+];

@@ -1,0 +1,52 @@
+import { ApiKeys, operatorOf, publicKey } from '../../accounts/api-keys.ts';
+import type { ApiKey } from '../../accounts/key-store.ts';
+import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
+import { columns } from '../columns.ts';
+import type { Command } from '../command.ts';
+import { withStorage } from '../with-storage.ts';
+
+const PAGE = 100;
+
+export const keysList: Command = {
+  name: 'keys list',
+  summary: 'List the API keys of a workspace, newest first.',
+  options: WORKSPACE_OPTION,
+  run: (given) =>
+    withStorage(async (parts) => {
+      const workspace = await chooseWorkspace(given, parts);
+      const keys = await allKeys(new ApiKeys(parts), workspace.id);
+      const data = keys.map(publicKey);
+      const rows = data.map((key) => [
+        key.id,
+        key.mode,
+        stateOf(key, parts.clock.now()),
+        key.token_hint,
+        key.last_used_at ?? 'never',
+        key.name,
+      ]);
+      const heading = ['ID', 'MODE', 'STATE', 'SECRET', 'LAST USED', 'NAME'];
+      return {
+        data: { data, next_cursor: null },
+        text: rows.length > 0 ? columns([heading, ...rows]) : 'There is none yet.',
+      };
+    }),
+};
+
+async function allKeys(apiKeys: ApiKeys, workspaceId: string): Promise<ApiKey[]> {
+  const keys: ApiKey[] = [];
+  for (;;) {
+    const last = keys.at(-1);
+    const page = await apiKeys.list(operatorOf(workspaceId), {
+      limit: PAGE,
+      ...(last ? { before: last.id } : {}),
+    });
+    keys.push(...page);
+    if (page.length < PAGE) return keys;
+  }
+}
+
+function stateOf(key: ReturnType<typeof publicKey>, nowMs: number): string {
+  if (key.revoked_at !== null) return 'revoked';
+  if (key.expires_at === null) return 'works';
+  return Date.parse(key.expires_at) <= nowMs ? 'expired' : `until ${key.expires_at.slice(0, 10)}`;
+}

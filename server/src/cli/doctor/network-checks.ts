@@ -1,0 +1,79 @@
+import { connect } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import type { Config } from '../../config/read-config.ts';
+import { createResolver } from '../../mail/dns.ts';
+import { type Finding, fail, ok, warn } from './finding.ts';
+
+/** The way out: names, name servers and, when asked, a receiver's port. */
+
+export function checkHeloName(heloName: string): Finding {
+  const name = 'greeting';
+  return heloName.includes('.')
+    ? ok(name, `We greet other servers as ${heloName}.`)
+    : warn(
+        name,
+        `We greet other servers as ${heloName}, which is no full name: many refuse it.`,
+        'Set HELO_NAME to a name that has an address record and a reverse record.',
+      );
+}
+
+/** Any answer will do, also that there is no such record: only silence is a fault. */
+export async function checkNameServers(
+  { dnsServers }: Config['delivery'],
+  clock: Clock,
+): Promise<Finding> {
+  const name = 'name servers';
+  const servers = dnsServers.map(({ host, port }) =>
+    host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+  );
+  const resolver = createResolver({ clock, ...(servers.length > 0 ? { servers } : {}) });
+  const answer = await resolver.lookup('MX', 'example.com', { fresh: true });
+  const who = servers.length > 0 ? servers.join(', ') : 'The system’s name servers';
+  return answer.kind === 'failed'
+    ? fail(
+        name,
+        `${who} gave no answer.`,
+        'Set DNS_SERVERS to servers that answer: without them no live mail leaves.',
+      )
+    : ok(name, `${who} answered.`);
+}
+
+const GREETING_WITHIN_MS = 10_000;
+
+/** Many networks let nothing out to port 25; only a try can tell. */
+export async function checkOutgoing(host: string, port: number): Promise<Finding> {
+  const name = 'outgoing mail';
+  const heard = await greetingOf(host, port);
+  return heard.greeting?.startsWith('220')
+    ? ok(name, `${host}:${port} greeted us: ${heard.greeting}`)
+    : fail(
+        name,
+        `${host}:${port} did not greet us: ${heard.greeting ?? heard.reason}.`,
+        'If this is so for several receivers, your network closes the port: ask its owner to open it, or send through a relay (DELIVERY_ROUTE).',
+      );
+}
+
+function greetingOf(host: string, port: number): Promise<{ greeting?: string; reason?: string }> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: GREETING_WITHIN_MS });
+    let text = '';
+    const end = (result: { greeting?: string; reason?: string }): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      const [line, rest] = text.split('\r\n', 2);
+      if (rest !== undefined || text.length > 2048) end({ greeting: printable(line ?? '') });
+    });
+    socket.on('timeout', () => end({ reason: 'it did not answer in time' }));
+    socket.on('error', (error) => end({ reason: error.message }));
+    socket.on('close', () => end({ reason: 'it closed the connection' }));
+  });
+}
+
+/** A stranger's words end up on a terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/[^ -~]/g, '?').slice(0, 200);
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type App, assemble } from './assemble.ts';
+import { createLog } from './base/log.ts';
+import type { Config } from './config/read-config.ts';
+import { StorageStartError } from './storage/start-error.ts';
+import { welcome } from './welcome.ts';
+
+/** Beyond DRAIN_SECONDS, the time to close what is left; then the process ends regardless. */
+const CLOSING_MS = 5_000;
+
+/** Assemble, run, and wait for a signal; resolves with the exit code. */
+export async function start(config: Config): Promise<number> {
+  const log = createLog({ level: config.log.level });
+  // Asked for before anything runs: a signal during the start is kept until there is a house to leave.
+  const signal = firstSignal();
+  let app: App;
+  try {
+    app = await assemble({ config, log });
+  } catch (error) {
+    const sentence = sentenceOf(error, config);
+    if (sentence === undefined) throw error;
+    console.error(sentence);
+    return 1;
+  }
+  console.log(await welcome(app, config));
+  const reason = await Promise.race([app.storage.lost, signal]);
+  const lost = reason instanceof Error;
+  log.info({ reason: lost ? reason.message : reason }, 'stopping');
+  const inTime = await Promise.race([
+    app.stop().then(() => true),
+    sleep(config.http.drainMs + CLOSING_MS, false),
+  ]);
+  if (inTime) return lost ? 1 : 0;
+  log.error('stopping took too long: leaving what is unfinished to the next start');
+  process.exit(1);
+}
+
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        resolve(signal);
+        // Who asks twice does not want to wait.
+        process.once(signal, () => process.exit(1));
+      });
+    }
+  });
+}
+
+/** Faults that the operator can mend, in a sentence; undefined for a bug, which keeps its stack. */
+function sentenceOf(error: unknown, { http }: Config): string | undefined {
+  if (error instanceof StorageStartError) return error.message;
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `Another program listens on ${http.host}:${http.port}. Stop it, or set PORT.`;
+    case 'EACCES':
+      return `This user may not listen on ${http.host}:${http.port}. Set PORT to one above 1023.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `HOST ${http.host} is not an address of this machine.`;
+    default:
+      return undefined;
+  }
+}
