@@ -12,6 +12,8 @@ import {
   toText,
 } from './values.ts';
 
+/** A filter takes as long as visiting some twenty nodes. */
+const FILTER_COST = 20;
 const NO_NAMED: ReadonlyMap<string, unknown> = new Map();
 
 /**
@@ -115,6 +117,7 @@ function applyFilter(
   expr: FilteredExpr,
   run: Run,
 ): unknown {
+  run.budget.spend(filter.spec.cost ?? FILTER_COST, run.settings.field);
   run.spendOn(typeof value === 'string' || Array.isArray(value) ? value.length : 0);
   const named =
     filter.named.length === 0

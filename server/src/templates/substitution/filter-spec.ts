@@ -13,6 +13,8 @@ export interface FilterSpec {
   argsMax: number;
   /** The filter understands finished HTML; all others are handed its text. */
   takesHtml?: boolean;
+  /** Work of one call, apart from the length of what it reads and makes. */
+  cost?: number;
   /** What the value must be, for the guess of a variable's type. */
   expects?: 'number' | 'date' | 'list' | 'text';
 }

@@ -2,12 +2,16 @@ import { type FilterCall, type FilterSpec, ValueProblem } from './filter-spec.ts
 import { strftime, type WallTime, wallTime } from './strftime.ts';
 import { shown, toNumber, toText } from './values.ts';
 
+/** Measured beside other filters: Intl is slow, and strftime asks it several times. */
+const FORMAT_COST = 60;
+const STRFTIME_COST = 200;
+
 /** Money, numbers and dates in the send's locale and time zone, by Intl. */
 export const LOCALE_FILTERS: readonly [string, FilterSpec][] = [
-  ['money', { apply: money, argsMin: 1, argsMax: 1, expects: 'number' }],
-  ['number', { apply: number, argsMin: 0, argsMax: 1, expects: 'number' }],
-  ['percent', { apply: percent, argsMin: 0, argsMax: 1, expects: 'number' }],
-  ['date', { apply: date, argsMin: 0, argsMax: 2, expects: 'date' }],
+  ['money', { apply: money, argsMin: 1, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
+  ['number', { apply: number, argsMin: 0, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
+  ['percent', { apply: percent, argsMin: 0, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
+  ['date', { apply: date, argsMin: 0, argsMax: 2, expects: 'date', cost: FORMAT_COST }],
 ];
 
 /** Making a formatter costs a hundred times its use; callers choose the keys, so it is bounded. */
@@ -68,7 +72,7 @@ function date(value: unknown, { args, run }: FilterCall): string {
     const dateStyle = format as 'full' | 'long' | 'medium' | 'short';
     return dateFormat(locale, timeZone, `style ${format}`, { dateStyle }).format(moment.ms);
   }
-  run.spendOn(format.length);
+  run.budget.spend(STRFTIME_COST, run.settings.field);
   return strftime(format, wallTimeIn(moment.ms, timeZone), moment.ms, {
     name: (part, style) => {
       return dateFormat(locale, timeZone, `${part} ${style}`, { [part]: style }).format(moment.ms);

@@ -13,7 +13,7 @@ export type Lexeme =
   | { kind: 'tag'; at: number; name: string; begin: number; end: number };
 
 /** A placeholder costs microseconds to parse; this many cost a tenth of a second. */
-const PLACEHOLDERS_MAX = 10_000;
+const PLACEHOLDERS_MAX = 5_000;
 const EXPRESSION_MAX_CHARS = 4_096;
 const OPENING = /\\?\$\{|\{\{|\{%/g;
 const TAG_NAME = /\s*(#|[A-Za-z_]\w*)/y;

@@ -9,6 +9,9 @@ import { areEqual, isTrue, toNumber } from './values.ts';
 /** How a partial is found and rendered; kept apart so that this file knows nothing of parsing. */
 export type RenderPartial = (node: RenderNode, locals: Map<string, unknown>, run: Run) => void;
 
+/** Judging an address takes as long as visiting some ten nodes. */
+const URL_COST = 10;
+
 type Jump = 'break' | 'continue' | undefined;
 
 /** Writes the nodes to `run.out`. A jump out of a loop is told to the caller. */
@@ -131,6 +134,7 @@ class Renderer {
 
   #closeUrl(check: 'link' | 'image' | 'srcset' | 'refresh', at: number): void {
     const run = this.#run;
+    run.budget.spend(URL_COST, run.settings.field);
     const address = run.out;
     const dangerous = isDangerousAttribute(address, check);
     if (dangerous) run.warn(at, 'unsafe_url', DANGEROUS_URL);
