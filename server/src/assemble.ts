@@ -14,6 +14,8 @@ import { openDeliveryStore } from './delivery/delivery-store.ts';
 import { createEngine, type Engine } from './delivery/engine.ts';
 import { simulatorRoute } from './delivery/simulator.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
+import type { Domains } from './domains/domains.ts';
+import { openDomains } from './domains/open-domains.ts';
 import { addHealth } from './doors/http/health.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
 import { createHttpMetrics, createRegistry, gauge } from './doors/http/metrics.ts';
@@ -47,6 +49,7 @@ export interface App extends AsyncDisposable {
   readonly storage: Storage;
   readonly workspaces: Workspaces;
   readonly apiKeys: ApiKeys;
+  readonly domains: Domains;
   readonly engine: Engine | undefined;
   /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
   stop(): Promise<void>;
@@ -101,12 +104,25 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const apiKeys = new ApiKeys({ pool, clock });
   const noticesArrive = (): boolean => notices.connected;
   const authenticator = new Authenticator({ pool, clock, noticesArrive });
-  const domains = new DomainDirectory({ pool, clock, noticesArrive });
+  const directory = new DomainDirectory({ pool, clock, noticesArrive });
+  const { domains, verifier, signingKeys } = openDomains({
+    pool,
+    clock,
+    log,
+    secretKey: storage.secretKey,
+    dnsServers: config.delivery.dnsServers,
+    settings: config.domains,
+    noticesArrive,
+  });
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
-  notices.on('domains', (workspaceId) => domains.forgetWorkspace(workspaceId));
+  notices.on('domains', (workspaceId) => {
+    directory.forgetWorkspace(workspaceId);
+    signingKeys.forgetWorkspace(workspaceId);
+  });
   notices.onGap(() => {
     authenticator.forgetAll();
-    domains.forgetAll();
+    directory.forgetAll();
+    signingKeys.forgetAll();
   });
 
   const deliveryPool = config.roles.has('delivery')
@@ -138,7 +154,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     pool,
     clock,
     config,
-    domains,
+    domains: directory,
     handover,
     idempotency,
     ...(options.acceptGroup ? { group: options.acceptGroup } : {}),
@@ -148,6 +164,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     acceptor,
     changes: new MessageChanges({ pool, clock, limits, handover }),
     inbox: new TestInbox({ pool, clock }),
+    domains,
     apiKeys,
     limits: publishedLimits(config),
     baseUrl: config.http.baseUrl,
@@ -181,9 +198,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   gauge(registry, 'accept_waiting', 'Sends that wait for their commit.', () => acceptor.waiting);
   if (engine) addEngineMetrics(registry, engine);
 
+  const leaving = new AbortController();
   const rounds = new Rounds({ clock, log });
   rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
   rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
+  rounds.every(SWEEP_MS, 'verify domains', () => verifier.verifyDue(leaving.signal));
   rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
     while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
       if (state === 'draining') return;
@@ -200,6 +219,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   let stopping: Promise<void> | undefined;
   async function stop(): Promise<void> {
     state = 'draining';
+    leaving.abort();
     await http.close();
     await acceptor.drained();
     await engine?.stop(config.http.drainMs);
@@ -216,6 +236,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     storage,
     workspaces,
     apiKeys,
+    domains,
     engine,
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),

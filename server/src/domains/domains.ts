@@ -71,10 +71,8 @@ export class Domains {
 
   /** The operator's word that the domain is the workspace's, without DNS: it may send at once. */
   async trust(workspaceId: string, wanted: NewDomain): Promise<ShownDomain> {
-    const name = domainNameOf(wanted.name);
-    const known = await findDomainByName(this.#parts.pool, workspaceId, name);
-    const made = known ? undefined : await this.#insert(workspaceId, wanted, { trusted: true });
-    return this.#shown(made ?? (await this.#trustExisting(workspaceId, name)));
+    const made = await this.#insert(workspaceId, wanted, { trusted: true });
+    return this.#shown(made ?? (await this.#trustExisting(workspaceId, wanted.name)));
   }
 
   async get(owner: DomainOwner, id: string): Promise<ShownDomain> {
@@ -163,12 +161,10 @@ export class Domains {
     const { pool, clock, keyMaker } = this.#parts;
     const name = domainNameOf(wanted.name);
     const settings = settingsOf(newSettings(name, wanted.return_path_host), wanted);
+    if (await findDomainByName(pool, workspaceId, name)) return undefined;
     await this.#refuseTooMany(workspaceId);
     const nowMs = clock.now();
-    const keys = [
-      ...(await keyMaker.make('current', nowMs)),
-      ...(await keyMaker.make('next', nowMs)),
-    ];
+    const keys = await Promise.all([keyMaker.make('current', nowMs), keyMaker.make('next', nowMs)]);
     const domain: Domain = {
       workspaceId,
       id: uuidv7(nowMs),
@@ -177,7 +173,7 @@ export class Domains {
       trusted,
       ownershipToken: newOwnershipToken(),
       checks: [],
-      keys,
+      keys: keys.flat(),
       createdAtMs: nowMs,
       verifiedAtMs: trusted ? nowMs : null,
       checkedAtMs: null,
@@ -185,15 +181,16 @@ export class Domains {
     };
     return inTransaction(pool, async (client) => {
       if (!(await insertDomain(client, domain))) return undefined;
-      await insertKeys(client, domain, keys);
+      await insertKeys(client, domain, keys.flat());
       if (trusted) await tellVerified(client, { status: 'pending' }, domain, nowMs);
       await notifyDomainsChanged(client, workspaceId);
       return domain;
     });
   }
 
-  async #trustExisting(workspaceId: string, name: string): Promise<Domain> {
+  async #trustExisting(workspaceId: string, written: string): Promise<Domain> {
     const { pool, clock } = this.#parts;
+    const name = domainNameOf(written);
     const nowMs = clock.now();
     return inTransaction(pool, async (client) => {
       const before = existing(await findDomainByName(client, workspaceId, name, 'for update'));

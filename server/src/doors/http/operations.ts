@@ -1,4 +1,5 @@
 import type { ApiKeys } from '../../accounts/api-keys.ts';
+import type { Domains } from '../../domains/domains.ts';
 import type { MessageAcceptor } from '../../messages/accept-message.ts';
 import type { MessageChanges } from '../../messages/change-message.ts';
 import type { TestInbox } from '../../messages/test-inbox.ts';
@@ -7,8 +8,11 @@ import type { Operation } from './operation.ts';
 import { cancelMessage } from './operations/cancel-message.ts';
 import { clearTestInbox } from './operations/clear-test-inbox.ts';
 import { createApiKey } from './operations/create-api-key.ts';
+import { createDomain } from './operations/create-domain.ts';
+import { deleteDomain } from './operations/delete-domain.ts';
 import { deleteTestInboxMessage } from './operations/delete-test-inbox-message.ts';
 import { getApiKey } from './operations/get-api-key.ts';
+import { getDomain } from './operations/get-domain.ts';
 import { getLimits, type PublishedLimits } from './operations/get-limits.ts';
 import { getMessage } from './operations/get-message.ts';
 import { getMessageContent } from './operations/get-message-content.ts';
@@ -16,6 +20,7 @@ import { getMessageRaw } from './operations/get-message-raw.ts';
 import { getOpenapiJson, getOpenapiYaml } from './operations/get-openapi.ts';
 import { getTestInboxMessage } from './operations/get-test-inbox-message.ts';
 import { listApiKeys } from './operations/list-api-keys.ts';
+import { listDomains } from './operations/list-domains.ts';
 import { listEvents } from './operations/list-events.ts';
 import { listMessageAttempts } from './operations/list-message-attempts.ts';
 import { listMessages } from './operations/list-messages.ts';
@@ -24,9 +29,12 @@ import { rescheduleMessage } from './operations/reschedule-message.ts';
 import { retryMessage } from './operations/retry-message.ts';
 import { revokeApiKey } from './operations/revoke-api-key.ts';
 import { rotateApiKey } from './operations/rotate-api-key.ts';
+import { rotateDomainDkim } from './operations/rotate-domain-dkim.ts';
 import { sendBatch } from './operations/send-batch.ts';
 import { sendTransactional } from './operations/send-transactional.ts';
 import { updateApiKey } from './operations/update-api-key.ts';
+import { updateDomain } from './operations/update-domain.ts';
+import { verifyDomain } from './operations/verify-domain.ts';
 import { waitForTestMessage } from './operations/wait-for-test-message.ts';
 
 /** What the operations work with. */
@@ -35,6 +43,7 @@ export interface OperationParts {
   acceptor: MessageAcceptor;
   changes: MessageChanges;
   inbox: TestInbox;
+  domains: Domains;
   apiKeys: ApiKeys;
   limits: PublishedLimits;
   baseUrl: string;
@@ -61,6 +70,13 @@ export function allOperations(parts: OperationParts): Operation[] {
     getTestInboxMessage(parts),
     deleteTestInboxMessage(parts),
     clearTestInbox(parts),
+    listDomains(parts),
+    createDomain(parts),
+    getDomain(parts),
+    updateDomain(parts),
+    deleteDomain(parts),
+    verifyDomain(parts),
+    rotateDomainDkim(parts),
     listEvents(parts),
     listApiKeys(parts),
     createApiKey(parts),
