@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { mergeAttributes, parseContact } from './contact-fields.ts';
+
+/**
+ * Goal: the same rules for the API and for imports: what is stored can be stored and rendered.
+ * Method: tables of fields; the codes and places of what is wrong.
+ */
+
+function faults(given: Record<string, unknown>): string[] {
+  const parsed = parseContact(given);
+  return parsed.ok ? [] : parsed.errors.map(({ pointer, code }) => `${pointer} ${code}`);
+}
+
+describe('fields', () => {
+  it('are taken as they are, empty ones as nothing', () => {
+    const parsed = parseContact({
+      email: 'Jane@Example.com',
+      first_name: 'Jane',
+      last_name: '',
+      locale: 'DE-at',
+      attributes: { plan: 'pro', address: { city: 'Vienna' }, gone: null },
+    });
+    expect(parsed).toMatchObject({
+      ok: true,
+      change: {
+        mailbox: { email: 'Jane@example.com', key: 'jane@example.com' },
+        firstName: 'Jane',
+        lastName: null,
+        locale: 'de-AT',
+        attributes: { plan: 'pro', address: { city: 'Vienna' }, gone: null },
+      },
+    });
+    expect(parseContact({})).toEqual({ ok: true, change: {} });
+  });
+
+  const deep = JSON.parse(`${'['.repeat(20)}1${']'.repeat(20)}`);
+  it.each<[string, Record<string, unknown>, string[]]>([
+    ['an address that is none', { email: 'jane' }, ['/email invalid_email']],
+    ['an address of another type', { email: 1 }, ['/email invalid_type']],
+    ['a line break in a name', { first_name: 'a\nb' }, ['/first_name invalid_text']],
+    ['half a character in a name', { last_name: '\ud800' }, ['/last_name invalid_text']],
+    ['a long name', { last_name: 'x'.repeat(256) }, ['/last_name too_long']],
+    ['a number as a name', { first_name: 1 }, ['/first_name invalid_type']],
+    ['no language', { locale: 'not a language' }, ['/locale invalid_locale']],
+    ['an unknown field', { phone: '1' }, ['/phone unknown_field']],
+    ['attributes that are a list', { attributes: [] }, ['/attributes invalid_type']],
+    ['a name of ours', { attributes: { email: 'x' } }, ['/attributes/email reserved_name']],
+    ['an empty name', { attributes: { '': 1 } }, ['/attributes/ invalid_name']],
+    ['NUL', { attributes: { a: ['x\0'] } }, ['/attributes/a/0 invalid_text']],
+    ['NUL in a name', { attributes: { 'a\0': 1 } }, ['/attributes/a\ufffd invalid_name']],
+    ['too deep', { attributes: { a: deep } }, ['/attributes too_deep']],
+    ['too large', { attributes: { a: 'x'.repeat(32 * 1024) } }, ['/attributes too_large']],
+    ['no number', { attributes: { a: Number.POSITIVE_INFINITY } }, ['/attributes/a invalid_value']],
+    [
+      'a reach for the prototype',
+      { attributes: JSON.parse('{"a":{"__proto__":{"x":1}}}') },
+      ['/attributes/a/__proto__ invalid_name'],
+    ],
+    [
+      'several at once',
+      { email: '', locale: 1 },
+      ['/email invalid_email', '/locale invalid_locale'],
+    ],
+  ])('%s', (_, given, wrong) => {
+    expect(faults(given)).toEqual(wrong);
+  });
+
+  it('tell no more than a hundred faults', () => {
+    const attributes = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`a${i}`, '\0']));
+    expect(faults({ attributes })).toHaveLength(100);
+  });
+});
+
+describe('attributes', () => {
+  it('are merged name by name, removed by null', () => {
+    const before = { a: 1, b: { c: 2, d: 3 }, e: 4 };
+    expect(mergeAttributes(before, { b: { c: 5 }, e: null, f: 6 })).toEqual({
+      a: 1,
+      b: { c: 5 },
+      f: 6,
+    });
+    expect(mergeAttributes(before, null)).toEqual({});
+    expect(mergeAttributes(before, undefined)).toBe(before);
+  });
+
+  it('may not grow too large by merging', () => {
+    const large = { a: 'x'.repeat(20_000) };
+    expect(mergeAttributes(large, { b: 'x'.repeat(20_000) })).toBeUndefined();
+  });
+});

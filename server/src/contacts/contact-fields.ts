@@ -1,0 +1,189 @@
+import type { FieldError } from '../base/refused-error.ts';
+import { type Mailbox, parseMailbox } from '../mail/address.ts';
+
+/**
+ * The fields of a contact, from the API or from a line of an import: the same rules for both. Comes
+ * in: an object of unknown making. Leaves: a change that can be stored as it is, or all that is
+ * wrong with it.
+ */
+
+/** What to change: a field that is absent stays as it is, null empties it. */
+export interface ContactChange {
+  mailbox?: Mailbox;
+  firstName?: string | null;
+  lastName?: string | null;
+  locale?: string | null;
+  /** Each name given is replaced as a whole, or removed by null; null instead of all removes all. */
+  attributes?: Attributes | null;
+}
+
+export type Attributes = Record<string, unknown>;
+
+export type ParsedContact =
+  | { ok: true; change: ContactChange }
+  | { ok: false; errors: [FieldError, ...FieldError[]] };
+
+export const ATTRIBUTES_BYTES_MAX = 32 * 1024;
+export const ATTRIBUTE_NAME_CHARACTERS_MAX = 128;
+const ATTRIBUTES_DEPTH_MAX = 16;
+const ERRORS_MAX = 100;
+export const NAME_CHARACTERS_MAX = 255;
+
+/** Names that placeholders know already: an attribute of this name could never be reached. */
+const OWN_FIELDS = new Set(['email', 'first_name', 'last_name', 'locale']);
+
+const CONTROLS = /\p{Cc}/u;
+
+export function parseContact(given: Record<string, unknown>): ParsedContact {
+  const errors: FieldError[] = [];
+  const change: ContactChange = {};
+  for (const [name, value] of Object.entries(given)) {
+    switch (name) {
+      case 'email': {
+        const mailbox = parseEmail(value, errors);
+        if (mailbox) change.mailbox = mailbox;
+        break;
+      }
+      case 'first_name':
+        change.firstName = parseName(name, value, errors);
+        break;
+      case 'last_name':
+        change.lastName = parseName(name, value, errors);
+        break;
+      case 'locale':
+        change.locale = parseLocale(value, errors);
+        break;
+      case 'attributes':
+        change.attributes = parseAttributes(value, errors);
+        break;
+      default:
+        errors.push(fault(`/${escaped(name)}`, 'unknown_field', 'This field is not known here.'));
+    }
+  }
+  const [first, ...more] = errors;
+  return first ? { ok: false, errors: [first, ...more] } : { ok: true, change };
+}
+
+/** Attributes after a change, or undefined when they have become too large. */
+export function mergeAttributes(
+  before: Attributes,
+  change: Attributes | null | undefined,
+): Attributes | undefined {
+  if (change === undefined) return before;
+  if (change === null) return {};
+  const merged = { ...before };
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) delete merged[name];
+    else merged[name] = value;
+  }
+  return Buffer.byteLength(JSON.stringify(merged)) > ATTRIBUTES_BYTES_MAX ? undefined : merged;
+}
+
+export function attributesTooLarge(): FieldError {
+  return fault('/attributes', 'too_large', TOO_LARGE);
+}
+
+const TOO_LARGE = `Attributes take at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB as JSON.`;
+
+function parseEmail(value: unknown, errors: FieldError[]): Mailbox | undefined {
+  if (typeof value !== 'string') {
+    errors.push(fault('/email', 'invalid_type', 'Must be of type string.'));
+    return undefined;
+  }
+  const parsed = parseMailbox(value);
+  if (parsed.ok) return parsed.mailbox;
+  errors.push(fault('/email', 'invalid_email', parsed.detail));
+  return undefined;
+}
+
+function parseName(name: string, value: unknown, errors: FieldError[]): string | null {
+  if (value === null || value === '') return null;
+  if (typeof value !== 'string') {
+    errors.push(fault(`/${name}`, 'invalid_type', 'Must be of type string or null.'));
+  } else if (CONTROLS.test(value) || !value.isWellFormed()) {
+    const detail = 'A name cannot hold line breaks or other control characters.';
+    errors.push(fault(`/${name}`, 'invalid_text', detail));
+  } else if (value.length > NAME_CHARACTERS_MAX) {
+    const detail = `Takes at most ${NAME_CHARACTERS_MAX} characters.`;
+    errors.push(fault(`/${name}`, 'too_long', detail));
+  } else {
+    return value;
+  }
+  return null;
+}
+
+function parseLocale(value: unknown, errors: FieldError[]): string | null {
+  if (value === null || value === '') return null;
+  if (typeof value === 'string' && value.length <= 35) {
+    try {
+      return Intl.getCanonicalLocales(value)[0] ?? null;
+    } catch {
+      // Not a language tag: told below.
+    }
+  }
+  const detail = 'Give a language tag of BCP 47, such as de-AT.';
+  errors.push(fault('/locale', 'invalid_locale', detail));
+  return null;
+}
+
+function parseAttributes(value: unknown, errors: FieldError[]): Attributes | null {
+  if (value === null) return null;
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    errors.push(fault('/attributes', 'invalid_type', 'Must be of type object.'));
+    return null;
+  }
+  for (const name of Object.keys(value)) {
+    const pointer = `/attributes/${escaped(name)}`;
+    if (OWN_FIELDS.has(name)) {
+      const detail = `contact.${name} is a field of its own. Choose another name.`;
+      errors.push(fault(pointer, 'reserved_name', detail));
+    } else if (name === '' || name.length > ATTRIBUTE_NAME_CHARACTERS_MAX) {
+      const detail = `A name has 1 to ${ATTRIBUTE_NAME_CHARACTERS_MAX} characters.`;
+      errors.push(fault(pointer, 'invalid_name', detail));
+    }
+  }
+  checkValue(value, '/attributes', 0, errors);
+  if (errors.length === 0 && Buffer.byteLength(JSON.stringify(value)) > ATTRIBUTES_BYTES_MAX) {
+    errors.push(attributesTooLarge());
+  }
+  return value as Attributes;
+}
+
+/** What jsonb cannot hold, and what recursion elsewhere could drown in. */
+function checkValue(value: unknown, pointer: string, depth: number, errors: FieldError[]): void {
+  if (errors.length >= ERRORS_MAX) return;
+  if (depth > ATTRIBUTES_DEPTH_MAX) {
+    const detail = `Attributes are nested at most ${ATTRIBUTES_DEPTH_MAX} levels deep.`;
+    if (errors.at(-1)?.code !== 'too_deep') errors.push(fault('/attributes', 'too_deep', detail));
+  } else if (typeof value === 'string') {
+    if (isText(value)) return;
+    const detail = 'NUL and half of a surrogate pair cannot stand in text.';
+    errors.push(fault(pointer, 'invalid_text', detail));
+  } else if (typeof value === 'number') {
+    if (Number.isFinite(value)) return;
+    errors.push(fault(pointer, 'invalid_value', 'This number is too large.'));
+  } else if (value !== null && typeof value === 'object') {
+    for (const [name, inner] of Object.entries(value)) {
+      const below = `${pointer}/${escaped(name)}`;
+      if (name !== '__proto__' && isText(name)) checkValue(inner, below, depth + 1, errors);
+      else errors.push(fault(below, 'invalid_name', 'This name is not allowed.'));
+    }
+  }
+}
+
+function isText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+function fault(pointer: string, code: string, detail: string): FieldError {
+  return { pointer, code, detail };
+}
+
+/** JSON Pointer, RFC 6901 section 3; of a name that may be anything, so that it can be shown. */
+function escaped(name: string): string {
+  const shown = name.slice(0, ATTRIBUTE_NAME_CHARACTERS_MAX).toWellFormed();
+  return shown
+    .replaceAll(/\p{Cc}/gu, '\ufffd')
+    .replaceAll('~', '~0')
+    .replaceAll('/', '~1');
+}

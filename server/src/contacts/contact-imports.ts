@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { encodeId, uuidv7 } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
+import { isStorageGone } from '../storage/storage-gone.ts';
+import type { ContactScope } from './contact-store.ts';
+import { applyLines, BatchRacedError } from './import-batch.ts';
+import { readHead, readLines } from './import-lines.ts';
+import {
+  advanceImport,
+  CHUNK_BYTES,
+  type ContactImport,
+  claimImport,
+  countOpenImports,
+  deleteImport,
+  deleteOldImports,
+  findImport,
+  insertChunk,
+  insertFailures,
+  insertImport,
+  listFailures,
+  noteFault,
+  queueImport,
+  readWindow,
+} from './import-store.ts';
+
+/**
+ * Bulk imports. An upload is first stored in pieces as it arrives, no faster than they are written;
+ * once all of it is there it is answered, and worked off in batches. Each batch is one commit of its
+ * contacts, its report and the cursor behind them. So no line is lost and none is done by half: after
+ * a crash this node, or another, goes on at the cursor.
+ */
+
+export interface ImportLimits {
+  uploadBytesMax: number;
+  /** Imports of a workspace and mode that may be under way. */
+  openMax: number;
+}
+
+export interface Upload {
+  /** SHA-256 of all bytes, hex: the same upload again has the same. */
+  hash: string;
+  /** Hands it over to be worked off. */
+  start(): Promise<ContactImport>;
+  discard(): Promise<void>;
+}
+
+const LINES_MAX = 500;
+/** A window must be larger than the longest line, or a batch could not get past it. */
+const WINDOW_CHUNKS = 3;
+const FAULTS_MAX = 5;
+const RACES_MAX = 20;
+const UPLOADING_MAX_MS = 2 * 60 * 60 * 1000;
+const REPORT_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+
+export class ContactImports {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #limits: ImportLimits;
+  #working: Promise<void> | undefined;
+  /** Asked for since the last look: the look that just found nothing may have been too early. */
+  #wanted = false;
+  #stopped = false;
+
+  constructor(parts: { pool: Pool; clock: Clock; log: Log; limits: ImportLimits }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#limits = parts.limits;
+  }
+
+  /** Stores an upload. What cannot be read at all is refused here; nothing of it stays. */
+  async receive(
+    owner: ContactScope & { actor: string },
+    kind: 'ndjson' | 'csv',
+    stream: AsyncIterable<Buffer>,
+  ): Promise<Upload> {
+    const scope = { workspaceId: owner.workspaceId, mode: owner.mode };
+    if ((await countOpenImports(this.#pool, scope)) >= this.#limits.openMax) {
+      const detail = `At most ${this.#limits.openMax} imports run at a time. Wait for one to finish.`;
+      throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
+    }
+    const nowMs = this.#clock.now();
+    const id = uuidv7(nowMs);
+    const hash = createHash('sha256');
+    let bytes = 0;
+    let ordinal = 0;
+    const store = async (chunk: Buffer, atEnd: boolean): Promise<void> => {
+      if (ordinal === 0) {
+        const head = readHead(kind, chunk, atEnd);
+        const upload = { ...scope, id, ...head, createdBy: owner.actor, createdAtMs: nowMs };
+        await insertImport(this.#pool, upload);
+      }
+      if (chunk.length > 0) await insertChunk(this.#pool, scope, id, ordinal, chunk);
+      ordinal += 1;
+    };
+    const discard = () => deleteImport(this.#pool, scope, id);
+    try {
+      for await (const { chunk, last } of inChunks(this.#bounded(stream))) {
+        hash.update(chunk);
+        bytes += chunk.length;
+        await store(chunk, last);
+      }
+    } catch (error) {
+      // Should the database be gone, the sweep finds what is left.
+      await discard().catch(() => {});
+      throw error;
+    }
+    return { hash: hash.digest('hex'), start: () => this.#start(scope, id, bytes), discard };
+  }
+
+  /** The import with a page of the lines that failed. */
+  async report(
+    scope: ContactScope,
+    id: string,
+    page: { afterLine: number; limit: number },
+  ): Promise<{ job: ContactImport; failures: Awaited<ReturnType<typeof listFailures>> }> {
+    const job = await findImport(this.#pool, scope, id);
+    if (!job) throw new RefusedError('not_found', 'There is no import with this id.');
+    return { job, failures: await listFailures(this.#pool, scope, id, page) };
+  }
+
+  /** Works until no import is left to do. Called when one is added, and now and then. */
+  work(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    this.#wanted = true;
+    this.#working ??= this.#workAll().finally(() => {
+      this.#working = undefined;
+    });
+    return this.#working;
+  }
+
+  /** Finishes the batch in hand; the cursor tells others where to go on. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#working?.catch(() => {});
+  }
+
+  async sweep(): Promise<void> {
+    const nowMs = this.#clock.now();
+    await deleteOldImports(this.#pool, {
+      uploadingBeforeMs: nowMs - UPLOADING_MAX_MS,
+      finishedBeforeMs: nowMs - REPORT_KEPT_MS,
+    });
+  }
+
+  async #start(scope: ContactScope, id: string, bytes: number): Promise<ContactImport> {
+    const job = await queueImport(this.#pool, scope, id, bytes, this.#clock.now());
+    if (!job) throw new RefusedError('conflict', 'The upload took too long and was dropped.');
+    this.work().catch((error: unknown) => this.#log.warn({ err: error }, 'imports wait'));
+    return job;
+  }
+
+  async *#bounded(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const piece of stream) {
+      bytes += piece.length;
+      if (bytes > this.#limits.uploadBytesMax) {
+        const mebibytes = Math.floor(this.#limits.uploadBytesMax / 1024 ** 2);
+        const detail = `An import takes at most ${mebibytes} MiB. Split the file.`;
+        throw new RefusedError('body_too_large', detail);
+      }
+      yield piece;
+    }
+  }
+
+  async #workAll(): Promise<void> {
+    for (let races = 0; this.#wanted && !this.#stopped; ) {
+      try {
+        this.#wanted = false;
+        if (await this.#batch()) this.#wanted = true;
+        races = 0;
+      } catch (error) {
+        races += 1;
+        if (!isRace(error) || races > RACES_MAX) throw error;
+        this.#wanted = true;
+      }
+    }
+  }
+
+  /** One batch of the import that has waited longest; false when there is none. */
+  async #batch(): Promise<boolean> {
+    let job: ContactImport | undefined;
+    try {
+      return await inTransaction(this.#pool, async (client) => {
+        job = await claimImport(client);
+        if (!job) return false;
+        const nowMs = this.#clock.now();
+        const { window, atEnd } = await readWindow(client, job, WINDOW_CHUNKS);
+        const bounds = { atEnd, linesMax: LINES_MAX };
+        const { lines, next } = readLines(job.format, window, job.cursor, bounds);
+        if (next.bytes === job.cursor.bytes && !atEnd) {
+          throw new Error('Broken invariant: a batch of an import gets on');
+        }
+        const { counts, failures } = await applyLines(client, job, lines, nowMs);
+        await insertFailures(client, job, failures);
+        await advanceImport(client, job, next, counts, nowMs);
+        return true;
+      });
+    } catch (error) {
+      if (!job || isRace(error) || isStorageGone(error)) throw error;
+      // A fault of ours. Others' imports go on; this one is tried again, a few times.
+      const id = encodeId('imp', job.id);
+      this.#log.error({ err: error, import: id }, 'a batch of an import failed');
+      await noteFault(this.#pool, job, FAULTS_MAX, this.#clock.now());
+      return true;
+    }
+  }
+}
+
+/** What users see of an import. */
+export function publicImport(job: ContactImport) {
+  return {
+    id: encodeId('imp', job.id),
+    status: job.status,
+    mode: job.mode,
+    format: job.format.kind,
+    bytes_total: job.bytesTotal,
+    bytes_done: Math.min(job.cursor.bytes, job.bytesTotal),
+    lines: job.cursor.lines,
+    ...job.counts,
+    created_at: new Date(job.createdAtMs).toISOString(),
+    finished_at: job.finishedAtMs === null ? null : new Date(job.finishedAtMs).toISOString(),
+  };
+}
+
+/** Another writer was in the way: a contact made meanwhile, or a deadlock that we lost. */
+function isRace(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return error instanceof BatchRacedError || code === '40P01' || code === '40001';
+}
+
+/**
+ * Pieces of exactly CHUNK_BYTES, but for the last, which may be empty. All are the same buffer: a
+ * piece must be stored before the next one is asked for.
+ */
+async function* inChunks(
+  stream: AsyncIterable<Buffer>,
+): AsyncGenerator<{ chunk: Buffer; last: boolean }> {
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  let used = 0;
+  for await (const piece of stream) {
+    for (let at = 0; at < piece.length; ) {
+      // Handed on only when more follows, so that the last one is known as such.
+      if (used === CHUNK_BYTES) {
+        yield { chunk: buffer, last: false };
+        used = 0;
+      }
+      const copied = piece.copy(buffer, used, at);
+      used += copied;
+      at += copied;
+    }
+  }
+  yield { chunk: buffer.subarray(0, used), last: true };
+}

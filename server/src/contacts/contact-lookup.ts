@@ -1,0 +1,45 @@
+import type { Mode } from '../accounts/mode.ts';
+import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { MailboxContact } from './contact-source.ts';
+import { type ContactRef, findMailboxContacts } from './contact-store.ts';
+
+/**
+ * Finds the contact of a recipient while a message is prepared. Sends that ask at the same moment
+ * share one statement. Nothing is cached: a contact changed a moment ago is the one that is used.
+ */
+export class ContactLookup {
+  readonly #groups: GroupCommit<ContactRef, MailboxContact | undefined>;
+
+  constructor(parts: { pool: Pool }) {
+    this.#groups = new GroupCommit({
+      commit: (refs) => findMailboxContacts(parts.pool, refs),
+      // A failed read is nobody's own fault: asking one by one would only multiply it.
+      isItemFault: () => false,
+      groupItemsMax: 256,
+      groupBytesMax: Number.POSITIVE_INFINITY,
+      groupsInFlightMax: 2,
+      waitingItemsMax: WAITING_MAX,
+      waitingBytesMax: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  contactFor(
+    workspaceId: string,
+    mode: Mode,
+    emailKey: string,
+  ): Promise<MailboxContact | undefined> {
+    try {
+      return this.#groups.add({ workspaceId, mode, emailKey }, 0);
+    } catch (error) {
+      if (!(error instanceof GroupCommitFullError)) throw error;
+      throw new RefusedError(
+        'overloaded',
+        'More is waiting than can be held. Nothing was accepted.',
+      );
+    }
+  }
+}
+
+const WAITING_MAX = 20_000;

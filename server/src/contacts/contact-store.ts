@@ -1,0 +1,275 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { Attributes } from './contact-fields.ts';
+import type { MailboxContact } from './contact-source.ts';
+
+/** The rows of contacts. Every statement names workspace and mode: there is no other way in. */
+
+export interface ContactScope {
+  workspaceId: string;
+  mode: Mode;
+}
+
+export interface Contact {
+  id: string;
+  email: string;
+  emailKey: string;
+  firstName: string | null;
+  lastName: string | null;
+  locale: string | null;
+  attributes: Attributes;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+const COLUMNS = `id, email, email_key as "emailKey", first_name as "firstName",
+  last_name as "lastName", locale, attributes, created_at as "createdAtMs",
+  updated_at as "updatedAtMs"`;
+
+type Lock = '' | 'for update';
+
+export async function findContactByKey(
+  db: Queryable,
+  scope: ContactScope,
+  emailKey: string,
+  lock: Lock = '',
+): Promise<Contact | undefined> {
+  const { rows } = await db.query<Contact>(
+    `select ${COLUMNS} from contacts
+     where workspace_id = $1 and mode = $2 and email_key = $3 ${lock}`,
+    [scope.workspaceId, scope.mode, emailKey],
+  );
+  return rows[0];
+}
+
+export async function findContactById(
+  db: Queryable,
+  scope: ContactScope,
+  id: string,
+  lock: Lock = '',
+): Promise<Contact | undefined> {
+  const { rows } = await db.query<Contact>(
+    `select ${COLUMNS} from contacts where workspace_id = $1 and mode = $2 and id = $3 ${lock}`,
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rows[0];
+}
+
+/** In the order of the ids. */
+export async function findContactsById(
+  db: Queryable,
+  scope: ContactScope,
+  ids: readonly string[],
+): Promise<Contact[]> {
+  const { rows } = await db.query<Contact>({
+    name: 'find-contacts-by-id',
+    text: `select ${COLUMNS} from contacts where workspace_id = $1 and mode = $2 and id = any($3)
+      order by array_position($3, id)`,
+    values: [scope.workspaceId, scope.mode, ids],
+  });
+  return rows;
+}
+
+/** Locked in order of their keys, so that two imports never wait for each other. */
+export async function lockContacts(
+  db: Queryable,
+  scope: ContactScope,
+  emailKeys: readonly string[],
+): Promise<Contact[]> {
+  const { rows } = await db.query<Contact>({
+    name: 'lock-contacts',
+    text: `select ${COLUMNS} from contacts
+      where workspace_id = $1 and mode = $2 and email_key = any($3)
+      order by email_key for update`,
+    values: [scope.workspaceId, scope.mode, emailKeys],
+  });
+  return rows;
+}
+
+/** Returns the keys that were written; one that exists already is left alone. */
+export async function insertContacts(
+  db: Queryable,
+  scope: ContactScope,
+  contacts: readonly Contact[],
+): Promise<Set<string>> {
+  if (contacts.length === 0) return new Set();
+  const { rows } = await db.query<{ key: string }>({
+    name: 'insert-contacts',
+    text: `insert into contacts (workspace_id, mode, email_key, id, email, first_name, last_name,
+        locale, attributes, created_at, updated_at)
+      select $1, $2, c.email_key, c.id, c.email, c.first_name, c.last_name, c.locale,
+        c.attributes, c.created_at, c.updated_at
+      from json_to_recordset($3::json) as ${RECORD} order by c.email_key
+      on conflict (workspace_id, mode, email_key) do nothing returning email_key as key`,
+    values: [scope.workspaceId, scope.mode, JSON.stringify(contacts.map(recordOf))],
+  });
+  return new Set(rows.map((row) => row.key));
+}
+
+/** By id; throws a unique violation when another contact has the new address. */
+export async function updateContacts(
+  db: Queryable,
+  scope: ContactScope,
+  contacts: readonly Contact[],
+): Promise<void> {
+  if (contacts.length === 0) return;
+  await db.query({
+    name: 'update-contacts',
+    text: `update contacts old set email_key = c.email_key, email = c.email,
+        first_name = c.first_name, last_name = c.last_name, locale = c.locale,
+        attributes = c.attributes, updated_at = c.updated_at
+      from json_to_recordset($3::json) as ${RECORD}
+      where old.workspace_id = $1 and old.mode = $2 and old.id = c.id`,
+    values: [scope.workspaceId, scope.mode, JSON.stringify(contacts.map(recordOf))],
+  });
+}
+
+const RECORD = `c(email_key text, id uuid, email text, first_name text, last_name text,
+  locale text, attributes jsonb, created_at timestamptz, updated_at timestamptz)`;
+
+function recordOf(contact: Contact): object {
+  return {
+    email_key: contact.emailKey,
+    id: contact.id,
+    email: contact.email,
+    first_name: contact.firstName,
+    last_name: contact.lastName,
+    locale: contact.locale,
+    attributes: contact.attributes,
+    created_at: sqlTime(contact.createdAtMs),
+    updated_at: sqlTime(contact.updatedAtMs),
+  };
+}
+
+export async function deleteContact(
+  db: Queryable,
+  scope: ContactScope,
+  emailKey: string,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'delete from contacts where workspace_id = $1 and mode = $2 and email_key = $3',
+    [scope.workspaceId, scope.mode, emailKey],
+  );
+  return rowCount === 1;
+}
+
+export interface ContactFilter {
+  /** Lower-case words, each of which must stand in the address or a name. */
+  words?: readonly string[];
+  locale?: string;
+  /** A path below the attributes and the text found there. */
+  attribute?: { path: readonly string[]; text: string };
+}
+
+/** Where a walk goes on: back through time by id, or on through addresses that begin alike. */
+export type WalkBounds =
+  | { beforeId: string; sinceId: string }
+  | { beforeId: string; sinceId: string; prefix: string; afterKey: string };
+
+export interface WalkedContact {
+  id: string;
+  emailKey: string;
+  matched: boolean;
+}
+
+/** The next contacts of a walk, `scanMax` at the most, and whether each fits the filter. */
+export async function walkContacts(
+  db: Queryable,
+  scope: ContactScope,
+  filter: ContactFilter,
+  bounds: WalkBounds,
+  scanMax: number,
+): Promise<WalkedContact[]> {
+  const byKey = 'prefix' in bounds;
+  const { rows } = await db.query<WalkedContact>({
+    name: byKey ? 'walk-contacts-by-key' : 'walk-contacts',
+    text: `select id, email_key as "emailKey", id >= $4 and id < $5
+        and ($6::text is null or lower(locale) = $6) and ($7::text[] is null or attributes #>> $7 = $8)
+        and ($9::text[] is null or not exists (select from unnest($9::text[]) word
+          where strpos(email_key, word) = 0 and strpos(lower(coalesce(first_name, '')), word) = 0
+            and strpos(lower(coalesce(last_name, '')), word) = 0)) as matched
+      from contacts where workspace_id = $1 and mode = $2
+        and ${byKey ? BY_KEY : 'id >= $4 and id < $5 order by id desc'} limit $3`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      scanMax,
+      bounds.sinceId,
+      bounds.beforeId,
+      filter.locale ?? null,
+      filter.attribute?.path ?? null,
+      filter.attribute?.text ?? null,
+      filter.words ?? null,
+      // U+10FFFF is in no address: no key that begins with the prefix lies behind it.
+      ...(byKey ? [bounds.prefix, `${bounds.prefix}\u{10ffff}`, bounds.afterKey] : []),
+    ],
+  });
+  return rows;
+}
+
+const BY_KEY = 'email_key >= $10 and email_key < $11 and email_key > $12 order by email_key';
+
+/** Oldest first, after `afterId`: a way through all contacts that new ones do not disturb. */
+export async function readContacts(
+  db: Queryable,
+  scope: ContactScope,
+  afterId: string,
+  limit: number,
+): Promise<Contact[]> {
+  const { rows } = await db.query<Contact>({
+    name: 'read-contacts',
+    text: `select ${COLUMNS} from contacts
+      where workspace_id = $1 and mode = $2 and id > $3 order by id limit $4`,
+    values: [scope.workspaceId, scope.mode, afterId, limit],
+  });
+  return rows;
+}
+
+/** Names of attributes among the next contacts after `afterId`; no `lastId` when there are none. */
+export async function readAttributeNames(
+  db: Queryable,
+  scope: ContactScope,
+  afterId: string,
+  limit: number,
+): Promise<{ names: string[]; lastId: string | null }> {
+  const { rows } = await db.query<{ names: string[] | null; lastId: string | null }>({
+    name: 'read-attribute-names',
+    text: `with part as materialized (select id, attributes from contacts
+        where workspace_id = $1 and mode = $2 and id > $3 order by id limit $4)
+      select (select array_agg(distinct name) from part, jsonb_object_keys(attributes) name) as names,
+        (select id from part order by id desc limit 1) as "lastId"`,
+    values: [scope.workspaceId, scope.mode, afterId, limit],
+  });
+  return { names: rows[0]?.names ?? [], lastId: rows[0]?.lastId ?? null };
+}
+
+export interface ContactRef extends ContactScope {
+  emailKey: string;
+}
+
+/** Many look-ups in one statement; the answers come in the order of the questions. */
+export async function findMailboxContacts(
+  db: Queryable,
+  refs: readonly ContactRef[],
+): Promise<(MailboxContact | undefined)[]> {
+  const { rows } = await db.query<MailboxContact & { n: number }>({
+    name: 'find-mailbox-contacts',
+    text: `select r.n, c.email, c.first_name, c.last_name, c.locale, c.attributes
+      from json_to_recordset($1::json) as r(n int, w uuid, m mode, k text)
+      join contacts c on c.workspace_id = r.w and c.mode = r.m and c.email_key = r.k`,
+    values: [
+      JSON.stringify(
+        refs.map(({ workspaceId, mode, emailKey }, n) => ({
+          n,
+          w: workspaceId,
+          m: mode,
+          k: emailKey,
+        })),
+      ),
+    ],
+  });
+  const found = new Array<MailboxContact | undefined>(refs.length).fill(undefined);
+  for (const { n, ...contact } of rows) found[n] = contact;
+  return found;
+}

@@ -1,0 +1,202 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import { decodeId, encodeId, uuidv7 } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { type Mailbox, parseMailbox } from '../mail/address.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import {
+  attributesTooLarge,
+  type ContactChange,
+  mergeAttributes,
+  parseContact,
+} from './contact-fields.ts';
+import {
+  type Contact,
+  type ContactScope,
+  deleteContact,
+  findContactById,
+  findContactByKey,
+  insertContacts,
+  updateContacts,
+} from './contact-store.ts';
+
+/**
+ * The people a workspace writes to, one record per address, live and test apart. In come fields as
+ * the API takes them, out go records. Sending reads contacts and never makes or changes one. A change
+ * touches only the fields it names; attributes are merged name by name.
+ */
+
+/** How a caller points at a contact: by its address, or by its id. */
+export type ContactPointer = { mailbox: Mailbox } | { id: string };
+
+export class Contacts {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  async create(scope: ContactScope, given: Record<string, unknown>): Promise<Contact> {
+    const change = parsed(given);
+    if (!change.mailbox) throw new Error('Broken invariant: a new contact has an address');
+    const contact = newContact(change.mailbox, change, this.#clock.now());
+    const written = await insertContacts(this.#pool, scope, [contact]);
+    if (!written.has(contact.emailKey)) throw taken(contact.email);
+    return contact;
+  }
+
+  async get(scope: ContactScope, pointer: ContactPointer): Promise<Contact> {
+    return found(await find(this.#pool, scope, pointer));
+  }
+
+  async update(
+    scope: ContactScope,
+    pointer: ContactPointer,
+    given: Record<string, unknown>,
+  ): Promise<Contact> {
+    const change = parsed(given);
+    return inTransaction(this.#pool, async (client) => {
+      const before = found(await find(client, scope, pointer, 'for update'));
+      return this.#write(client, scope, before, change);
+    });
+  }
+
+  /** Makes the contact when there is none, else changes it. */
+  async upsert(
+    scope: ContactScope,
+    mailbox: Mailbox,
+    given: Record<string, unknown>,
+  ): Promise<{ contact: Contact; created: boolean }> {
+    const change = parsed(given);
+    return inTransaction(this.#pool, async (client) => {
+      // Whoever else makes the same contact right now is waited for, and then seen; whoever deletes
+      // it in between makes it new again.
+      for (;;) {
+        const before = await findContactByKey(client, scope, mailbox.key, 'for update');
+        if (before) {
+          return { contact: await this.#write(client, scope, before, change), created: false };
+        }
+        const contact = newContact(mailbox, change, this.#clock.now());
+        const written = await insertContacts(client, scope, [contact]);
+        if (written.size === 1) return { contact, created: true };
+      }
+    });
+  }
+
+  async remove(scope: ContactScope, pointer: ContactPointer): Promise<void> {
+    const { emailKey } = await this.get(scope, pointer);
+    if (!(await deleteContact(this.#pool, scope, emailKey))) throw notFound();
+  }
+
+  async #write(
+    client: Queryable,
+    scope: ContactScope,
+    before: Contact,
+    change: ContactChange,
+  ): Promise<Contact> {
+    const after = changed(before, change, this.#clock.now());
+    if (after === before) return before;
+    try {
+      await updateContacts(client, scope, [after]);
+    } catch (error) {
+      if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) throw taken(after.email);
+      throw error;
+    }
+    return after;
+  }
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+/** From the path of a request; undefined when it can be neither an address nor an id. */
+export function parsePointer(text: string): ContactPointer | undefined {
+  const id = decodeId('ctc', text);
+  if (id !== undefined) return { id };
+  const address = parseMailbox(text);
+  return address.ok ? { mailbox: address.mailbox } : undefined;
+}
+
+/** A contact that is not there yet. Throws when its attributes are too large. */
+export function newContact(mailbox: Mailbox, change: ContactChange, nowMs: number): Contact {
+  const empty: Contact = {
+    id: uuidv7(nowMs),
+    email: mailbox.email,
+    emailKey: mailbox.key,
+    firstName: null,
+    lastName: null,
+    locale: null,
+    attributes: {},
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  return changed(empty, { ...change, mailbox }, nowMs);
+}
+
+/** The contact after a change: the very same object when nothing differs. */
+export function changed(before: Contact, change: ContactChange, nowMs: number): Contact {
+  const attributes = mergeAttributes(before.attributes, change.attributes);
+  if (!attributes) {
+    const error = attributesTooLarge();
+    throw new RefusedError('validation_failed', `/attributes: ${error.detail}`, {
+      errors: [error],
+    });
+  }
+  const { mailbox, firstName = before.firstName, lastName = before.lastName } = change;
+  const { locale = before.locale } = change;
+  const email = mailbox?.email ?? before.email;
+  const emailKey = mailbox?.key ?? before.emailKey;
+  const after = { ...before, email, emailKey, firstName, lastName, locale, attributes };
+  return isDeepStrictEqual(after, before) ? before : { ...after, updatedAtMs: nowMs };
+}
+
+/** What users see of a contact: in the API, in exports. */
+export function publicContact(scope: Pick<ContactScope, 'mode'>, contact: Contact) {
+  return {
+    id: encodeId('ctc', contact.id),
+    email: contact.email,
+    first_name: contact.firstName,
+    last_name: contact.lastName,
+    locale: contact.locale,
+    attributes: contact.attributes,
+    mode: scope.mode,
+    created_at: new Date(contact.createdAtMs).toISOString(),
+    updated_at: new Date(contact.updatedAtMs).toISOString(),
+  };
+}
+
+function find(
+  db: Queryable,
+  scope: ContactScope,
+  pointer: ContactPointer,
+  lock: '' | 'for update' = '',
+): Promise<Contact | undefined> {
+  return 'id' in pointer
+    ? findContactById(db, scope, pointer.id, lock)
+    : findContactByKey(db, scope, pointer.mailbox.key, lock);
+}
+
+function found(contact: Contact | undefined): Contact {
+  if (!contact) throw notFound();
+  return contact;
+}
+
+export function notFound(): RefusedError {
+  return new RefusedError('not_found', 'There is no contact with this address or id.');
+}
+
+function taken(email: string): RefusedError {
+  return new RefusedError('conflict', `There is a contact with the address ${email} already.`);
+}
+
+function parsed(given: Record<string, unknown>): ContactChange {
+  const result = parseContact(given);
+  if (result.ok) return result.change;
+  const { errors } = result;
+  const detail =
+    errors.length === 1
+      ? `${errors[0].pointer}: ${errors[0].detail}`
+      : `${errors.length} fields are not valid.`;
+  throw new RefusedError('validation_failed', detail, { errors });
+}

@@ -1,0 +1,53 @@
+/**
+ * Takes an address out of text and JSON. It is found in any case, also percent-encoded as in links,
+ * and only as a whole: erasing ann@example.com leaves joann@example.com and ann@example.com.au alone.
+ */
+
+/** Stands where the address stood. RFC 2606: nobody can ever have it. */
+export const ERASED_ADDRESS = 'erased@erased.invalid';
+export const ERASED_TEXT = '[erased]';
+
+export interface Eraser {
+  text(given: string): string;
+  /** The same value, itself, when the address is not in it. */
+  json<T>(given: T): T;
+}
+
+export function createEraser(emailKey: string): Eraser {
+  const forms = new Set([emailKey, encodeURIComponent(emailKey), htmlEscaped(emailKey)]);
+  const address = [...forms].map(literally).join('|');
+  const pattern = new RegExp(
+    `${NOT_WITHIN_A_LOCAL_PART}(?:${address})${NOT_WITHIN_A_DOMAIN}`,
+    'giu',
+  );
+  const text = (given: string): string => given.replace(pattern, ERASED_ADDRESS);
+  return { text, json: (given) => erased(given, text) as typeof given };
+}
+
+/** The hex digits of a percent-encoded sign are no part of what follows. */
+const NOT_WITHIN_A_LOCAL_PART = '(?:(?<=%[0-9a-f]{2})|(?<![\\p{L}\\p{N}_.+-]))';
+const NOT_WITHIN_A_DOMAIN = '(?!\\.?[\\p{L}\\p{N}-])';
+
+function literally(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+function erased(value: unknown, text: (given: string) => string): unknown {
+  if (typeof value === 'string') return text(value);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => erased(item, text));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (value === null || typeof value !== 'object') return value;
+  const before = Object.entries(value);
+  const after = before.map(([name, inner]) => [text(name), erased(inner, text)] as const);
+  const same = after.every(([name, inner], index) => {
+    const [oldName, oldInner] = before[index] as [string, unknown];
+    return name === oldName && inner === oldInner;
+  });
+  return same ? value : Object.fromEntries(after);
+}
+
+function htmlEscaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

@@ -1,0 +1,99 @@
+import { uuidFloor } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Pool } from '../storage/pool.ts';
+import {
+  type Contact,
+  type ContactScope,
+  readAttributeNames,
+  readContacts,
+} from './contact-store.ts';
+import { publicContact } from './contacts.ts';
+import { csvLine } from './csv-write.ts';
+
+/**
+ * All contacts of a workspace as a flow of text, oldest first: as NDJSON, which keeps everything as
+ * it is and can be imported again, or as CSV with a column for each attribute. It reads a little at a
+ * time, when the reader is ready for it, so its memory does not depend on how many there are.
+ */
+
+export type ExportFormat = 'ndjson' | 'csv';
+
+const ROWS_MAX = 250;
+const NAMES_ROWS_MAX = 5_000;
+const COLUMNS_MAX = 1_000;
+const FIRST_UUID = uuidFloor(0);
+
+/** The first piece is read before this returns: a database that is away is told as a refusal. */
+export async function exportContacts(
+  pool: Pool,
+  scope: ContactScope,
+  format: ExportFormat,
+): Promise<AsyncIterable<string>> {
+  const names = format === 'csv' ? await attributeNames(pool, scope) : [];
+  const first = await readContacts(pool, scope, FIRST_UUID, ROWS_MAX);
+  return flow(pool, scope, first, format === 'csv' ? csvForm(names) : ndjsonForm(scope));
+}
+
+interface Form {
+  head: string;
+  line: (contact: Contact) => string;
+}
+
+async function* flow(
+  pool: Pool,
+  scope: ContactScope,
+  first: Contact[],
+  { head, line }: Form,
+): AsyncGenerator<string> {
+  if (head !== '') yield head;
+  for (let contacts = first; contacts.length > 0; ) {
+    yield contacts.map(line).join('');
+    const last = contacts.at(-1) as Contact;
+    contacts = contacts.length < ROWS_MAX ? [] : await readContacts(pool, scope, last.id, ROWS_MAX);
+  }
+}
+
+function ndjsonForm(scope: ContactScope): Form {
+  return { head: '', line: (contact) => `${JSON.stringify(publicContact(scope, contact))}\n` };
+}
+
+function csvForm(names: readonly string[]): Form {
+  const own = ['email', 'first_name', 'last_name', 'locale', 'created_at', 'updated_at'];
+  return {
+    head: csvLine([...own, ...names]),
+    line: ({ attributes, ...contact }) =>
+      csvLine([
+        contact.email,
+        contact.firstName,
+        contact.lastName,
+        contact.locale,
+        new Date(contact.createdAtMs).toISOString(),
+        new Date(contact.updatedAtMs).toISOString(),
+        ...names.map((name) => (Object.hasOwn(attributes, name) ? attributes[name] : null)),
+      ]),
+  };
+}
+
+/** Every name in use, since a CSV file must say its columns before its first line. */
+async function attributeNames(pool: Pool, scope: ContactScope): Promise<string[]> {
+  const names = new Set<string>();
+  for (let after: string | null = FIRST_UUID; after !== null; ) {
+    const part: Awaited<ReturnType<typeof readAttributeNames>> = await readAttributeNames(
+      pool,
+      scope,
+      after,
+      NAMES_ROWS_MAX,
+    );
+    for (const name of part.names) names.add(name);
+    if (names.size > COLUMNS_MAX) throw tooManyColumns();
+    after = part.lastId;
+  }
+  return [...names].sort();
+}
+
+function tooManyColumns(): RefusedError {
+  const detail = `The contacts have more than ${COLUMNS_MAX} different attributes, too many for columns. Use ndjson.`;
+  return new RefusedError('validation_failed', `format: ${detail}`, {
+    errors: [{ parameter: 'format', code: 'too_many_columns', detail }],
+  });
+}

@@ -1,0 +1,83 @@
+import { RefusedError } from '../base/refused-error.ts';
+import type { Queryable } from '../storage/pool.ts';
+import type { Contact, ContactScope } from './contact-store.ts';
+import { insertContacts, lockContacts, updateContacts } from './contact-store.ts';
+import { changed, newContact } from './contacts.ts';
+import { failureOf, type ImportLine, type LineFailure } from './import-lines.ts';
+import type { ImportCounts } from './import-store.ts';
+
+/** Somebody made a contact of the batch between our look and our insert: do the batch again. */
+export class BatchRacedError extends Error {
+  override name = 'BatchRacedError';
+}
+
+export interface BatchResult {
+  counts: ImportCounts;
+  failures: (LineFailure & { line: number })[];
+}
+
+/**
+ * Writes the contacts of some lines within the caller's transaction. Lines take effect in their
+ * order: when an address stands there twice, the second line changes what the first has made.
+ */
+export async function applyLines(
+  client: Queryable,
+  scope: ContactScope,
+  lines: readonly ImportLine[],
+  nowMs: number,
+): Promise<BatchResult> {
+  const keys = lines.flatMap((line) => ('mailbox' in line ? [line.mailbox.key] : []));
+  const before = new Map(
+    (await lockContacts(client, scope, [...new Set(keys)])).map((one) => [one.emailKey, one]),
+  );
+  const after = new Map(before);
+  const counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+  const failures: BatchResult['failures'] = [];
+  for (const line of lines) {
+    const effect = applyLine(after, line, nowMs);
+    if (typeof effect === 'string') counts[effect] += 1;
+    else {
+      counts.failed += 1;
+      failures.push({ line: line.line, ...effect });
+    }
+  }
+  await write(client, scope, before, after);
+  return { counts, failures };
+}
+
+function applyLine(
+  contacts: Map<string, Contact>,
+  line: ImportLine,
+  nowMs: number,
+): 'created' | 'updated' | 'unchanged' | LineFailure {
+  if ('failure' in line) return line.failure;
+  const { mailbox, change } = line;
+  const old = contacts.get(mailbox.key);
+  try {
+    const contact = old ? changed(old, change, nowMs) : newContact(mailbox, change, nowMs);
+    contacts.set(mailbox.key, contact);
+    if (!old) return 'created';
+    return contact === old ? 'unchanged' : 'updated';
+  } catch (error) {
+    const [first] = error instanceof RefusedError ? error.errors : [];
+    if (!first) throw error;
+    return failureOf(first);
+  }
+}
+
+async function write(
+  client: Queryable,
+  scope: ContactScope,
+  before: ReadonlyMap<string, Contact>,
+  after: ReadonlyMap<string, Contact>,
+): Promise<void> {
+  const all = [...after.values()];
+  const made = all.filter(({ emailKey }) => !before.has(emailKey));
+  const written = await insertContacts(client, scope, made);
+  if (written.size < made.length) throw new BatchRacedError();
+  await updateContacts(
+    client,
+    scope,
+    all.filter((one) => before.has(one.emailKey) && before.get(one.emailKey) !== one),
+  );
+}

@@ -1,0 +1,296 @@
+import { isUtf8 } from 'node:buffer';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import type { Mailbox } from '../mail/address.ts';
+import { type ContactChange, parseContact } from './contact-fields.ts';
+import { type CsvFault, endOfLine, readCsv } from './csv-read.ts';
+import { withoutGuard } from './csv-write.ts';
+
+/**
+ * From the bytes of an upload to contacts, line by line, NDJSON or CSV. Pure: it is given a window of
+ * the file and the place the window begins at, and tells what the lines in it say and where the next
+ * window begins. What is wrong with a line is told without repeating what it says.
+ */
+
+export type ImportFormat =
+  | { kind: 'ndjson' }
+  | { kind: 'csv'; delimiter: string; columns: Column[] };
+
+/** What the cells of a column become. Our own exports have columns that an import leaves out. */
+export type Column =
+  | { to: 'field'; name: 'email' | 'first_name' | 'last_name' | 'locale' | 'attributes' }
+  | { to: 'attribute'; name: string }
+  | { to: 'nothing' };
+
+export type ImportLine =
+  | { line: number; mailbox: Mailbox; change: ContactChange }
+  | { line: number; failure: LineFailure };
+
+export interface LineFailure {
+  /** Where in the line, as a JSON Pointer; null: the line as a whole. */
+  field: string | null;
+  code: string;
+  detail: string;
+}
+
+/** A place in a file. */
+export interface ImportCursor {
+  bytes: number;
+  /** Line breaks before this place. */
+  lines: number;
+  /** Within a line too long to be read, the rest of which is dropped. */
+  inBrokenLine: boolean;
+}
+
+export interface ReadLines {
+  lines: ImportLine[];
+  next: ImportCursor;
+}
+
+/** Attributes of 32 KiB with every quote doubled fit in. */
+export const LINE_BYTES_MAX = 128 * 1024;
+
+export function readLines(
+  format: ImportFormat,
+  window: Buffer,
+  cursor: ImportCursor,
+  bounds: { atEnd: boolean; linesMax: number },
+): ReadLines {
+  if (cursor.inBrokenLine) {
+    const { end, found } = endOfLine(window, 0, bounds.atEnd);
+    const lines = cursor.lines + (found ? 1 : 0);
+    return { lines: [], next: { bytes: cursor.bytes + end, lines, inBrokenLine: !found } };
+  }
+  return format.kind === 'csv'
+    ? readCsvLines(format, window, cursor, bounds)
+    : readJsonLines(window, cursor, bounds);
+}
+
+const UTF8_BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const DELIMITERS = [',', ';', '\t'];
+
+/**
+ * Judges the beginning of an upload, so that a file that cannot be read at all is refused at once:
+ * the encoding, and a CSV file's header. `start` is where the lines begin.
+ */
+export function readHead(
+  kind: 'ndjson' | 'csv',
+  head: Buffer,
+  atEnd: boolean,
+): { format: ImportFormat; start: ImportCursor } {
+  const utf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+  if (utf16) throw unreadable('wrong_encoding', 'The file is in UTF-16. Save it as UTF-8.');
+  const skipped = head.subarray(0, 3).equals(UTF8_BOM) ? 3 : 0;
+  const text = head.subarray(skipped);
+  if (text.length === 0) throw unreadable('empty', 'The body is empty.');
+  if (kind === 'ndjson') {
+    return {
+      format: { kind },
+      start: { bytes: skipped, lines: 0, inBrokenLine: false },
+    };
+  }
+  for (const delimiter of DELIMITERS) {
+    const read = readCsv(text, {
+      delimiter: delimiter.charCodeAt(0),
+      atEnd,
+      recordsMax: 1,
+      recordBytesMax: LINE_BYTES_MAX,
+    });
+    const names = read.records[0]?.fields?.map((field) => cellText(field) ?? '');
+    const columns = names?.map(columnOf);
+    if (!columns?.some((column) => column.to === 'field' && column.name === 'email')) continue;
+    refuseBadColumns(columns);
+    const start = { bytes: skipped + read.used, lines: read.lines, inBrokenLine: false };
+    return { format: { kind, delimiter, columns }, start };
+  }
+  throw unreadable('missing_column', 'The first line must name the columns, one of them "email".');
+}
+
+function columnOf(header: string): Column {
+  const name = withoutGuard(header).trim();
+  const plain = name.toLowerCase().replaceAll(/[\s-]+/g, '_');
+  switch (plain) {
+    case 'email':
+    case 'e_mail':
+      return { to: 'field', name: 'email' };
+    case 'first_name':
+    case 'last_name':
+    case 'locale':
+    case 'attributes':
+      return { to: 'field', name: plain };
+    case '':
+    case 'id':
+    case 'mode':
+    case 'created_at':
+    case 'updated_at':
+      return { to: 'nothing' };
+    default:
+      return { to: 'attribute', name };
+  }
+}
+
+function refuseBadColumns(columns: readonly Column[]): void {
+  const seen = new Set<string>();
+  for (const column of columns) {
+    if (column.to === 'nothing') continue;
+    const name = `${column.to} ${column.name}`;
+    if (seen.has(name)) {
+      throw unreadable('doubled_column', `The column "${column.name}" is there twice.`);
+    }
+    seen.add(name);
+    if (column.to === 'field') continue;
+    const tried = parseContact({ attributes: Object.fromEntries([[column.name, '']]) });
+    if (!tried.ok) throw unreadable('invalid_column', `A column: ${tried.errors[0].detail}`);
+  }
+}
+
+function unreadable(code: string, detail: string): RefusedError {
+  return new RefusedError('validation_failed', detail, { errors: [{ pointer: '', code, detail }] });
+}
+
+function readCsvLines(
+  format: Extract<ImportFormat, { kind: 'csv' }>,
+  window: Buffer,
+  cursor: ImportCursor,
+  { atEnd, linesMax }: { atEnd: boolean; linesMax: number },
+): ReadLines {
+  const read = readCsv(window, {
+    delimiter: format.delimiter.charCodeAt(0),
+    atEnd,
+    recordsMax: linesMax,
+    recordBytesMax: LINE_BYTES_MAX,
+  });
+  const lines = read.records.map(({ linesBefore, fields, fault }): ImportLine => {
+    const line = cursor.lines + linesBefore + 1;
+    if (!fields) return { line, failure: csvFailure(fault ?? 'too_long') };
+    const given = objectOf(fields, format.columns);
+    return 'code' in given ? { line, failure: given } : lineOf(line, given.object);
+  });
+  const next = {
+    bytes: cursor.bytes + read.used,
+    lines: cursor.lines + read.lines,
+    inBrokenLine: read.inBrokenLine,
+  };
+  return { lines, next };
+}
+
+/** An empty cell says nothing: what the contact has there stays. */
+function objectOf(
+  fields: readonly Buffer[],
+  columns: readonly Column[],
+): { object: Record<string, unknown> } | LineFailure {
+  if (fields.length !== columns.length) {
+    const detail = `This line has ${fields.length} fields, the first one has ${columns.length}.`;
+    return whole('wrong_field_count', detail);
+  }
+  const object: Record<string, unknown> = {};
+  // Without a prototype, so that no column or name is special before it is judged.
+  const attributes: Record<string, unknown> = Object.create(null);
+  for (const [index, column] of columns.entries()) {
+    const text = cellText(fields[index] as Buffer);
+    if (text === undefined) return NOT_UTF8;
+    const cell = withoutGuard(text);
+    if (cell === '' || column.to === 'nothing') continue;
+    if (column.to === 'attribute') attributes[column.name] = cell;
+    else if (column.name !== 'attributes') object[column.name] = cell.trim();
+    else {
+      const parsed = jsonOf(cell);
+      if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
+        const detail = 'Attributes must be a JSON object.';
+        return { field: '/attributes', code: 'invalid_json', detail };
+      }
+      Object.assign(attributes, parsed);
+    }
+  }
+  if (Object.keys(attributes).length > 0) object.attributes = attributes;
+  return { object };
+}
+
+function readJsonLines(
+  window: Buffer,
+  cursor: ImportCursor,
+  { atEnd, linesMax }: { atEnd: boolean; linesMax: number },
+): ReadLines {
+  const lines: ImportLine[] = [];
+  let at = 0;
+  let passed = 0;
+  let inBrokenLine = false;
+  while (at < window.length && lines.length < linesMax && !inBrokenLine) {
+    const { end, found } = endOfLine(window, at, atEnd);
+    const tooLong = end - at > LINE_BYTES_MAX;
+    if (!found && !tooLong) break;
+    const text = window.subarray(at, end);
+    const line = cursor.lines + passed + 1;
+    if (tooLong) lines.push({ line, failure: csvFailure('too_long') });
+    else if (!isBlank(text)) lines.push(jsonLine(line, text));
+    inBrokenLine = !found;
+    if (found) passed += 1;
+    at = end;
+  }
+  const next = { bytes: cursor.bytes + at, lines: cursor.lines + passed, inBrokenLine };
+  return { lines, next };
+}
+
+function jsonLine(line: number, text: Buffer): ImportLine {
+  if (!isUtf8(text)) return { line, failure: NOT_UTF8 };
+  const given = jsonOf(text.toString());
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) {
+    return { line, failure: whole('invalid_json', 'This line is not a JSON object.') };
+  }
+  const { id: _id, mode: _mode, created_at: _c, updated_at: _u, ...fields } = given as ExportedLine;
+  return lineOf(line, fields);
+}
+
+/** What an export adds to the fields of a contact. */
+type ExportedLine = Record<string, unknown> & {
+  id?: unknown;
+  mode?: unknown;
+  created_at?: unknown;
+  updated_at?: unknown;
+};
+
+function lineOf(line: number, given: Record<string, unknown>): ImportLine {
+  const parsed = parseContact(given);
+  if (!parsed.ok) return { line, failure: failureOf(parsed.errors[0]) };
+  const { mailbox, ...change } = parsed.change;
+  if (mailbox) return { line, mailbox, change };
+  const detail = 'This line has no address.';
+  return { line, failure: { field: '/email', code: 'required', detail } };
+}
+
+export function failureOf({ pointer, code, detail }: FieldError): LineFailure {
+  return { field: pointer || null, code, detail };
+}
+
+const NOT_UTF8 = whole('invalid_text', 'This line is not valid UTF-8.');
+
+function csvFailure(fault: CsvFault): LineFailure {
+  switch (fault) {
+    case 'quote_not_closed':
+      return whole(fault, 'A quote on this line is never closed.');
+    case 'text_after_quote':
+      return whole(fault, 'There is text right behind a closing quote.');
+    case 'too_long':
+      return whole(fault, `A line takes at most ${LINE_BYTES_MAX / 1024} KiB.`);
+  }
+}
+
+function whole(code: string, detail: string): LineFailure {
+  return { field: null, code, detail };
+}
+
+function cellText(field: Buffer): string | undefined {
+  return isUtf8(field) ? field.toString() : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isBlank(text: Buffer): boolean {
+  for (const byte of text) if (byte > 0x20) return false;
+  return true;
+}

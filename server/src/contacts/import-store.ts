@@ -1,0 +1,284 @@
+import type { Pool, Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { ContactScope } from './contact-store.ts';
+import type { ImportCursor, ImportFormat, LineFailure } from './import-lines.ts';
+
+/** The rows of imports: the upload in pieces, the cursor, the counts, the lines that failed. */
+
+export type ImportStatus = 'uploading' | 'queued' | 'running' | 'finished' | 'failed';
+
+export interface ContactImport extends ContactScope {
+  id: string;
+  format: ImportFormat;
+  status: ImportStatus;
+  bytesTotal: number;
+  cursor: ImportCursor;
+  counts: ImportCounts;
+  createdAtMs: number;
+  finishedAtMs: number | null;
+}
+
+export interface ImportCounts {
+  created: number;
+  updated: number;
+  unchanged: number;
+  failed: number;
+}
+
+/** All pieces but the last have this size, so that a place in the file names its piece. */
+export const CHUNK_BYTES = 256 * 1024;
+
+interface ImportRow extends ContactScope, ImportCounts {
+  id: string;
+  kind: ImportFormat['kind'];
+  columns: Omit<Extract<ImportFormat, { kind: 'csv' }>, 'kind'> | null;
+  status: ImportStatus;
+  bytesTotal: number;
+  bytesDone: number;
+  lines: number;
+  inBrokenLine: boolean;
+  createdAtMs: number;
+  finishedAtMs: number | null;
+}
+
+const COLUMNS = `workspace_id as "workspaceId", mode, id, format as kind, columns, status,
+  bytes_total as "bytesTotal", bytes_done as "bytesDone", lines,
+  in_broken_line as "inBrokenLine", created, updated, unchanged, failed,
+  created_at as "createdAtMs", finished_at as "finishedAtMs"`;
+
+function importOf(row: ImportRow): ContactImport {
+  const { kind, columns, bytesDone, lines, inBrokenLine, created, updated, ...rest } = row;
+  const { unchanged, failed, ...plain } = rest;
+  return {
+    ...plain,
+    format: kind === 'csv' && columns ? { kind, ...columns } : { kind: 'ndjson' },
+    cursor: { bytes: bytesDone, lines, inBrokenLine },
+    counts: { created, updated, unchanged, failed },
+  };
+}
+
+export async function countOpenImports(db: Queryable, scope: ContactScope): Promise<number> {
+  const { rows } = await db.query<{ open: number }>(
+    `select count(*) as open from contact_imports
+     where workspace_id = $1 and mode = $2 and status in ('uploading', 'queued', 'running')`,
+    [scope.workspaceId, scope.mode],
+  );
+  return rows[0]?.open ?? 0;
+}
+
+/** An upload that begins. */
+export async function insertImport(
+  db: Queryable,
+  upload: ContactScope & {
+    id: string;
+    format: ImportFormat;
+    start: ImportCursor;
+    createdBy: string;
+    createdAtMs: number;
+  },
+): Promise<void> {
+  const { kind, ...columns } = upload.format;
+  await db.query(
+    `insert into contact_imports (workspace_id, mode, id, format, columns, status, bytes_done,
+       lines, created_by, created_at, worked_at)
+     values ($1, $2, $3, $4, $5, 'uploading', $6, $7, $8, $9, $9)`,
+    [
+      upload.workspaceId,
+      upload.mode,
+      upload.id,
+      kind,
+      kind === 'csv' ? JSON.stringify(columns) : null,
+      upload.start.bytes,
+      upload.start.lines,
+      upload.createdBy,
+      sqlTime(upload.createdAtMs),
+    ],
+  );
+}
+
+export async function insertChunk(
+  db: Queryable,
+  scope: ContactScope,
+  importId: string,
+  ordinal: number,
+  content: Buffer,
+): Promise<void> {
+  await db.query({
+    name: 'insert-import-chunk',
+    text: `insert into contact_import_chunks (workspace_id, mode, import_id, ordinal, content)
+      values ($1, $2, $3, $4, $5)`,
+    values: [scope.workspaceId, scope.mode, importId, ordinal, content],
+  });
+}
+
+/** The upload is complete: from now on it will be worked off, whatever happens to this process. */
+export async function queueImport(
+  db: Queryable,
+  scope: ContactScope,
+  id: string,
+  bytesTotal: number,
+  nowMs: number,
+): Promise<ContactImport | undefined> {
+  const { rows } = await db.query<ImportRow>(
+    `update contact_imports set status = 'queued', bytes_total = $4, worked_at = $5
+     where workspace_id = $1 and mode = $2 and id = $3 and status = 'uploading'
+     returning ${COLUMNS}`,
+    [scope.workspaceId, scope.mode, id, bytesTotal, sqlTime(nowMs)],
+  );
+  return rows[0] && importOf(rows[0]);
+}
+
+export async function deleteImport(db: Queryable, scope: ContactScope, id: string): Promise<void> {
+  await db.query('delete from contact_imports where workspace_id = $1 and mode = $2 and id = $3', [
+    scope.workspaceId,
+    scope.mode,
+    id,
+  ]);
+}
+
+export async function findImport(
+  db: Queryable,
+  scope: ContactScope,
+  id: string,
+): Promise<ContactImport | undefined> {
+  const { rows } = await db.query<ImportRow>(
+    `select ${COLUMNS} from contact_imports
+     where workspace_id = $1 and mode = $2 and id = $3 and status <> 'uploading'`,
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rows[0] && importOf(rows[0]);
+}
+
+/**
+ * The import that has waited longest, locked until the transaction ends. The lock is the claim: when
+ * the worker dies its transaction dies with it, and the next one finds the cursor where it was.
+ */
+export async function claimImport(db: Queryable): Promise<ContactImport | undefined> {
+  const { rows } = await db.query<ImportRow>({
+    name: 'claim-import',
+    text: `select ${COLUMNS} from contact_imports where status in ('queued', 'running')
+      order by worked_at limit 1 for update skip locked`,
+  });
+  return rows[0] && importOf(rows[0]);
+}
+
+/** What the upload says from the cursor on, `chunksMax` pieces at the most. */
+export async function readWindow(
+  db: Queryable,
+  job: ContactImport,
+  chunksMax: number,
+): Promise<{ window: Buffer; atEnd: boolean }> {
+  const first = Math.floor(job.cursor.bytes / CHUNK_BYTES);
+  const { rows } = await db.query<{ content: Buffer }>({
+    name: 'read-import-chunks',
+    text: `select content from contact_import_chunks
+      where workspace_id = $1 and mode = $2 and import_id = $3
+        and ordinal >= $4 and ordinal < $4 + $5 order by ordinal`,
+    values: [job.workspaceId, job.mode, job.id, first, chunksMax],
+  });
+  const content = Buffer.concat(rows.map((row) => row.content));
+  const window = content.subarray(job.cursor.bytes - first * CHUNK_BYTES);
+  return { window, atEnd: job.cursor.bytes + window.length >= job.bytesTotal };
+}
+
+/** Moves the cursor, in the transaction that wrote what lies before it. */
+export async function advanceImport(
+  db: Queryable,
+  job: ContactImport,
+  next: ImportCursor,
+  counts: ImportCounts,
+  nowMs: number,
+): Promise<void> {
+  const finished = next.bytes >= job.bytesTotal;
+  await db.query({
+    name: 'advance-import',
+    text: `update contact_imports set status = case when $5 then 'finished' else 'running' end,
+        bytes_done = $6, lines = $7, in_broken_line = $8, created = created + $9,
+        updated = updated + $10, unchanged = unchanged + $11, failed = failed + $12, faults = 0,
+        worked_at = $4, finished_at = case when $5 then $4::timestamptz end
+      where workspace_id = $1 and mode = $2 and id = $3`,
+    values: [
+      job.workspaceId,
+      job.mode,
+      job.id,
+      sqlTime(nowMs),
+      finished,
+      next.bytes,
+      next.lines,
+      next.inBrokenLine,
+      counts.created,
+      counts.updated,
+      counts.unchanged,
+      counts.failed,
+    ],
+  });
+  await db.query({
+    name: 'delete-import-chunks',
+    text: `delete from contact_import_chunks
+      where workspace_id = $1 and mode = $2 and import_id = $3 and ordinal < $4`,
+    values: [
+      job.workspaceId,
+      job.mode,
+      job.id,
+      finished ? 2 ** 31 - 1 : Math.floor(next.bytes / CHUNK_BYTES),
+    ],
+  });
+}
+
+export async function insertFailures(
+  db: Queryable,
+  job: ContactImport,
+  failures: readonly (LineFailure & { line: number })[],
+): Promise<void> {
+  if (failures.length === 0) return;
+  await db.query({
+    name: 'insert-import-failures',
+    text: `insert into contact_import_failures (workspace_id, mode, import_id, line, field, code, detail)
+      select $1, $2, $3, f.line, f.field, f.code, f.detail
+      from json_to_recordset($4::json) as f(line integer, field text, code text, detail text)`,
+    values: [job.workspaceId, job.mode, job.id, JSON.stringify(failures)],
+  });
+}
+
+export async function listFailures(
+  db: Queryable,
+  scope: ContactScope,
+  importId: string,
+  page: { afterLine: number; limit: number },
+): Promise<(LineFailure & { line: number })[]> {
+  const { rows } = await db.query<LineFailure & { line: number }>(
+    `select line, field, code, detail from contact_import_failures
+     where workspace_id = $1 and mode = $2 and import_id = $3 and line > $4
+     order by line limit $5`,
+    [scope.workspaceId, scope.mode, importId, page.afterLine, page.limit],
+  );
+  return rows;
+}
+
+/** A batch broke on our side. Too often in a row, and the import is given up as it is. */
+export async function noteFault(
+  db: Queryable,
+  job: ContactImport,
+  faultsMax: number,
+  nowMs: number,
+): Promise<void> {
+  await db.query(
+    `update contact_imports set faults = faults + 1, worked_at = $5,
+       status = case when faults + 1 >= $4 then 'failed' else status end,
+       finished_at = case when faults + 1 >= $4 then $5::timestamptz end
+     where workspace_id = $1 and mode = $2 and id = $3 and status in ('queued', 'running')`,
+    [job.workspaceId, job.mode, job.id, faultsMax, sqlTime(nowMs)],
+  );
+}
+
+/** Uploads that never came to an end, and reports that are past their time. */
+export async function deleteOldImports(
+  pool: Pool,
+  bounds: { uploadingBeforeMs: number; finishedBeforeMs: number },
+): Promise<void> {
+  await pool.query(
+    `delete from contact_imports
+     where (status = 'uploading' and worked_at < $1) or finished_at < $2`,
+    [sqlTime(bounds.uploadingBeforeMs), sqlTime(bounds.finishedBeforeMs)],
+  );
+}

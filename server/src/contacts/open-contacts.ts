@@ -1,0 +1,39 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { Suppressions } from '../suppressions/suppressions.ts';
+import { ContactImports } from './contact-imports.ts';
+import { Contacts } from './contacts.ts';
+import { Erasures } from './erase-address.ts';
+
+/** An upload is never held in memory, so it may be larger than what is. */
+const UPLOAD_BODIES = 8;
+const OPEN_IMPORTS_MAX = 10;
+
+export interface ContactParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+  suppressions: Suppressions;
+  /** The largest body that is held in memory. */
+  bodyBytesMax: number;
+  withdraw: (workspaceId: string, mode: Mode, messageId: string) => boolean;
+}
+
+export interface OpenContacts {
+  contacts: Contacts;
+  imports: ContactImports;
+  erasures: Erasures;
+}
+
+/** The parts of this room, joined. */
+export function openContacts(parts: ContactParts): OpenContacts {
+  const { pool, clock, log, suppressions, withdraw } = parts;
+  const limits = { uploadBytesMax: UPLOAD_BODIES * parts.bodyBytesMax, openMax: OPEN_IMPORTS_MAX };
+  return {
+    contacts: new Contacts({ pool, clock }),
+    imports: new ContactImports({ pool, clock, log, limits }),
+    erasures: new Erasures({ pool, clock, suppressions, withdraw }),
+  };
+}

@@ -1,0 +1,27 @@
+import { Type } from 'typebox';
+import type { Suppressions } from '../../../suppressions/suppressions.ts';
+import { operation } from '../operation.ts';
+import { closed } from '../schemas/common.ts';
+
+export function deleteSuppressionByEmail(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'deleteSuppressionByEmail',
+      method: 'DELETE',
+      path: '/suppressions',
+      tag: 'Suppressions',
+      summary: 'Delete the suppression of an address',
+      description: 'The address’s own entry; one of its whole domain stays.',
+      scope: 'write:suppressions',
+      query: closed({
+        email: Type.String({ minLength: 1, maxLength: 320, examples: ['jane@example.com'] }),
+      }),
+      answers: { 204: { description: 'It is off the list.' } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, query }) => {
+      await parts.suppressions.removeByEmail(caller, query.email);
+      return { status: 204 };
+    },
+  );
+}

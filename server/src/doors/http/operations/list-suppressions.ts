@@ -1,0 +1,75 @@
+import { Type } from 'typebox';
+import type { SuppressionReason } from '../../../suppressions/suppression-store.ts';
+import {
+  publicSuppression,
+  type SuppressionQuery,
+  type Suppressions,
+} from '../../../suppressions/suppressions.ts';
+import { pageOf } from '../cursor.ts';
+import { decodeKeyedCursor } from '../keyed-cursor.ts';
+import { operation } from '../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { SuppressionReason as Reason, Suppression } from '../schemas/suppressions.ts';
+import { timeParameter } from '../time-parameter.ts';
+
+export function listSuppressions(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'listSuppressions',
+      method: 'GET',
+      path: '/suppressions',
+      tag: 'Suppressions',
+      summary: 'List suppressions',
+      description:
+        'Newest first; with `q` in order of addresses. Only those that hold: one past its ' +
+        '`expires_at` is gone.',
+      scope: 'read:suppressions',
+      query: closed({
+        ...PAGE,
+        email: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'All that stops this address: its own entry, or that of its domain.',
+          }),
+        ),
+        q: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'The beginning of an address or a domain.',
+          }),
+        ),
+        reason: Type.Optional(Reason),
+        created_after: Type.Optional(Type.String({ format: 'date-time' })),
+        created_before: Type.Optional(Type.String({ format: 'date-time' })),
+      }),
+      answers: {
+        200: {
+          description: 'A page of suppressions.',
+          body: page(Suppression, 'SuppressionPage'),
+        },
+      },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const after = decodeKeyedCursor(query.cursor);
+      const found = await parts.suppressions.list(caller, queryOf(query), {
+        after,
+        limit: limit + 1,
+      });
+      const { rows, next_cursor } = pageOf(found, limit, ({ id, key }) => [id, key]);
+      return { status: 200, body: { data: rows.map(publicSuppression), next_cursor } };
+    },
+  );
+}
+
+function queryOf(query: Record<string, unknown>): SuppressionQuery {
+  return {
+    ...(query.email === undefined ? {} : { email: query.email as string }),
+    ...(query.q === undefined ? {} : { prefix: query.q as string }),
+    ...(query.reason === undefined ? {} : { reason: query.reason as SuppressionReason }),
+    ...timeParameter('createdAfterMs', 'created_after', query),
+    ...timeParameter('createdBeforeMs', 'created_before', query),
+  };
+}

@@ -1,0 +1,24 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { Mode } from '../accounts/mode.ts';
+
+/**
+ * The key under which an erased address stays suppressed. Keyed with SECRET_KEY, because addresses
+ * are few enough to be guessed one by one; bound to workspace and mode, so that equal addresses of
+ * two tenants do not look alike.
+ */
+export type AddressHash = (workspaceId: string, mode: Mode, emailKey: string) => string;
+
+export function createAddressHash(secretKey: Buffer): AddressHash {
+  const key = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'hash:suppressions', 32));
+  return (workspaceId, mode, emailKey) => {
+    const hash = createHmac('sha256', key).update(`${workspaceId}/${mode}/${emailKey}`);
+    return `${HASH_MARK}${hash.digest('base64url')}`;
+  };
+}
+
+/** An address always has an @, and a domain's key begins with one: no key of theirs looks like it. */
+const HASH_MARK = '#';
+
+export function isAddressHash(key: string): boolean {
+  return key.startsWith(HASH_MARK) && !key.includes('@');
+}

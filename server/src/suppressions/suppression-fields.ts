@@ -1,0 +1,75 @@
+import type { FieldError } from '../base/refused-error.ts';
+import { parseMailbox } from '../mail/address.ts';
+import { parseDomainName } from '../mail/domain-name.ts';
+import type { Suppression, SuppressionReason } from './suppression-store.ts';
+
+/** The fields of an entry as the API takes them, and what is wrong with them. */
+
+export interface NewSuppression {
+  email?: string;
+  domain?: string;
+  reason?: SuppressionReason;
+  note?: string | null;
+  expires_at?: string | null;
+}
+
+/** Only what was named; the rest of an entry stays as it is. */
+export type SuppressionChange = Partial<Pick<Suppression, 'reason' | 'note' | 'expiresAtMs'>>;
+
+interface Faults {
+  ok: false;
+  errors: [FieldError, ...FieldError[]];
+}
+
+interface Wanted {
+  ok: true;
+  key: string;
+  email: string | null;
+  domain: string | null;
+  change: SuppressionChange;
+}
+
+export function parseSuppression(given: NewSuppression, nowMs: number): Wanted | Faults {
+  const target = parseTarget(given);
+  const parsed = parseChange(given, nowMs);
+  if ('code' in target) {
+    return { ok: false, errors: [target, ...(parsed.ok ? [] : parsed.errors)] };
+  }
+  return parsed.ok ? { ok: true, ...target, change: parsed.change } : parsed;
+}
+
+export function parseChange(
+  given: Pick<NewSuppression, 'reason' | 'note' | 'expires_at'>,
+  nowMs: number,
+): { ok: true; change: SuppressionChange } | Faults {
+  const change: SuppressionChange = {};
+  if (given.reason !== undefined) change.reason = given.reason;
+  if (given.note !== undefined) change.note = given.note;
+  if (given.expires_at === undefined) return { ok: true, change };
+  if (given.expires_at === null) return { ok: true, change: { ...change, expiresAtMs: null } };
+  const expiresAtMs = RFC3339.test(given.expires_at) ? Date.parse(given.expires_at) : Number.NaN;
+  if (expiresAtMs > nowMs) return { ok: true, change: { ...change, expiresAtMs } };
+  const detail = 'Give a time in the future, in RFC 3339 form with an offset.';
+  return { ok: false, errors: [{ pointer: '/expires_at', code: 'invalid_time', detail }] };
+}
+
+/** Date.parse alone would take much more than it should. */
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
+
+function parseTarget(given: NewSuppression): Pick<Wanted, 'key' | 'email' | 'domain'> | FieldError {
+  if (given.email !== undefined && given.domain !== undefined) {
+    const detail = 'Give either an email or a domain.';
+    return { pointer: '/domain', code: 'conflicting_field', detail };
+  }
+  if (given.domain !== undefined) {
+    const parsed = parseDomainName(given.domain);
+    if (!parsed.ok) return { pointer: '/domain', code: 'invalid_domain', detail: parsed.detail };
+    return { key: `@${parsed.domain}`, email: null, domain: parsed.domain };
+  }
+  if (given.email === undefined) {
+    return { pointer: '/email', code: 'required', detail: 'Give an email or a domain.' };
+  }
+  const parsed = parseMailbox(given.email);
+  if (!parsed.ok) return { pointer: '/email', code: 'invalid_email', detail: parsed.detail };
+  return { key: parsed.mailbox.key, email: parsed.mailbox.email, domain: null };
+}

@@ -1,0 +1,226 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+
+/** The rows of the suppression list. A row past its end is as good as none, wherever it is read. */
+
+export interface SuppressionScope {
+  workspaceId: string;
+  mode: Mode;
+}
+
+export const SUPPRESSION_REASONS = ['hard_bounce', 'complaint', 'manual', 'unsubscribe'] as const;
+export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+
+export interface Suppression {
+  /** A lower-case address, '@' and a domain, or the hash of an erased address. */
+  key: string;
+  id: string;
+  email: string | null;
+  domain: string | null;
+  reason: SuppressionReason;
+  evidence: object | null;
+  note: string | null;
+  createdAtMs: number;
+  expiresAtMs: number | null;
+}
+
+const COLUMNS = `key, id, email, domain, reason, evidence, note, created_at as "createdAtMs",
+  expires_at as "expiresAtMs"`;
+
+const RECORD = `r(key text, id uuid, email text, domain text, reason text, evidence json, note text,
+  created_at timestamptz, expires_at timestamptz)`;
+
+function recordOf(one: Suppression): object {
+  return {
+    key: one.key,
+    id: one.id,
+    email: one.email,
+    domain: one.domain,
+    reason: one.reason,
+    evidence: one.evidence,
+    note: one.note,
+    created_at: sqlTime(one.createdAtMs),
+    expires_at: sqlTime(one.expiresAtMs),
+  };
+}
+
+/**
+ * Inserts what is not on the list, in order of keys, so that two writers never wait for each other.
+ * An entry past its end is replaced. Returns the keys that were written.
+ */
+export async function insertSuppressions(
+  db: Queryable,
+  scope: SuppressionScope,
+  entries: readonly Suppression[],
+  nowMs: number,
+): Promise<Set<string>> {
+  if (entries.length === 0) return new Set();
+  const { rows } = await db.query<{ key: string }>({
+    name: 'insert-suppressions',
+    text: `insert into suppressions as old (workspace_id, mode, key, id, email, domain, reason,
+        evidence, note, created_at, expires_at)
+      select $1, $2, r.key, r.id, r.email, r.domain, r.reason, r.evidence, r.note, r.created_at,
+        r.expires_at from json_to_recordset($3::json) as ${RECORD} order by r.key
+      on conflict (workspace_id, mode, key) do update set id = excluded.id, email = excluded.email,
+        domain = excluded.domain, reason = excluded.reason, evidence = excluded.evidence,
+        note = excluded.note, created_at = excluded.created_at, expires_at = excluded.expires_at
+        where old.expires_at <= $4
+      returning key`,
+    values: [scope.workspaceId, scope.mode, JSON.stringify(entries.map(recordOf)), sqlTime(nowMs)],
+  });
+  return new Set(rows.map((row) => row.key));
+}
+
+/** Locked in order of keys until the transaction ends. */
+export async function lockSuppressions(
+  db: Queryable,
+  scope: SuppressionScope,
+  keys: readonly string[],
+  nowMs: number,
+): Promise<Suppression[]> {
+  const { rows } = await db.query<Suppression>({
+    name: 'lock-suppressions',
+    text: `select ${COLUMNS} from suppressions
+      where workspace_id = $1 and mode = $2 and key = any($3)
+        and (expires_at is null or expires_at > $4)
+      order by key for update`,
+    values: [scope.workspaceId, scope.mode, keys, sqlTime(nowMs)],
+  });
+  return rows;
+}
+
+export async function findSuppression(
+  db: Queryable,
+  scope: SuppressionScope,
+  id: string,
+  nowMs: number,
+  lock: '' | 'for update' = '',
+): Promise<Suppression | undefined> {
+  const { rows } = await db.query<Suppression>(
+    `select ${COLUMNS} from suppressions where workspace_id = $1 and mode = $2 and id = $3
+       and (expires_at is null or expires_at > $4) ${lock}`,
+    [scope.workspaceId, scope.mode, id, sqlTime(nowMs)],
+  );
+  return rows[0];
+}
+
+/** The parts of entries that may change, by their ids. */
+export async function updateSuppressions(
+  db: Queryable,
+  scope: SuppressionScope,
+  entries: readonly Suppression[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  await db.query({
+    name: 'update-suppressions',
+    text: `update suppressions s set reason = r.reason, note = r.note, expires_at = r.expires_at
+      from json_to_recordset($3::json) as ${RECORD}
+      where s.workspace_id = $1 and s.mode = $2 and s.key = r.key and s.id = r.id`,
+    values: [scope.workspaceId, scope.mode, JSON.stringify(entries.map(recordOf))],
+  });
+}
+
+export async function deleteSuppressions(
+  db: Queryable,
+  scope: SuppressionScope,
+  keys: readonly string[],
+): Promise<void> {
+  await db.query(
+    'delete from suppressions where workspace_id = $1 and mode = $2 and key = any($3)',
+    [scope.workspaceId, scope.mode, keys],
+  );
+}
+
+export interface SuppressionFilter {
+  reason?: SuppressionReason;
+  /** Only entries with one of these keys: all that can stop one address. */
+  keys?: readonly string[];
+}
+
+/** Newest first, made between the two ids; `limit` at the most. */
+export async function listSuppressions(
+  db: Queryable,
+  scope: SuppressionScope,
+  filter: SuppressionFilter,
+  bounds: { beforeId: string; sinceId: string; limit: number },
+  nowMs: number,
+): Promise<Suppression[]> {
+  // Each combination is a statement of its own, so that each has the plan of its own index.
+  const byReason = filter.reason === undefined ? '' : 'and reason = $7';
+  const byKeys = filter.keys === undefined ? '' : `and key = any($${byReason ? 8 : 7})`;
+  const { rows } = await db.query<Suppression>({
+    name: `list-suppressions${byReason && '-reason'}${byKeys && '-keys'}`,
+    text: `select ${COLUMNS} from suppressions
+      where workspace_id = $1 and mode = $2 and id < $3 and id >= $4
+        and (expires_at is null or expires_at > $6) ${byReason} ${byKeys}
+      order by id desc limit $5`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      bounds.beforeId,
+      bounds.sinceId,
+      bounds.limit,
+      sqlTime(nowMs),
+      ...(filter.reason === undefined ? [] : [filter.reason]),
+      ...(filter.keys === undefined ? [] : [filter.keys]),
+    ],
+  });
+  return rows;
+}
+
+/** Addresses and domains that begin so, in order of keys behind `afterKey`. */
+export async function listSuppressionsByPrefix(
+  db: Queryable,
+  scope: SuppressionScope,
+  prefix: string,
+  filter: SuppressionFilter,
+  bounds: { afterKey: string; sinceId: string; untilId: string; limit: number },
+  nowMs: number,
+): Promise<Suppression[]> {
+  const range = (from: string, to: string): string => `
+    (select ${COLUMNS} from suppressions
+      where workspace_id = $1 and mode = $2 and key >= ${from} and key < ${to} and key > $3
+        and id >= $4 and id < $5 and (expires_at is null or expires_at > $7)
+        and ($8::text is null or reason = $8)
+      order by key limit $6)`;
+  const { rows } = await db.query<Suppression>({
+    name: 'list-suppressions-by-prefix',
+    text: `select * from (${range('$9', '$10')} union all ${range('$11', '$12')}) found
+      order by key limit $6`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      bounds.afterKey,
+      bounds.sinceId,
+      bounds.untilId,
+      bounds.limit,
+      sqlTime(nowMs),
+      filter.reason ?? null,
+      // U+10FFFF is in no address: no key that begins with the prefix lies behind it.
+      prefix,
+      `${prefix}\u{10ffff}`,
+      `@${prefix}`,
+      `@${prefix}\u{10ffff}`,
+    ],
+  });
+  return rows;
+}
+
+/** Entries whose end has come, taken off the list; `limit` at the most. */
+export async function takeExpired(
+  db: Queryable,
+  nowMs: number,
+  limit: number,
+): Promise<(Suppression & SuppressionScope)[]> {
+  const { rows } = await db.query<Suppression & SuppressionScope>(
+    `delete from suppressions s using (
+       select workspace_id, mode, key from suppressions where expires_at <= $1
+       order by expires_at limit $2 for update skip locked) ended
+     where s.workspace_id = ended.workspace_id and s.mode = ended.mode and s.key = ended.key
+     returning s.workspace_id as "workspaceId", s.mode, s.key, s.id, s.email, s.domain, s.reason,
+       s.evidence, s.note, s.created_at as "createdAtMs", s.expires_at as "expiresAtMs"`,
+    [sqlTime(nowMs), limit],
+  );
+  return rows;
+}

@@ -1,0 +1,301 @@
+import type { Clock } from '../base/clock.ts';
+import { encodeId, uuidFloor, uuidv7 } from '../base/ids.ts';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { appendEvents, type NewEvent } from '../events/events-store.ts';
+import { parseMailbox } from '../mail/address.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import { type AddressHash, isAddressHash } from './address-hash.ts';
+import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
+import {
+  deleteSuppressions,
+  findSuppression,
+  insertSuppressions,
+  listSuppressions,
+  listSuppressionsByPrefix,
+  lockSuppressions,
+  type Suppression,
+  type SuppressionFilter,
+  type SuppressionReason,
+  type SuppressionScope,
+  takeExpired,
+  updateSuppressions,
+} from './suppression-store.ts';
+
+/**
+ * The list of those who must not be written to: addresses and whole domains, live and test apart.
+ * Accepting and delivering look it up; hard bounces and complaints add to it; here callers keep it.
+ * Every entry made or taken away commits together with its event. An entry with an end is taken off
+ * the list when its time comes.
+ */
+
+export interface SuppressionQuery {
+  /** All that stops this address: its own entry, its domain's, the hash left by an erasure. */
+  email?: string;
+  /** The beginning of an address or a domain. */
+  prefix?: string;
+  reason?: SuppressionReason;
+  createdAfterMs?: number;
+  createdBeforeMs?: number;
+}
+
+/** The entry behind which the next page begins. */
+export interface SuppressionPosition {
+  id: string;
+  key: string;
+}
+
+export type AddResult =
+  | { suppression: Suppression; created: boolean }
+  | { errors: [FieldError, ...FieldError[]] };
+
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const EXPIRED_MAX = 500;
+
+export class Suppressions {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #hash: AddressHash;
+
+  constructor(parts: { pool: Pool; clock: Clock; hash: AddressHash }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#hash = parts.hash;
+  }
+
+  /** Newest first; by the beginning of an address in order of addresses. */
+  list(
+    scope: SuppressionScope,
+    query: SuppressionQuery,
+    page: { after: SuppressionPosition | undefined; limit: number },
+  ): Promise<Suppression[]> {
+    const nowMs = this.#clock.now();
+    const { after, limit } = page;
+    const sinceId = uuidFloor(query.createdAfterMs ?? 0);
+    const untilId =
+      query.createdBeforeMs === undefined ? LAST_UUID : uuidFloor(query.createdBeforeMs);
+    const filter: SuppressionFilter = query.reason === undefined ? {} : { reason: query.reason };
+    if (query.prefix !== undefined && query.email === undefined) {
+      const bounds = { afterKey: after?.key ?? '', sinceId, untilId, limit };
+      const prefix = query.prefix.toLowerCase();
+      return listSuppressionsByPrefix(this.#pool, scope, prefix, filter, bounds, nowMs);
+    }
+    const keys = query.email === undefined ? {} : { keys: this.#keysOf(scope, query.email) };
+    const beforeId = after && after.id < untilId ? after.id : untilId;
+    const bounds = { beforeId, sinceId, limit };
+    return listSuppressions(this.#pool, scope, { ...filter, ...keys }, bounds, nowMs);
+  }
+
+  /** Puts an entry on the list, or changes the one that is there. */
+  async add(
+    scope: SuppressionScope,
+    given: NewSuppression,
+  ): Promise<{ suppression: Suppression; created: boolean }> {
+    const [result] = await this.addMany(scope, [given]);
+    if (!result) throw new Error('Broken invariant: every entry has a result');
+    if ('errors' in result) throw refused(result.errors);
+    return result;
+  }
+
+  /** Those that are right are added in one commit; each has its result. */
+  async addMany(scope: SuppressionScope, given: readonly NewSuppression[]): Promise<AddResult[]> {
+    const nowMs = this.#clock.now();
+    const wanted = given.map((one) => parseSuppression(one, nowMs));
+    const entries = new Map<string, Suppression>();
+    for (const one of wanted) {
+      if (one.ok && !entries.has(one.key)) entries.set(one.key, newEntry(one, nowMs));
+    }
+    return inTransaction(this.#pool, async (client) => {
+      const made = await insertSuppressions(client, scope, [...entries.values()], nowMs);
+      // The insert has locked those that were there already: they cannot vanish any more.
+      const there = await lockSuppressions(client, scope, [...entries.keys()], nowMs);
+      const now = new Map(there.map((one) => [one.key, one]));
+      const fresh = new Set(made);
+      const results = wanted.map((one): AddResult => {
+        if (!one.ok) return { errors: one.errors };
+        const created = fresh.delete(one.key);
+        const before = now.get(one.key) as Suppression;
+        const suppression = created ? before : { ...before, ...one.change };
+        now.set(one.key, suppression);
+        return { suppression, created };
+      });
+      const unchanged = new Set(there);
+      const changed = [...now.values()].filter((one) => !unchanged.has(one));
+      await updateSuppressions(client, scope, changed);
+      const added = [...made].map((key) => now.get(key) as Suppression);
+      await tell(client, 'suppression.created', scope, added, nowMs);
+      return results;
+    });
+  }
+
+  async get(scope: SuppressionScope, id: string): Promise<Suppression> {
+    return found(await findSuppression(this.#pool, scope, id, this.#clock.now()));
+  }
+
+  async change(
+    scope: SuppressionScope,
+    id: string,
+    given: Pick<NewSuppression, 'reason' | 'note' | 'expires_at'>,
+  ): Promise<Suppression> {
+    const nowMs = this.#clock.now();
+    const parsed = parseChange(given, nowMs);
+    if (!parsed.ok) throw refused(parsed.errors);
+    return inTransaction(this.#pool, async (client) => {
+      const before = found(await findSuppression(client, scope, id, nowMs, 'for update'));
+      const after = { ...before, ...parsed.change };
+      await updateSuppressions(client, scope, [after]);
+      return after;
+    });
+  }
+
+  async remove(scope: SuppressionScope, id: string): Promise<void> {
+    const nowMs = this.#clock.now();
+    await inTransaction(this.#pool, async (client) => {
+      const entry = found(await findSuppression(client, scope, id, nowMs, 'for update'));
+      await this.#take(client, scope, [entry], nowMs);
+    });
+  }
+
+  /** The address's own entry, by name or by hash; its domain's stays. */
+  async removeByEmail(scope: SuppressionScope, email: string): Promise<void> {
+    const nowMs = this.#clock.now();
+    const keys = this.#keysOf(scope, email).filter((key) => !key.startsWith('@'));
+    await inTransaction(this.#pool, async (client) => {
+      const entries = await lockSuppressions(client, scope, keys, nowMs);
+      if (entries.length === 0) throw notFound();
+      await this.#take(client, scope, entries, nowMs);
+    });
+  }
+
+  /**
+   * Forgets an address within the caller's transaction. With `keep` it stays suppressed by its hash,
+   * with the reason it had, but nothing else that was known of it.
+   */
+  async eraseAddress(
+    client: Queryable,
+    scope: SuppressionScope,
+    emailKey: string,
+    keep: boolean,
+  ): Promise<void> {
+    const nowMs = this.#clock.now();
+    const hashKey = this.#hash(scope.workspaceId, scope.mode, emailKey);
+    const entries = await lockSuppressions(client, scope, [emailKey, hashKey], nowMs);
+    if (keep && entries.some(({ key }) => key === hashKey)) {
+      const named = entries.filter(({ key }) => key === emailKey);
+      await this.#take(client, scope, named.map(anonymous), nowMs, [emailKey]);
+      return;
+    }
+    const reason = entries[0]?.reason ?? 'manual';
+    await this.#take(client, scope, entries.map(anonymous), nowMs, [emailKey, hashKey]);
+    if (!keep) return;
+    const change = { reason, note: null, expiresAtMs: entries[0]?.expiresAtMs ?? null };
+    const hashed = newEntry({ key: hashKey, email: null, domain: null, change }, nowMs);
+    await insertSuppressions(client, scope, [hashed], nowMs);
+    await tell(client, 'suppression.created', scope, [hashed], nowMs);
+  }
+
+  /** Takes entries whose time has come off the list. Runs now and then on every node. */
+  async endExpired(): Promise<void> {
+    for (let taken = EXPIRED_MAX; taken === EXPIRED_MAX; ) {
+      const nowMs = this.#clock.now();
+      taken = await inTransaction(this.#pool, async (client) => {
+        const ended = await takeExpired(client, nowMs, EXPIRED_MAX);
+        const events = ended.map((one) => eventOf('suppression.deleted', one, one, nowMs));
+        await appendEvents(client, events);
+        return ended.length;
+      });
+    }
+  }
+
+  #keysOf(scope: SuppressionScope, email: string): string[] {
+    const parsed = parseMailbox(email);
+    if (!parsed.ok) return [];
+    const { key, domain } = parsed.mailbox;
+    return [key, `@${domain}`, this.#hash(scope.workspaceId, scope.mode, key)];
+  }
+
+  async #take(
+    client: Queryable,
+    scope: SuppressionScope,
+    entries: readonly Suppression[],
+    nowMs: number,
+    keys = entries.map(({ key }) => key),
+  ): Promise<void> {
+    await deleteSuppressions(client, scope, keys);
+    await tell(client, 'suppression.deleted', scope, entries, nowMs);
+  }
+}
+
+/** What users see of an entry: in API answers and in events. */
+export function publicSuppression(entry: Suppression) {
+  return {
+    id: encodeId('sup', entry.id),
+    email: entry.email,
+    domain: entry.domain,
+    reason: entry.reason,
+    evidence: entry.evidence,
+    note: entry.note,
+    erased: isAddressHash(entry.key),
+    created_at: new Date(entry.createdAtMs).toISOString(),
+    expires_at: entry.expiresAtMs === null ? null : new Date(entry.expiresAtMs).toISOString(),
+  };
+}
+
+function newEntry(
+  wanted: {
+    key: string;
+    email: string | null;
+    domain: string | null;
+    change: Partial<Pick<Suppression, 'reason' | 'note' | 'expiresAtMs'>>;
+  },
+  nowMs: number,
+): Suppression {
+  const { key, email, domain, change } = wanted;
+  const fields = { reason: 'manual', note: null, expiresAtMs: null, ...change } as const;
+  return { key, id: uuidv7(nowMs), email, domain, evidence: null, createdAtMs: nowMs, ...fields };
+}
+
+/** An event about an address that is being forgotten must not name it. */
+function anonymous(entry: Suppression): Suppression {
+  return { ...entry, key: '#', email: null, evidence: null, note: null };
+}
+
+async function tell(
+  client: Queryable,
+  type: SuppressionEvent,
+  scope: SuppressionScope,
+  entries: readonly Suppression[],
+  atMs: number,
+): Promise<void> {
+  await appendEvents(
+    client,
+    entries.map((entry) => eventOf(type, scope, entry, atMs)),
+  );
+}
+
+type SuppressionEvent = 'suppression.created' | 'suppression.deleted';
+
+function eventOf(
+  type: SuppressionEvent,
+  { workspaceId, mode }: SuppressionScope,
+  entry: Suppression,
+  atMs: number,
+): NewEvent {
+  return { workspaceId, mode, type, atMs, data: { suppression: publicSuppression(entry) } };
+}
+
+function found(entry: Suppression | undefined): Suppression {
+  if (!entry) throw notFound();
+  return entry;
+}
+
+function notFound(): RefusedError {
+  return new RefusedError('not_found', 'There is no suppression with this id or address.');
+}
+
+function refused(errors: readonly [FieldError, ...FieldError[]]): RefusedError {
+  const detail =
+    errors.length === 1
+      ? `${errors[0].pointer}: ${errors[0].detail}`
+      : `${errors.length} fields are not valid.`;
+  return new RefusedError('validation_failed', detail, { errors });
+}
