@@ -4,12 +4,13 @@ import { ApiKeys } from './accounts/api-keys.ts';
 import { Authenticator } from './accounts/authenticate.ts';
 import { RateLimiter } from './accounts/rate-limit.ts';
 import { Workspaces } from './accounts/workspaces.ts';
+import { createLiveRoute } from './assemble-delivery.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { Rounds } from './base/rounds.ts';
 import { createSealer } from './base/sealer.ts';
 import type { Config } from './config/read-config.ts';
-import { Gate, type Route } from './delivery/delivery.ts';
+import type { Route } from './delivery/delivery.ts';
 import { openDeliveryStore } from './delivery/delivery-store.ts';
 import { createEngine, type Engine } from './delivery/engine.ts';
 import { simulatorRoute } from './delivery/simulator.ts';
@@ -133,7 +134,12 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     createEngine({
       store: openDeliveryStore(deliveryPool),
       clock,
-      routes: { live: options.liveRoute ?? closedRoute(), test: simulatorRoute(clock) },
+      routes: {
+        live:
+          options.liveRoute ??
+          createLiveRoute({ config, clock, signingKeys, secretKey: storage.secretKey }),
+        test: simulatorRoute(clock),
+      },
       log,
       nodeName: `${hostname()}/${process.pid}`,
       limits: {
@@ -278,19 +284,6 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
       waitingBytesMax: config.limits.acceptBufferMaxBytes,
     },
   });
-}
-
-/** No way out: live mail waits. */
-function closedRoute(): Route {
-  const gate = new Gate(0);
-  return {
-    needsContent: true,
-    relay: false,
-    gateFor: () => gate,
-    attempt: async () => [],
-    abort: () => {},
-    close: async () => {},
-  };
 }
 
 function sendLimits({ limits, delivery }: Config): SendLimits {

@@ -32,6 +32,9 @@ export interface Config {
   readonly delivery: {
     readonly routes: readonly RouteConfig[];
     readonly mxPort: number;
+    readonly mxAllowPrivate: boolean;
+    readonly dnsValidates: boolean;
+    readonly shapingFile: string | undefined;
     /** Empty: the system's. */
     readonly dnsServers: readonly ServerPlace[];
     readonly heloName: string;
@@ -180,6 +183,10 @@ function arrange({ of }: Values): Config {
     delivery: {
       routes: of('DELIVERY_ROUTE'),
       mxPort: of('MX_PORT'),
+      // Nobody's receivers listen on another port than 25: this is a laboratory.
+      mxAllowPrivate: of('MX_ALLOW_PRIVATE') || of('MX_PORT') !== 25,
+      dnsValidates: of('DNS_VALIDATES'),
+      shapingFile: of('SHAPING_FILE'),
       dnsServers: of('DNS_SERVERS'),
       heloName,
       retryWindowMs: of('RETRY_WINDOW_HOURS') * HOUR_MS,

@@ -106,10 +106,18 @@ const delivery = {
     min: 1,
     max: 65_535,
   }),
+  MX_ALLOW_PRIVATE: yesNo({
+    says: 'Allow receivers whose mail servers have private or loopback addresses. Always allowed when `MX_PORT` is not 25.',
+    standard: false,
+  }),
   DNS_SERVERS: servers({
     says: 'Name servers to ask.',
     standardText: "the system's",
     port: 53,
+  }),
+  DNS_VALIDATES: yesNo({
+    says: 'The name servers validate DNSSEC and the way to them is safe, so that DANE can be relied on. A name server on this machine is always believed.',
+    standard: false,
   }),
   HELO_NAME: text<string | undefined>({
     says: 'Name we greet other mail servers with. It should have an address record, and the address a reverse record back to it.',
@@ -151,6 +159,13 @@ const delivery = {
     standard: 72,
     min: 1,
     max: 720,
+  }),
+  SHAPING_FILE: text<string | undefined>({
+    says: 'Your own rules for how much mail a receiver gets at a time, in front of the shipped ones.',
+    takes: 'the path of a JSON file in the form of `server/src/delivery/shaping.json`',
+    standard: undefined,
+    standardText: 'none',
+    accepts: /^.+$/,
   }),
   LEASE_SECONDS: integer({
     says: 'After this long without a sign from its node, a delivery is taken over by another.',

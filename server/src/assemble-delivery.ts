@@ -1,0 +1,87 @@
+import { hkdfSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import type { Clock } from './base/clock.ts';
+import type { Config } from './config/read-config.ts';
+import type { Route } from './delivery/delivery.ts';
+import type { SenderDomains } from './delivery/outgoing-mail.ts';
+import { faultsOf, type ShapingFor, type ShapingRules, shapingBy } from './delivery/shaping.ts';
+import { smtpRoute } from './delivery/smtp-route.ts';
+import type { SigningKeys } from './domains/signing-keys.ts';
+import { createResolver } from './mail/dns.ts';
+import { createMtaSts } from './mail/mta-sts.ts';
+import { createPolicyFetcher } from './mail/mta-sts-fetch.ts';
+import { isPublicAddress } from './mail/mx-address.ts';
+import { StorageStartError } from './storage/start-error.ts';
+
+/** How live mail leaves, built from the configuration. */
+export function createLiveRoute(parts: {
+  config: Config;
+  clock: Clock;
+  signingKeys: SigningKeys;
+  secretKey: Buffer;
+}): Route {
+  const { config, clock } = parts;
+  const { delivery } = config;
+  const servers = delivery.dnsServers.map(({ host, port }) =>
+    isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
+  );
+  const resolver = createResolver({
+    clock,
+    trustRemoteAuthentication: delivery.dnsValidates,
+    ...(servers.length > 0 ? { servers } : {}),
+  });
+  // A tenant chooses the domains, and whoever runs their DNS chooses the addresses: without a word
+  // from the operator none of them may lie inside the house.
+  const addressAllowed = delivery.mxAllowPrivate ? () => true : isPublicAddress;
+  return smtpRoute({
+    clock,
+    resolver,
+    mtaSts: createMtaSts({
+      resolver,
+      clock,
+      fetchPolicy: createPolicyFetcher({ resolver, clock, addressAllowed }),
+    }),
+    routes: delivery.routes,
+    mxPort: delivery.mxPort,
+    addressAllowed,
+    heloName: delivery.heloName,
+    senders: senderDomains(parts.signingKeys),
+    returnPathKey: Buffer.from(hkdfSync('sha256', parts.secretKey, 'postrider', 'return-path', 32)),
+    shaping: readShaping(delivery.shapingFile),
+    isOwnAddress: () => false,
+  });
+}
+
+function senderDomains(signingKeys: SigningKeys): SenderDomains {
+  return {
+    async settingsFor(workspaceId, domain) {
+      const found = await signingKeys.find(workspaceId, domain);
+      return (
+        found && {
+          maySend: true,
+          tls: found.tlsRequired ? 'required' : 'opportunistic',
+          returnPathHost: found.returnPathHost,
+        }
+      );
+    },
+    async keysFor(workspaceId, domain) {
+      return (await signingKeys.find(workspaceId, domain))?.keys ?? [];
+    },
+  };
+}
+
+function readShaping(file: string | undefined): ShapingFor {
+  if (file === undefined) return shapingBy();
+  let rules: unknown;
+  try {
+    rules = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new StorageStartError(
+      `SHAPING_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : ''}`,
+    );
+  }
+  const faults = faultsOf(rules);
+  if (faults.length > 0) throw new StorageStartError(`SHAPING_FILE: ${faults.join(' ')}`);
+  return shapingBy(rules as ShapingRules);
+}
