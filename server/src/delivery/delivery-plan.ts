@@ -33,8 +33,11 @@ export interface Station {
   targets(): Promise<readonly SmtpTarget[] | AttemptEnd>;
 }
 
-/** Where a domain's mail goes, in order; or why it goes nowhere. */
-export type Plan = { stations: Station[]; fault?: undefined } | { stations: []; fault: RouteFault };
+/** The servers that one route leads to, in order; or why it leads nowhere. */
+export type Leg = { stations: Station[]; fault?: undefined } | { stations: []; fault: RouteFault };
+
+/** One leg for each route. A fallback is looked up only when it is needed. */
+export type Plan = readonly (() => Promise<Leg>)[];
 
 export interface PlanParts {
   clock: Clock;
@@ -52,56 +55,58 @@ export interface PlanParts {
  */
 export class Plans {
   readonly #parts: PlanParts;
-  readonly #known = new Map<string, { plan: Promise<Plan>; untilMs: number }>();
+  readonly #known = new Map<string, { plan: Plan; untilMs: number }>();
 
   constructor(parts: PlanParts) {
     this.#parts = parts;
   }
 
-  for(domain: string, tlsRequired: boolean): Promise<Plan> {
+  for(domain: string, tlsRequired: boolean): Plan {
     const nowMs = this.#parts.clock.now();
     const key = tlsRequired ? `${domain} tls` : domain;
     const known = this.#known.get(key);
     if (known && nowMs < known.untilMs) return known.plan;
-    const plan = this.#make(domain, tlsRequired);
+    const plan = this.#parts.routes.map((route) =>
+      once(
+        () =>
+          route.kind === 'relay'
+            ? relayLeg(route, tlsRequired, this.#parts)
+            : directLeg(domain, tlsRequired, this.#parts),
+        // A domain that cannot be reached now is looked up anew at its next try.
+        () => this.#known.delete(key),
+      ),
+    );
     this.#known.delete(key);
     this.#known.set(key, { plan, untilMs: nowMs + PLAN_KNOWN_MS });
     if (this.#known.size > PLANS_MAX) {
       const oldest = this.#known.keys().next();
       if (!oldest.done) this.#known.delete(oldest.value);
     }
-    // A domain that cannot be reached now is looked up anew at its next try.
-    plan.then(
-      ({ fault }) => fault && this.#known.delete(key),
-      () => this.#known.delete(key),
-    );
     return plan;
   }
+}
 
-  async #make(domain: string, tlsRequired: boolean): Promise<Plan> {
-    const stations: Station[] = [];
-    let fault: RouteFault | undefined;
-    for (const route of this.#parts.routes) {
-      const made =
-        route.kind === 'relay'
-          ? await relayStations(route, tlsRequired, this.#parts)
-          : await directStations(domain, tlsRequired, this.#parts);
-      stations.push(...made.stations);
-      fault ??= made.fault;
-    }
-    if (stations.length > 0) return { stations };
-    return { stations: [], fault: fault ?? { kind: 'no_relay', detail: 'There is no route.' } };
-  }
+function once(find: () => Promise<Leg>, failed: () => void): () => Promise<Leg> {
+  let found: Promise<Leg> | undefined;
+  return () => {
+    found ??= find().then(
+      (leg) => {
+        if (leg.fault) failed();
+        return leg;
+      },
+      (error: unknown) => {
+        failed();
+        throw error;
+      },
+    );
+    return found;
+  };
 }
 
 const PLAN_KNOWN_MS = 60_000;
 const PLANS_MAX = 20_000;
 
-async function directStations(
-  domain: string,
-  tlsRequired: boolean,
-  parts: PlanParts,
-): Promise<Plan> {
+async function directLeg(domain: string, tlsRequired: boolean, parts: PlanParts): Promise<Leg> {
   const { resolver, addressAllowed, addressOrder } = parts;
   const settings = { addressAllowed, ...(addressOrder ? { addressOrder } : {}) };
   const found = await resolveRoute(domain, resolver, settings);
@@ -167,11 +172,11 @@ function faultOf(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): Ro
   }
 }
 
-async function relayStations(
+async function relayLeg(
   route: Extract<RouteSetting, { kind: 'relay' }>,
   tlsRequired: boolean,
   parts: PlanParts,
-): Promise<Plan> {
+): Promise<Leg> {
   const { host, port, auth } = route;
   const addresses = await addressesOf(host, parts.resolver);
   if (addresses.length === 0) {

@@ -1,19 +1,16 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { HandedOver, Handover, Lease } from '../messages/handover.ts';
-import {
-  isSimulatedSuppression,
-  SIMULATED_SUPPRESSION_REASON,
-} from '../messages/simulator-address.ts';
 import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { ContentLoader, type Turn } from './content-loader.ts';
 import type { AttemptReport, Delivery, Outcome, Route } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { HeldMessages } from './held-messages.ts';
-import { isPoison, newLease } from './lease.ts';
-import { expired, failed, outcomeOf, suppressed } from './outcome.ts';
+import { newLease } from './lease.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
 import type { ClaimedRow } from './queue-store.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
 import { Recorder } from './recorder.ts';
@@ -73,7 +70,6 @@ export const DEFAULT_LIMITS: EngineLimits = {
 };
 
 const STOP_DEADLINE_MS = 25_000;
-const UPKEEP_MS = 1_000;
 
 export function createEngine(parts: EngineParts): Engine {
   return new DeliveryEngine(parts);
@@ -88,8 +84,8 @@ class DeliveryEngine implements Engine {
   readonly #recorder: Recorder;
   readonly #loader: ContentLoader;
   readonly #claims: ClaimLoop;
+  readonly #leases: LeaseKeeper;
   #running = false;
-  #upkeep: Timer | undefined;
   #reserved = { count: 0, bytes: 0 };
   #pumping = false;
   /** When so few are left, it is time to claim more. */
@@ -110,6 +106,16 @@ class DeliveryEngine implements Engine {
       clock,
       log,
       onRecovered: () => this.#pump(),
+    });
+    this.#leases = new LeaseKeeper({
+      store,
+      clock,
+      log,
+      held: this.#held,
+      ready: this.#ready,
+      stats: this.#stats,
+      leaseMs: limits.leaseMs,
+      expired: (delivery, nowMs) => this.#record(expired(delivery, nowMs, parts.nodeName)),
     });
     this.#loader = new ContentLoader({
       store,
@@ -146,7 +152,7 @@ class DeliveryEngine implements Engine {
     const { live, test } = this.#parts.routes;
     live.onOpen = test.onOpen = () => this.#pump();
     this.#claims.start();
-    this.#keepUp();
+    this.#leases.start();
   }
 
   wake(): void {
@@ -173,7 +179,7 @@ class DeliveryEngine implements Engine {
     this.#stats.handedOver += taken.length;
     // Committed while we were told to stop: somebody else may have them at once.
     if (!this.#running) {
-      void this.#giveBack(taken);
+      void this.#leases.giveBack(taken);
       return;
     }
     for (const delivery of taken) this.#ready.add(delivery);
@@ -184,7 +190,7 @@ class DeliveryEngine implements Engine {
     const deliveries = this.#held.of(workspaceId, mode, messageId);
     if (deliveries.length === 0) return false;
     if (deliveries.some(({ place }) => place === 'wire' || place === 'done')) return false;
-    for (const delivery of deliveries) this.#drop(delivery);
+    for (const delivery of deliveries) this.#leases.drop(delivery);
     return true;
   }
 
@@ -193,12 +199,12 @@ class DeliveryEngine implements Engine {
     const endsAtMs = clock.now() + deadlineMs;
     this.#running = false;
     await this.#claims.stop();
-    await this.#giveBack(this.#held.all().filter(({ place }) => place === 'ready'));
+    await this.#leases.giveBack(this.#held.all().filter(({ place }) => place === 'ready'));
     await this.#wireDrained(deadlineMs);
     routes.live.abort();
     routes.test.abort();
     await this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now()));
-    this.#upkeep?.cancel();
+    this.#leases.stop();
     await Promise.all([routes.live.close(), routes.test.close()]);
   }
 
@@ -227,30 +233,22 @@ class DeliveryEngine implements Engine {
   }
 
   #admit(rows: ClaimedRow[], leaseEndsAtMs: number): void {
-    const { clock, nodeName } = this.#parts;
+    const { clock, nodeName, log } = this.#parts;
     const nowMs = clock.now();
     this.#stats.claimed += rows.length;
     const unwanted: Delivery[] = [];
     for (const row of rows) {
       const delivery = this.#held.fromClaim(row, leaseEndsAtMs);
-      const suppression = suppressionOf(row);
-      if (isPoison(row.lease)) {
-        this.#parts.log.error(
-          { messageId: row.message_id, ordinal: row.ordinal },
-          'a delivery failed for good: every node that tried it lost it',
-        );
-        this.#record(failed(delivery, 'internal_fault', nowMs, nodeName));
-      } else if (row.expires_at <= nowMs) {
-        this.#record(expired(delivery, nowMs, nodeName, row));
-      } else if (suppression !== null) {
-        this.#record(suppressed(delivery, suppression, nowMs, nodeName));
-      } else if (this.#running) {
-        this.#ready.add(delivery);
-      } else {
-        unwanted.push(delivery);
+      const ended = endAtClaim(delivery, row, nowMs, nodeName);
+      if (ended) this.#record(ended);
+      else if (this.#running) this.#ready.add(delivery);
+      else unwanted.push(delivery);
+      if (ended?.reason === 'internal_fault') {
+        const { message_id: messageId, ordinal } = row;
+        log.error({ messageId, ordinal }, 'a delivery failed: every node that tried it lost it');
       }
     }
-    if (unwanted.length > 0) void this.#giveBack(unwanted);
+    if (unwanted.length > 0) void this.#leases.giveBack(unwanted);
     this.#claimBelow = this.#ready.size - this.#limits.readyMax / 8;
     this.#pump();
   }
@@ -317,16 +315,16 @@ class DeliveryEngine implements Engine {
     const { nodeName, log } = this.#parts;
     if (delivery.place !== 'preparing') return false;
     if (!this.#running) {
-      void this.#giveBack([delivery]);
+      void this.#leases.giveBack([delivery]);
       return false;
     }
-    if (nowMs >= delivery.leaseEndsAtMs - this.#leaseMarginMs) {
+    if (!this.#leases.holds(delivery, nowMs)) {
       log.warn(
         { messageId: delivery.message.id },
         'a lease ran out before the try: left to others',
       );
       this.#stats.leaseLost += 1;
-      this.#drop(delivery);
+      this.#leases.drop(delivery);
       return false;
     }
     if (nowMs >= delivery.expiresAtMs) {
@@ -334,11 +332,6 @@ class DeliveryEngine implements Engine {
       return false;
     }
     return true;
-  }
-
-  /** Nodes' clocks differ a little: an attempt does not begin in the last moments of a lease. */
-  get #leaseMarginMs(): number {
-    return Math.min(5_000, this.#limits.leaseMs / 10);
   }
 
   #judge(turn: Turn, deliveries: Delivery[], reports: AttemptReport[]): void {
@@ -362,7 +355,7 @@ class DeliveryEngine implements Engine {
         }),
       );
     });
-    if (unfinished.length > 0) void this.#giveBack(unfinished);
+    if (unfinished.length > 0) void this.#leases.giveBack(unfinished);
     this.#leaveWire(turn);
   }
 
@@ -370,14 +363,14 @@ class DeliveryEngine implements Engine {
   #fault(turn: Turn, deliveries: Delivery[], error: unknown): void {
     this.#stats.faults += 1;
     this.#parts.log.error({ err: error, messageId: turn.message.id }, 'an attempt broke off');
-    for (const delivery of deliveries) this.#drop(delivery);
+    for (const delivery of deliveries) this.#leases.drop(delivery);
     this.#leaveWire(turn);
   }
 
   #notPrepared(turns: Turn[], error: unknown): void {
     this.#parts.log.warn({ err: error, turns: turns.length }, 'contents could not be read');
     for (const turn of turns) {
-      for (const delivery of turn.deliveries) this.#drop(delivery);
+      for (const delivery of turn.deliveries) this.#leases.drop(delivery);
       this.#leaveWire(turn);
     }
   }
@@ -417,69 +410,7 @@ class DeliveryEngine implements Engine {
 
   #recorded(delivery: Delivery): void {
     this.#stats.unrecorded -= 1;
-    this.#drop(delivery);
+    this.#leases.drop(delivery);
     this.#pump();
   }
-
-  #drop(delivery: Delivery): void {
-    this.#ready.remove(delivery);
-    delivery.place = 'gone';
-    this.#held.forget(delivery);
-  }
-
-  async #giveBack(deliveries: Delivery[]): Promise<void> {
-    for (const delivery of deliveries) this.#drop(delivery);
-    try {
-      await this.#parts.store.release(deliveries, this.#parts.clock.now());
-    } catch (error) {
-      // Not lost: the leases run out by themselves.
-      this.#parts.log.warn(
-        { err: error, count: deliveries.length },
-        'leases could not be given back',
-      );
-    }
-  }
-
-  /** Once a second: ends what has expired while it waited, prolongs leases that run out. */
-  #keepUp(): void {
-    this.#upkeep = this.#parts.clock.after(UPKEEP_MS, () => {
-      void this.#renewAndExpire().finally(() => {
-        if (this.#running || this.#stats.onWire + this.#stats.unrecorded > 0) this.#keepUp();
-      });
-    });
-  }
-
-  async #renewAndExpire(): Promise<void> {
-    const { clock, store, log, nodeName } = this.#parts;
-    const nowMs = clock.now();
-    const renew: Delivery[] = [];
-    for (const delivery of this.#held.all()) {
-      if (delivery.place === 'ready' && nowMs >= delivery.expiresAtMs) {
-        this.#ready.remove(delivery);
-        this.#record(expired(delivery, nowMs, nodeName));
-      } else if (delivery.place === 'ready' && nowMs >= delivery.leaseEndsAtMs) {
-        this.#stats.leaseLost += 1;
-        this.#drop(delivery);
-      } else if (delivery.leaseEndsAtMs - nowMs < this.#limits.leaseMs / 2) {
-        renew.push(delivery);
-      }
-    }
-    this.#pump();
-    if (renew.length === 0) return;
-    const endsAtMs = nowMs + this.#limits.leaseMs;
-    try {
-      const ours = new Set(await store.renew(renew, endsAtMs));
-      renew.forEach((delivery, index) => {
-        if (ours.has(index)) delivery.leaseEndsAtMs = endsAtMs;
-        else if (delivery.place === 'ready') this.#drop(delivery);
-      });
-    } catch (error) {
-      log.warn({ err: error, count: renew.length }, 'leases could not be prolonged');
-    }
-  }
-}
-
-function suppressionOf(row: ClaimedRow): string | null {
-  const simulated = row.mode === 'test' && isSimulatedSuppression(row.recipient_key);
-  return simulated ? SIMULATED_SUPPRESSION_REASON : row.suppression_reason;
 }

@@ -1,5 +1,10 @@
+import {
+  isSimulatedSuppression,
+  SIMULATED_SUPPRESSION_REASON,
+} from '../messages/simulator-address.ts';
 import { type Backoff, nextTryInMs } from './backoff.ts';
 import type { AttemptReport, Delivery, Outcome } from './delivery.ts';
+import { isPoison } from './lease.ts';
 import type { ClaimedRow } from './queue-store.ts';
 import { type FailureReason, judge } from './verdict.ts';
 import { explain } from './verdict-words.ts';
@@ -30,6 +35,20 @@ export function outcomeOf(
   }
 }
 
+/** What a claimed row comes to without a try, or undefined when it is to be tried. */
+export function endAtClaim(
+  delivery: Delivery,
+  row: ClaimedRow,
+  nowMs: number,
+  node: string,
+): Outcome | undefined {
+  if (isPoison(row.lease)) return failed(delivery, 'internal_fault', nowMs, node);
+  if (row.expires_at <= nowMs) return expired(delivery, nowMs, node, row);
+  const simulated = row.mode === 'test' && isSimulatedSuppression(row.recipient_key);
+  const reason = simulated ? SIMULATED_SUPPRESSION_REASON : row.suppression_reason;
+  return reason === null ? undefined : suppressed(delivery, reason, nowMs, node);
+}
+
 /** The window or the ttl ran out. `last` is what the last try had come to. */
 export function expired(
   delivery: Delivery,
@@ -45,12 +64,7 @@ export function expired(
   };
 }
 
-export function suppressed(
-  delivery: Delivery,
-  reason: string,
-  nowMs: number,
-  node: string,
-): Outcome {
+function suppressed(delivery: Delivery, reason: string, nowMs: number, node: string): Outcome {
   return { ...blank(delivery, nowMs, node), status: 'suppressed', reason };
 }
 

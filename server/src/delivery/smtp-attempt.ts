@@ -5,7 +5,7 @@ import type { SmtpMessage } from '../mail/smtp-message.ts';
 import type { SmtpTarget } from '../mail/smtp-open.ts';
 import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
 import type { AttemptReport } from './delivery.ts';
-import type { Plan, Station } from './delivery-plan.ts';
+import type { Leg, Plan, Station } from './delivery-plan.ts';
 import type { OpenFailure } from './endpoint.ts';
 import type { Receiver } from './receiver.ts';
 import type { Receivers } from './receivers.ts';
@@ -31,11 +31,9 @@ export async function attemptBySmtp(
   startedAtMs: number,
   parts: SmtpAttemptParts,
 ): Promise<AttemptReport[]> {
-  const { recipients } = message;
-  if (plan.fault) return endAll(recipients.length, plan.fault, startedAtMs, parts.clock);
   const attempt = new SmtpAttempt(message, startedAtMs, parts);
-  for (const station of plan.stations) {
-    const reports = await attempt.tryStation(station);
+  for (const leg of plan) {
+    const reports = await attempt.tryLeg(await leg());
     if (reports) return reports;
     if (attempt.over) break;
   }
@@ -88,7 +86,16 @@ class SmtpAttempt {
     this.#parts = parts;
   }
 
-  async tryStation(station: Station): Promise<AttemptReport[] | undefined> {
+  async tryLeg({ stations, fault }: Leg): Promise<AttemptReport[] | undefined> {
+    if (fault) this.#noteFailure(fault, null, false);
+    for (const station of stations) {
+      const reports = await this.#tryStation(station);
+      if (reports || this.over) return reports;
+    }
+    return undefined;
+  }
+
+  async #tryStation(station: Station): Promise<AttemptReport[] | undefined> {
     const { isOwnAddress, receivers } = this.#parts;
     const { relay } = station;
     if (!relay && station.addresses.some((ip) => isOwnAddress(ip, station.port))) {
@@ -212,7 +219,17 @@ function tellReceiver(receiver: Receiver, { recipients }: SmtpSendResult): void 
 }
 
 function isForGood(end: AttemptEnd): boolean {
-  return end.kind === 'loop' || (end.kind === 'refused' && end.reply.code >= 500);
+  switch (end.kind) {
+    case 'loop':
+    case 'domain_not_found':
+    case 'domain_takes_no_mail':
+    case 'domain_without_address':
+      return true;
+    case 'refused':
+      return end.reply.code >= 500;
+    default:
+      return false;
+  }
 }
 
 function endOf(recipient: SmtpRecipientResult): AttemptEnd {

@@ -55,8 +55,8 @@ class SmtpRoute implements Route {
     const mail = await prepareOnce(message, senders);
     if (mail.kind !== 'mail') return endAll(deliveries.length, mail, startedAtMs, clock);
     const { domain } = deliveries[0] as Delivery;
-    const plan = await this.#plans.for(domain, mail.sender.tls === 'required');
-    this.#settle(domain, plan);
+    const plan = this.#plans.for(domain, mail.sender.tls === 'required');
+    await this.#settle(domain, plan);
     const parts = { clock, receivers: this.#receivers, isOwnAddress };
     const sent = this.#envelope(mail, message, deliveries);
     const reports = await attemptBySmtp(sent, plan, startedAtMs, parts);
@@ -73,8 +73,8 @@ class SmtpRoute implements Route {
   }
 
   /** From now on the domain's messages wait at the gate of its receiver. */
-  #settle(domain: string, { stations }: Plan): void {
-    const [first] = stations;
+  async #settle(domain: string, [leg]: Plan): Promise<void> {
+    const first = (await leg?.())?.stations[0];
     if (first) this.#receivers.belongs(domain, this.#receivers.of(first));
   }
 

@@ -46,6 +46,7 @@ const CONTENT_STAGES: readonly SmtpStage[] = ['data', 'body'];
 
 /** Words that outweigh the code they come with. */
 const TELLING_WORDS: readonly Rule[] = [
+  { reason: 'message_too_large', detail: /^(2\.3|3\.4)$/ },
   { reason: 'greylisted', text: /gr[ea]y-?list/i },
   // Blocklists, under whatever code.
   {
@@ -57,7 +58,7 @@ const TELLING_WORDS: readonly Rule[] = [
   { reason: 'blocked_reputation', text: /\(S(3140|3150|77713|77719)\)|delist@|delist\.messaging/i },
   {
     reason: 'rate_limited',
-    text: /receiving (e?mail|messages) (at a rate|too quickly)|prevents additional messages|rate[ -]limit|too many (connections|messages|mails|concurrent|recipients)|exceeded.{0,40}(rate|limit|number of)|throttl|unusual rate|\[TSS0[1-6]\]|unexpected volume|RP-00[123]|try again later.{0,20}too (fast|many)|maxconn|connection (rate|count)/i,
+    text: /receiving (e?mail|messages) (at a rate|too quickly)|prevents additional messages|rate[ -]limit|too many (connections|messages|mails|concurrent|recipients)|exceed\w*.{0,40}(\brate\b|hourly|daily|connection|number of (messages|connections|recipients|mails))|throttl|unusual rate|\[TSS0[1-6]\]|unexpected volume|RP-00[123]|try again later.{0,20}too (fast|many)|maxconn|connection (rate|count)/i,
   },
   {
     reason: 'authentication_failed',
@@ -77,6 +78,8 @@ const TELLING_WORDS: readonly Rule[] = [
     text: /(mail ?box|inbox|account|user|recipient|storage|quota).{0,40}(is full|full\b|over ?quota|exceed|out of (storage|space))|over ?quota|quota (exceed|full)|insufficient (mailbox )?storage for|mailbox.{0,10}full/i,
     stages: ['rcpt', 'data', 'body'],
   },
+  // Outlook.com's word for a mailbox that does not exist.
+  { reason: 'unknown_mailbox', detail: /^5\.0$/, text: /mailbox unavailable/i, stages: ['rcpt'] },
   // Exchange Online's edge blocks unknown recipients by "5.4.1 … Access denied".
   { reason: 'unknown_mailbox', detail: /^4\.1$/, text: /recipient address rejected/i },
 ];
@@ -94,7 +97,6 @@ const ENHANCED_CODES: readonly Rule[] = [
   { reason: 'unknown_mailbox', detail: /^1\.(1|3|6|10)$/ },
   { reason: 'mailbox_disabled', detail: /^2\.1$/ },
   { reason: 'mailbox_full', detail: /^2\.2$/ },
-  { reason: 'message_too_large', detail: /^(2\.3|3\.4)$/ },
   { reason: 'mailbox_full', detail: /^3\.1$/ },
   { reason: 'unknown_domain', detail: /^4\.(310|312)$/ },
   { reason: 'network_unreachable', words: 'receiverLoop', detail: /^4\.(6|14)$/ },
@@ -119,7 +121,7 @@ const ENHANCED_CODES: readonly Rule[] = [
 const WORDS: readonly Rule[] = [
   {
     reason: 'relaying_denied',
-    text: /relay(ing)? (access )?(is )?(denied|not (permitted|allowed)|prohibited)|unable to relay|not (permitted|allowed) to relay|we do not relay|authentication (is )?required|relaying/i,
+    text: /relay(ing)? (access )?(is )?(denied|not (permitted|allowed)|prohibited)|unable to relay|not (permitted|allowed) to relay|we do not relay|rcpthosts|authentication (is )?required|relaying/i,
   },
   {
     reason: 'mailbox_disabled',
@@ -170,7 +172,8 @@ const CODES: readonly Rule[] = [
   { reason: 'protocol_error', codes: [500, 501, 502, 503, 504, 455, 555] },
   { reason: 'blocked_policy', codes: [554], stages: ['greeting', 'ehlo', 'mail'] },
   { reason: 'content_rejected', codes: [554], stages: CONTENT_STAGES },
-  { reason: 'rate_limited', words: 'busy', codes: [421, 450, 451, 452] },
+  { reason: 'rate_limited', words: 'busy', codes: [421] },
+  { reason: 'unknown', words: 'busy', codes: [450, 451, 452] },
 ];
 
 const RULES: readonly Rule[] = [...TELLING_WORDS, ...ENHANCED_CODES, ...WORDS, ...CODES];

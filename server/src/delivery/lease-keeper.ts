@@ -1,0 +1,109 @@
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Delivery } from './delivery.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { HeldMessages } from './held-messages.ts';
+import type { ReadyList } from './ready-list.ts';
+import type { MutableStats } from './stats.ts';
+
+export interface LeaseKeeperParts {
+  store: Pick<DeliveryStore, 'renew' | 'release'>;
+  clock: Clock;
+  log: Log;
+  held: HeldMessages;
+  ready: ReadyList;
+  stats: MutableStats;
+  leaseMs: number;
+  /** It waited here until its window or ttl ran out. */
+  expired: (delivery: Delivery, nowMs: number) => void;
+}
+
+const UPKEEP_MS = 1_000;
+
+/**
+ * Looks after the leases of everything in memory: prolongs them while we work, gives them back when
+ * we stop, and lets go of what has slipped away to others.
+ */
+export class LeaseKeeper {
+  readonly #parts: LeaseKeeperParts;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(parts: LeaseKeeperParts) {
+    this.#parts = parts;
+  }
+
+  /** Nodes' clocks differ a little: an attempt does not begin in the last moments of a lease. */
+  holds(delivery: Delivery, nowMs: number): boolean {
+    const marginMs = Math.min(5_000, this.#parts.leaseMs / 10);
+    return nowMs < delivery.leaseEndsAtMs - marginMs;
+  }
+
+  start(): void {
+    this.#timer = this.#parts.clock.after(UPKEEP_MS, () => {
+      void this.#renewAndExpire().finally(() => {
+        if (!this.#stopped) this.start();
+      });
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Not ours any more, or no longer of interest. */
+  drop(delivery: Delivery): void {
+    const { ready, held } = this.#parts;
+    ready.remove(delivery);
+    delivery.place = 'gone';
+    held.forget(delivery);
+  }
+
+  /** Makes rows due at once for whoever is left. */
+  async giveBack(deliveries: readonly Delivery[]): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    for (const delivery of deliveries) this.drop(delivery);
+    try {
+      await store.release(deliveries, clock.now());
+    } catch (error) {
+      // Not lost: the leases run out by themselves.
+      log.warn({ err: error, count: deliveries.length }, 'leases could not be given back');
+    }
+  }
+
+  async #renewAndExpire(): Promise<void> {
+    const { clock, held, ready, stats, leaseMs, expired } = this.#parts;
+    const nowMs = clock.now();
+    const renew: Delivery[] = [];
+    for (const delivery of held.all()) {
+      const waits = delivery.place === 'ready';
+      if (waits && nowMs >= delivery.expiresAtMs) {
+        ready.remove(delivery);
+        expired(delivery, nowMs);
+      } else if (waits && nowMs >= delivery.leaseEndsAtMs) {
+        stats.leaseLost += 1;
+        this.drop(delivery);
+      } else if (delivery.leaseEndsAtMs - nowMs < leaseMs / 2) {
+        renew.push(delivery);
+      }
+    }
+    if (renew.length > 0) await this.#renew(renew, nowMs + leaseMs);
+  }
+
+  async #renew(deliveries: Delivery[], endsAtMs: number): Promise<void> {
+    const { store, log, stats } = this.#parts;
+    try {
+      const ours = new Set(await store.renew(deliveries, endsAtMs));
+      deliveries.forEach((delivery, index) => {
+        if (ours.has(index)) delivery.leaseEndsAtMs = endsAtMs;
+        else if (delivery.place === 'ready') {
+          stats.leaseLost += 1;
+          this.drop(delivery);
+        }
+      });
+    } catch (error) {
+      log.warn({ err: error, count: deliveries.length }, 'leases could not be prolonged');
+    }
+  }
+}
