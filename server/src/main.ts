@@ -1,5 +1,8 @@
 import { runCommand } from './cli/run-command.ts';
-import { sendAsOperator } from './send-as-operator.ts';
-import { start } from './start.ts';
 
-process.exitCode = await runCommand(process.argv.slice(2), { start, send: sendAsOperator });
+// Loaded when asked for: a command that lists keys need not wait for the whole house.
+process.exitCode = await runCommand(process.argv.slice(2), {
+  start: async (config) => (await import('./start.ts')).start(config),
+  send: async (parts, order) =>
+    (await import('./send-as-operator.ts')).sendAsOperator(parts, order),
+});

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type App, assemble } from './assemble.ts';
-import { createLog } from './base/log.ts';
+import { createLog, type Log } from './base/log.ts';
 import type { Config } from './config/read-config.ts';
 import { StorageStartError } from './storage/start-error.ts';
 import { welcome } from './welcome.ts';
@@ -26,13 +25,18 @@ export async function start(config: Config): Promise<number> {
   const reason = await Promise.race([app.storage.lost, signal]);
   const lost = reason instanceof Error;
   log.info({ reason: lost ? reason.message : reason }, 'stopping');
-  const inTime = await Promise.race([
-    app.stop().then(() => true),
-    sleep(config.http.drainMs + CLOSING_MS, false),
-  ]);
-  if (inTime) return lost ? 1 : 0;
-  log.error('stopping took too long: leaving what is unfinished to the next start');
-  process.exit(1);
+  endAfter(config.http.drainMs + CLOSING_MS, log);
+  await app.stop();
+  return lost ? 1 : 0;
+}
+
+/** A part that does not stop must not keep the process: what is unfinished has leases that run out. */
+function endAfter(delayMs: number, log: Log): void {
+  const timer = setTimeout(() => {
+    log.error('stopping took too long: leaving what is unfinished');
+    process.exit(1);
+  }, delayMs);
+  timer.unref();
 }
 
 function firstSignal(): Promise<string> {

@@ -129,7 +129,8 @@ class OpenStorage implements Storage {
 
   async stop(): Promise<void> {
     // A connection that somebody still holds must not hold up the rest.
-    if (!this.pool.ending) await Promise.race([this.pool.end(), sleep(5_000)]);
+    if (!this.pool.ending)
+      await Promise.race([this.pool.end(), sleep(5_000, undefined, { ref: false })]);
     await this.#embedded?.stop();
   }
 

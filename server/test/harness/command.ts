@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestDatabase } from './database.ts';
+
+/** The command line as people run it: a process of its own. */
+
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CommandOptions {
+  env?: Record<string, string>;
+  input?: string;
+}
+
+const LAUNCHER = path.join(import.meta.dirname, '../../bin/postrider.js');
+
+export async function postrider(
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<Ran> {
+  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
+  });
+  child.stdin.end(options.input ?? '');
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, stdout, stderr };
+}
+
+/** The settings by which a command finds the database of a test. */
+export function environmentOf(database: TestDatabase): Record<string, string> {
+  return {
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'a secret key for tests, long enough to be one',
+    ALLOW_UNSAFE_DATABASE: 'true',
+  };
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { postrider } from '../harness/command.ts';
+import { scratchFolder } from '../harness/scratch-folder.ts';
+import { serverProcess } from '../harness/server-process.ts';
+
+/**
+ * Goal: on a fresh folder one command gives a server and a request that works when pasted; a second
+ * server, or a taken port, is refused in a sentence and leaves nothing running; SIGTERM ends it
+ * cleanly. Method: the real processes on an embedded database of their own.
+ */
+
+it('makes a key, prints it once, and lets no second server in', async () => {
+  await using folder = await scratchFolder();
+  const server = await serverProcess({ dataDir: folder.path });
+  await server.start();
+  await expect.poll(() => server.output, { timeout: 20_000 }).toContain('/test/inbox/wait');
+  const [sending, reading] = pastedRequests(server.output);
+  const sent = await fetch(sending.url, { method: 'POST', ...sending });
+  expect(sent.status).toBe(202);
+  const read = await fetch(reading.url, reading);
+  expect(await read.json()).toMatchObject({
+    message: { subject: 'Hello Jane', text: 'Welcome, Jane!' },
+  });
+
+  const second = await postrider(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
+  expect(second.code).toBe(1);
+  expect(second.stderr).toMatch(/^Another Postrider server .* already uses DATA_DIR .*\n$/);
+
+  expect(await server.stop()).toBe(0);
+  expect(isRunning(folder.path)).toBe(false);
+  const printed = server.output.length;
+  await server.start();
+  await expect.poll(() => server.output.slice(printed)).toContain('Postrider is running at');
+  expect(server.output.slice(printed)).not.toContain('pr_test_');
+  await server.stop();
+});
+
+it('tells of a taken port and stops the database it had started', async () => {
+  await using folder = await scratchFolder();
+  const stranger = createServer();
+  stranger.listen(0, '127.0.0.1');
+  await once(stranger, 'listening');
+  const { port } = stranger.address() as AddressInfo;
+  const { code, stderr } = await postrider(['start'], {
+    env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'silent' },
+  });
+  stranger.close();
+  expect(code).toBe(1);
+  expect(stderr).toBe(`Another program listens on 127.0.0.1:${port}. Stop it, or set PORT.\n`);
+  expect(isRunning(folder.path)).toBe(false);
+});
+
+function isRunning(dataDir: string): boolean {
+  return existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'));
+}
+
+interface Pasted {
+  url: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** The printed curl commands, taken apart as a shell would. */
+function pastedRequests(output: string): [Pasted, Pasted] {
+  const commands = [...output.matchAll(/curl (?:.*\\\n)*.*\n/g)].map(([command]) => {
+    const words = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(
+      ([, quoted, bare]) => quoted ?? bare ?? '',
+    );
+    const after = (flag: string) => words.filter((_, index) => words[index - 1] === flag);
+    const headers = after('-H').map((header) => header.split(': ') as [string, string]);
+    const [body] = after('-d');
+    return {
+      url: words[1] as string,
+      headers: Object.fromEntries(headers),
+      ...(body === undefined ? {} : { body }),
+    };
+  });
+  expect(commands).toHaveLength(2);
+  return commands as [Pasted, Pasted];
+}
