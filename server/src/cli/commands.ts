@@ -1,5 +1,8 @@
 import type { Command } from './command.ts';
 import { doctor } from './commands/doctor.ts';
+import { domainsAdd } from './commands/domains-add.ts';
+import { domainsList } from './commands/domains-list.ts';
+import { domainsVerify } from './commands/domains-verify.ts';
 import { keysCreate } from './commands/keys-create.ts';
 import { keysList } from './commands/keys-list.ts';
 import { keysRevoke } from './commands/keys-revoke.ts';
@@ -19,5 +22,8 @@ export const COMMANDS: readonly Command[] = [
   keysList,
   keysRotate,
   keysRevoke,
+  domainsAdd,
+  domainsVerify,
+  domainsList,
   send,
 ];

@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { Clock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
+import { decodeId, uuidv7 } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
@@ -79,11 +79,15 @@ export class Domains {
     return this.#shown(existing(await findDomain(this.#parts.pool, owner.workspaceId, id)));
   }
 
-  async findByName(workspaceId: string, name: string): Promise<ShownDomain | undefined> {
-    const parsed = parseDomainName(name);
-    if (!parsed.ok) return undefined;
-    const domain = await findDomainByName(this.#parts.pool, workspaceId, parsed.domain);
-    return domain && this.#shown(domain);
+  /** By name, or by id (dom_…). */
+  async find(owner: DomainOwner, idOrName: string): Promise<ShownDomain | undefined> {
+    const { pool } = this.#parts;
+    const id = decodeId('dom', idOrName);
+    const parsed = parseDomainName(idOrName);
+    const domain = id
+      ? await findDomain(pool, owner.workspaceId, id)
+      : parsed.ok && (await findDomainByName(pool, owner.workspaceId, parsed.domain));
+    return domain ? this.#shown(domain) : undefined;
   }
 
   /** Newest first. */

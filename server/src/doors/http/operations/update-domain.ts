@@ -18,6 +18,13 @@ export function updateDomain(parts: { domains: Domains }) {
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
       body: UpdateDomain,
+      examples: {
+        strict: { summary: 'Never send unencrypted', value: { tls: 'required' } },
+        tracked: {
+          summary: 'Track clicks with links of your own',
+          value: { tracking: { clicks: true }, tracking_host: 'links.yourdomain.com' },
+        },
+      },
       answers: { 200: { description: 'The domain as it is now.', body: Domain } },
       refusals: ['not_found'],
     },

@@ -1,0 +1,46 @@
+import { encodeId } from '../../base/ids.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { publicDomain, type ShownDomain } from '../../domains/public-domain.ts';
+import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
+import type { Command } from '../command.ts';
+import { domainsOf, ownerOf, recordsText } from '../domain-room.ts';
+import { withStorage } from '../with-storage.ts';
+
+export const domainsVerify: Command = {
+  name: 'domains verify',
+  summary: 'Look the DNS records of a domain up now, and say what is wrong.',
+  arguments: [{ name: 'NAME', says: 'The domain, or its id: dom_….' }],
+  options: WORKSPACE_OPTION,
+  run: (given) =>
+    withStorage(async (parts) => {
+      const [wanted = ''] = given.arguments;
+      const workspace = await chooseWorkspace(given, parts);
+      const domains = domainsOf(parts);
+      const owner = ownerOf(workspace.id);
+      const known = await domains.find(owner, wanted);
+      if (!known) {
+        const detail = `The workspace "${workspace.name}" has no domain ${wanted}.`;
+        throw new RefusedError('not_found', detail);
+      }
+      const domain = await domains.verify(owner, known.id);
+      const data = publicDomain(domain);
+      return { data, text: `${statusText(domain)}\n\n${recordsText(data)}` };
+    }),
+};
+
+function statusText(domain: ShownDomain): string {
+  const name = `${domain.name} (${encodeId('dom', domain.id)})`;
+  if (domain.trusted) return `${name} is trusted and may send, whatever its records say.`;
+  switch (domain.status) {
+    case 'pending':
+      return `${name} may not send yet: not every required record was found.`;
+    case 'verified':
+      return `${name} is verified and may send.`;
+    case 'degraded':
+      return domain.sendingStopsAtMs === null
+        ? `${name} sends, but its next key is not published any more.`
+        : `${name} sends until ${new Date(domain.sendingStopsAtMs).toISOString()}: a record is gone.`;
+    case 'failed':
+      return `${name} may not send any more: a record was gone for too long.`;
+  }
+}

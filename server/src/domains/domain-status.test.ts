@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import type { DomainStatus } from './domain.ts';
+import { goneRecords, judgeDomain, nextCheckAtMs, sendingStopsAtMs } from './domain-status.ts';
+import type { RecordState } from './record-states.ts';
+
+// Goal: the rules by which records make a status, and the times between looks.
+// Method: one domain with an ownership record, a current and a next key, each in a given state.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const NOW_MS = 100 * DAY_MS;
+const GRACE_MS = 72 * HOUR_MS;
+
+type State = 'found' | 'missing' | 'wrong' | 'lookup_failed' | 'never published';
+
+function record(
+  slot: RecordState['slot'],
+  state: State,
+  goneSinceMs: number = NOW_MS,
+): RecordState {
+  const status = state === 'never published' ? 'missing' : state;
+  const isGone = status === 'missing' || status === 'wrong';
+  return {
+    purpose: slot === null ? 'ownership' : 'dkim',
+    type: 'TXT',
+    name: `${slot}.example.test`,
+    value: '',
+    required: true,
+    explanation: '',
+    slot,
+    status,
+    found: [],
+    mistakes: [],
+    lastKnown: status === 'lookup_failed' ? 'found' : status,
+    everFound: state !== 'never published',
+    goneSinceMs: isGone ? goneSinceMs : null,
+  };
+}
+
+function domain(status: DomainStatus, trusted = false) {
+  const verifiedAtMs = status === 'pending' ? null : 0;
+  return { status, trusted, verifiedAtMs, createdAtMs: 0 };
+}
+
+const judge = (status: DomainStatus, ...records: RecordState[]): DomainStatus =>
+  judgeDomain(domain(status), records, NOW_MS, GRACE_MS);
+
+describe('a domain', () => {
+  test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
+    'that was %s is verified when everything is found',
+    (status) => {
+      expect(judge(status, record(null, 'found'), record('next', 'found'))).toBe('verified');
+    },
+  );
+
+  test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
+    'stays %s when all that is wanting could not be looked up',
+    (status) => {
+      expect(judge(status, record(null, 'lookup_failed'), record('current', 'found'))).toBe(status);
+    },
+  );
+
+  test.each([
+    ['pending', 'pending'],
+    ['verified', 'degraded'],
+    ['degraded', 'degraded'],
+    ['failed', 'failed'],
+  ] as const)('that was %s is %s when a record has just gone', (before, after) => {
+    expect(judge(before, record(null, 'missing'), record('current', 'found'))).toBe(after);
+    expect(judge(before, record(null, 'wrong'), record('current', 'lookup_failed'))).toBe(after);
+  });
+
+  test('fails when a record was gone for the grace time, not a moment before', () => {
+    const since = (ms: number) => record('current', 'missing', NOW_MS - ms);
+    expect(judge('degraded', since(GRACE_MS - 1))).toBe('degraded');
+    expect(judge('degraded', since(GRACE_MS))).toBe('failed');
+  });
+
+  test('does not fail on what could not be looked up just now', () => {
+    const unsure = { ...record(null, 'lookup_failed'), goneSinceMs: 0 };
+    expect(judge('degraded', unsure, record('current', 'missing'))).toBe('degraded');
+  });
+
+  test('does not fail for its next key', () => {
+    expect(judge('degraded', record('next', 'missing', 0))).toBe('degraded');
+    expect(sendingStopsAtMs(domain('degraded'), [record('next', 'missing')], GRACE_MS)).toBeNull();
+  });
+
+  test('needs its next key once, and not the one after before it was published', () => {
+    const fresh = record('next', 'never published');
+    expect(judge('pending', record(null, 'found'), fresh)).toBe('pending');
+    expect(judge('verified', record(null, 'found'), fresh)).toBe('verified');
+    expect(judge('degraded', record(null, 'found'), fresh)).toBe('verified');
+    expect(goneRecords(domain('verified'), [fresh])).toEqual([]);
+  });
+
+  test('that is trusted is verified whatever is found', () => {
+    const records = [record(null, 'missing', 0)];
+    expect(judgeDomain(domain('pending', true), records, NOW_MS, GRACE_MS)).toBe('verified');
+  });
+
+  test('does not need what is optional', () => {
+    expect(judge('verified', { ...record(null, 'missing', 0), required: false })).toBe('verified');
+  });
+});
+
+describe('the next look', () => {
+  const options = { nowMs: NOW_MS, graceMs: GRACE_MS, spread: 0 };
+  const after = (status: DomainStatus, ...records: RecordState[]): number =>
+    (nextCheckAtMs(domain(status), records, options) ?? Number.NaN) - NOW_MS;
+
+  test.each([
+    [0, MINUTE_MS],
+    [20 * MINUTE_MS, MINUTE_MS],
+    [10 * HOUR_MS, HOUR_MS / 2],
+    [10 * DAY_MS, DAY_MS / 2],
+    [90 * DAY_MS, DAY_MS],
+  ])('at a pending domain %i ms old is %i ms later', (ageMs, laterMs) => {
+    const young = { ...domain('pending'), createdAtMs: NOW_MS - ageMs };
+    expect(nextCheckAtMs(young, [], options)).toBe(NOW_MS + laterMs);
+  });
+
+  test('at a domain that is well, or has failed, is a day later at most', () => {
+    expect(after('verified', record(null, 'found'))).toBe(DAY_MS);
+    expect(after('failed', record(null, 'missing'))).toBe(DAY_MS);
+    const spread = nextCheckAtMs(domain('verified'), [], { ...options, spread: 1 });
+    expect(spread).toBe(NOW_MS + 0.9 * DAY_MS);
+  });
+
+  test('at a domain where something is awaited or unsure is an hour later', () => {
+    expect(after('verified', record('next', 'never published'))).toBe(HOUR_MS);
+    expect(after('verified', record(null, 'lookup_failed'))).toBe(HOUR_MS);
+    expect(after('degraded', record(null, 'missing'))).toBe(HOUR_MS);
+  });
+
+  test('at a degraded domain is not later than its end', () => {
+    const soon = record(null, 'missing', NOW_MS - GRACE_MS + 10 * MINUTE_MS);
+    expect(after('degraded', soon)).toBe(10 * MINUTE_MS);
+    expect(after('degraded', record(null, 'missing', 0))).toBe(MINUTE_MS);
+  });
+
+  test('at a trusted domain is never', () => {
+    expect(nextCheckAtMs(domain('verified', true), [], options)).toBeNull();
+  });
+});

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { goodSend, startApp } from '../harness/app.ts';
+import { environmentOf, postrider } from '../harness/command.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { publish } from '../harness/zone.ts';
+
+/**
+ * Goal: the operator adds, verifies and trusts domains at the command line, with the same result as
+ * over the API, and a running server takes notice at once.
+ * Method: real processes beside a real server on one database, with a scripted DNS server.
+ */
+
+test('added, verified when its records are there, listed', async () => {
+  await using dns = await dnsServer();
+  const settings = { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' };
+  await using app = await startApp({ env: settings });
+  const env = { ...environmentOf(app.database), ...settings, BASE_URL: 'http://postrider.test' };
+  const run = async (...args: string[]) => {
+    const ran = await postrider(['domains', ...args, '--json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    return JSON.parse(ran.stdout);
+  };
+
+  const added = await run('add', 'Shop.test');
+  expect(added).toMatchObject({ name: 'shop.test', status: 'pending' });
+  const seen = await app.call('GET', `/domains/${added.id}`);
+  expect(seen.json).toEqual(added);
+  const again = await postrider(['domains', 'add', 'shop.test'], { env });
+  expect([again.code, again.stdout]).toEqual([2, '']);
+  expect(again.stderr).toContain('This workspace has shop.test already.');
+
+  expect((await run('verify', 'shop.test')).status).toBe('pending');
+  const told = await postrider(['domains', 'verify', 'shop.test'], { env });
+  expect(told.stdout).toContain('may not send yet');
+  publish(dns, added.records);
+  expect((await run('verify', added.id)).status).toBe('verified');
+  expect((await run('list')).data).toMatchObject([{ name: 'shop.test', status: 'verified' }]);
+
+  const strange = await postrider(['domains', 'verify', 'other.test'], { env });
+  expect([strange.code, strange.stdout]).toEqual([2, '']);
+  expect(strange.stderr).toContain('has no domain other.test');
+});
+
+test('trusted, and a running server sends from it at once', async () => {
+  await using app = await startApp({ env: { DNS_SERVERS: '127.0.0.1:9' } });
+  const env = { ...environmentOf(app.database), DNS_SERVERS: '127.0.0.1:9' };
+  const send = async () => {
+    const body = goodSend({ from: { email: 'hello@ours.test' } });
+    return (await app.call('POST', '/transactional/send', { key: app.liveKey, body })).status;
+  };
+  expect(await send()).toBe(403);
+  const ran = await postrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'verified', trusted: true });
+  await expect.poll(send, { timeout: 2_000 }).toBe(202);
+
+  // Once more is no harm, and no second domain.
+  const again = await postrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
+  expect(JSON.parse(again.stdout).id).toBe(JSON.parse(ran.stdout).id);
+});
