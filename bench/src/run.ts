@@ -1,7 +1,8 @@
 import { benchAccept } from './accept.ts';
+import { benchDeliver } from './deliver.ts';
 
 /** `npm run bench [name…]`: all benchmarks, or those named. */
-const BENCHES: Record<string, () => Promise<void>> = { accept: benchAccept };
+const BENCHES: Record<string, () => Promise<void>> = { accept: benchAccept, deliver: benchDeliver };
 
 const asked = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {

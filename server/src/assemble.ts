@@ -62,6 +62,8 @@ export interface AssembleOptions {
   clock?: Clock;
   /** How live mail leaves, when not by the configured routes: tests say so. */
   liveRoute?: Route;
+  /** Puts something around the live route: the benchmark compares with servers that do not sign. */
+  aroundLiveRoute?: (route: Route) => Route;
   /** How accepts share commits: the benchmark compares. */
   acceptGroup?: { itemsMax: number; inFlightMax: number };
 }
@@ -129,6 +131,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const deliveryPool = config.roles.has('delivery')
     ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })
     : undefined;
+  const around = options.aroundLiveRoute ?? ((route) => route);
   const engine =
     deliveryPool &&
     createEngine({
@@ -137,7 +140,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
       routes: {
         live:
           options.liveRoute ??
-          createLiveRoute({ config, clock, signingKeys, secretKey: storage.secretKey }),
+          around(createLiveRoute({ config, clock, signingKeys, secretKey: storage.secretKey })),
         test: simulatorRoute(clock),
       },
       log,
