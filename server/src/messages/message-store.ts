@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { Attachment } from '../mail/compose.ts';
+import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
 import type { Pool, Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 import type { ContentHead, MessageContent } from './content.ts';
@@ -192,7 +193,7 @@ export interface StoredAttempt {
   outcome: string;
   smtp: SmtpFacts | null;
   bounce: Bounce | null;
-  transcript: unknown[] | null;
+  transcript: SmtpTranscript | null;
 }
 
 export async function findAttempts(

@@ -52,8 +52,21 @@ export function publicAttempt(attempt: StoredAttempt) {
     outcome: attempt.outcome,
     smtp: attempt.smtp,
     bounce: attempt.bounce,
-    transcript: attempt.transcript ?? [],
+    transcript: publicTranscript(attempt),
   };
+}
+
+const SIDES = { client: 'us', server: 'them', note: 'note' } as const;
+
+/** Lines count from the beginning of the conversation; readers want the beginning of the attempt. */
+function publicTranscript({ transcript, startedAtMs }: StoredAttempt) {
+  if (transcript === null) return [];
+  const offsetMs = Math.max(0, transcript.startedAt - startedAtMs);
+  return transcript.lines.map(({ atMs, by, text }) => ({
+    at_ms: Math.round(offsetMs + atMs),
+    side: SIDES[by],
+    text,
+  }));
 }
 
 /** Times inside json come in PostgreSQL's form. */

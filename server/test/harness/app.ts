@@ -6,13 +6,14 @@ import type { Clock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
+import { type AnswerCheck, answerCheck } from './answer-schemas.ts';
 import { recordAnswer } from './answers.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 
 /**
  * The whole server in this process, on a real socket and a database of its own. Requests go through
- * `call`, which also notes every answer, so that a check at the end of the run can hold what was
- * answered against what is documented.
+ * `call`, which holds every answer against its documented schema and notes it, so that a check at the
+ * end of the run can tell which documented answers nobody has seen.
  */
 export interface TestApp extends AsyncDisposable {
   app: App;
@@ -89,6 +90,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   };
   const testKey = await newKey({ mode: 'test' });
   const liveKey = await newKey({ mode: 'live' });
+  const check = app.address === '' ? () => {} : await answerCheck(app.address);
   return {
     app,
     url: app.address,
@@ -97,7 +99,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     testKey,
     liveKey,
     newKey,
-    call: (method, path, call = {}) => request(app.address, testKey, method, path, call),
+    call: (method, path, call = {}) => request(app.address, testKey, check, method, path, call),
     async [Symbol.asyncDispose]() {
       await app.stop();
       if (!options.database) await database[Symbol.asyncDispose]();
@@ -108,6 +110,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
 async function request(
   base: string,
   testKey: string,
+  check: AnswerCheck,
   method: string,
   path: string,
   { key, body, rawBody, headers = {} }: CallOptions,
@@ -130,6 +133,7 @@ async function request(
   const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');
   const json = isJson && text !== '' ? JSON.parse(text) : undefined;
   recordAnswer(method, url, response, json);
+  check(method, url, response.status, json);
   return { status: response.status, headers: response.headers, json, text };
 }
 
