@@ -10,6 +10,8 @@ import type { Log } from './base/log.ts';
 import { Rounds } from './base/rounds.ts';
 import { createSealer } from './base/sealer.ts';
 import type { Config } from './config/read-config.ts';
+import { ContactLookup } from './contacts/contact-lookup.ts';
+import { openContacts } from './contacts/open-contacts.ts';
 import type { Route } from './delivery/delivery.ts';
 import { openDeliveryStore } from './delivery/delivery-store.ts';
 import { createEngine, type Engine } from './delivery/engine.ts';
@@ -17,6 +19,7 @@ import { simulatorRoute } from './delivery/simulator.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
 import type { Domains } from './domains/domains.ts';
 import { openDomains } from './domains/open-domains.ts';
+import { addDocs } from './doors/http/docs/add-docs.ts';
 import { addHealth } from './doors/http/health.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
 import { createHttpMetrics, createRegistry, gauge } from './doors/http/metrics.ts';
@@ -35,6 +38,8 @@ import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
 import { openPool, type Pool } from './storage/pool.ts';
 import { startUpkeep } from './storage/upkeep.ts';
+import { createAddressHash } from './suppressions/address-hash.ts';
+import { Suppressions } from './suppressions/suppressions.ts';
 import { noTemplates } from './templates/template-source.ts';
 import { VERSION } from './version.ts';
 
@@ -70,6 +75,7 @@ export interface AssembleOptions {
 
 const SWEEP_MS = 10_000;
 const EXPIRY_ROUND_MS = 600_000;
+const RESUME_MS = 2_000;
 const SWEPT_KEYS_MAX = 5_000;
 
 export async function assemble(options: AssembleOptions): Promise<App> {
@@ -168,17 +174,34 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     idempotency,
     ...(options.acceptGroup ? { group: options.acceptGroup } : {}),
   });
+  const { baseUrl } = config.http;
+  const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
+  const hash = createAddressHash(storage.secretKey);
+  const suppressions = new Suppressions({ pool, clock, hash });
+  const { contacts, imports, erasures } = openContacts({
+    pool,
+    clock,
+    log,
+    suppressions,
+    bodyBytesMax: config.limits.requestBodyMaxBytes,
+    withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
+  });
   const operations = allOperations({
     pool,
     acceptor,
     changes: new MessageChanges({ pool, clock, limits, handover }),
     inbox: new TestInbox({ pool, clock }),
+    idempotency,
+    contacts,
+    imports,
+    erasures,
+    suppressions,
     domains,
     apiKeys,
     limits: publishedLimits(config),
-    baseUrl: config.http.baseUrl,
+    baseUrl,
     batchMax: config.limits.batchMax,
-    document: () => openapiDocument(operations, { baseUrl: config.http.baseUrl, version: VERSION }),
+    document,
   });
   const http = createHttpServer({
     operations,
@@ -188,11 +211,12 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     clock,
     log,
     metrics: createHttpMetrics(registry),
-    baseUrl: config.http.baseUrl,
+    baseUrl,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
     requestTimeoutMs: config.http.requestTimeoutMs,
   });
+  addDocs(http, { document });
   addHealth(http, {
     registry,
     notReady: async () => {
@@ -212,6 +236,10 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
   rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
   rounds.every(SWEEP_MS, 'verify domains', () => verifier.verifyDue(leaving.signal));
+  rounds.every(RESUME_MS, 'go on with imports', () => imports.work());
+  rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
+  rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
+  rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
   rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
     while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
       if (state === 'draining') return;
@@ -229,7 +257,9 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   async function stop(): Promise<void> {
     state = 'draining';
     leaving.abort();
+    erasures.stop();
     await http.close();
+    await imports.stop();
     await acceptor.drained();
     await engine?.stop(config.http.drainMs);
     await rounds.stop();
@@ -269,6 +299,7 @@ export interface AcceptorNeeds {
 /** The front half of the house, for the server and for the command that sends without one. */
 export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
   const { pool, clock, config, domains, handover, idempotency } = needs;
+  const contacts = new ContactLookup({ pool });
   return new MessageAcceptor({
     pool,
     clock,
@@ -276,7 +307,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
     handover,
     idempotency,
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
-    contact: async () => undefined,
+    contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
     templates: noTemplates,
     group: {
       itemsMax: 128,

@@ -18,14 +18,15 @@ export class NamedSchemas {
   }
 
   #visit(schema: Record<string, unknown>): Record<string, unknown> {
-    const { title, ...rest } = schema;
+    const { title, 'x-note': note, ...rest } = schema;
     if (typeof title !== 'string' || !/^[A-Z]\w+$/.test(title)) return this.#copy(rest);
     if (!this.#components.has(title)) {
       // Held before its own inside is visited, so that a schema may hold itself.
       this.#components.set(title, {});
       this.#components.set(title, this.#copy(rest));
     }
-    return { $ref: `#/components/schemas/${title}` };
+    const reference = { $ref: `#/components/schemas/${title}` };
+    return note === undefined ? reference : { ...reference, description: note };
   }
 
   #copy(schema: Record<string, unknown>): Record<string, unknown> {

@@ -21,7 +21,12 @@ export function waitForTestMessage(parts: { inbox: TestInbox }) {
       testKeysOnly: true,
       query: closed({
         to: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'A recipient’s address.',
+            examples: ['jane@example.com'],
+          }),
         ),
         subject: Type.Optional(
           Type.String({ minLength: 1, maxLength: 500, description: 'Stands in the subject.' }),

@@ -34,6 +34,11 @@ export function closed<P extends Record<string, TSchema>>(properties: P, options
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** The same schema, with words for this one place: OpenAPI writes them beside the reference. */
+export function described<T extends TSchema>(schema: T, note: string): T {
+  return { ...schema, 'x-note': note };
+}
+
 export function oneOf<const T extends readonly string[]>(values: T, options: object = {}) {
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { BOUNCE_REASONS } from '../../../events/event-types.ts';
-import { closed, id, Metadata, Mode, NullableTime, oneOf, Tag, Time } from './common.ts';
+import { closed, described, id, Metadata, Mode, NullableTime, oneOf, Tag, Time } from './common.ts';
 import { Event } from './events.ts';
 import {
   ACCEPTED_MESSAGE,
@@ -30,14 +30,23 @@ const Variables = Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Typ
 
 export const SendMessage = closed(
   {
-    to: Address,
-    from: Type.Optional(Address),
-    cc: Type.Optional(Type.Array(Address, { maxItems: 50 })),
+    to: described(Address, 'The recipient.'),
+    from: Type.Optional(
+      described(Address, 'The sender, on a domain of yours. A template may have a default one.'),
+    ),
+    cc: Type.Optional(
+      Type.Array(Address, { maxItems: 50, description: 'Further recipients, seen by all.' }),
+    ),
     bcc: Type.Optional(
-      Type.Array(Address, { maxItems: 50, description: 'Never seen by anyone else.' }),
+      Type.Array(Address, {
+        maxItems: 50,
+        description: 'Further recipients, seen by nobody else.',
+      }),
     ),
     reply_to: Type.Optional(
-      Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: 10 })]),
+      Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: 10 })], {
+        description: 'Where answers go, when not to the sender.',
+      }),
     ),
     subject: Type.Optional(
       Type.String({
@@ -53,11 +62,25 @@ export const SendMessage = closed(
       }),
     ),
     text: Type.Optional(Type.String({ description: 'Made from `html` when absent.' })),
-    variables: Type.Optional(Variables),
-    template_key: Type.Optional(
-      Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,127}$', examples: ['welcome'] }),
+    variables: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...Variables,
+        description: 'Values for the placeholders of inline content.',
+      }),
     ),
-    template_variables: Type.Optional(Variables),
+    template_key: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9][a-z0-9_.-]{0,127}$',
+        description: 'A stored template, instead of `subject` and `html`.',
+        examples: ['welcome'],
+      }),
+    ),
+    template_variables: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...Variables,
+        description: 'Values for the placeholders of the template.',
+      }),
+    ),
     template_version: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
         description:
@@ -68,6 +91,7 @@ export const SendMessage = closed(
       Type.String({
         pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
         maxLength: 64,
+        description: 'Picks the variant of the template: `de-AT`, then `de`, then its default.',
         examples: ['de-AT'],
       }),
     ),
@@ -90,7 +114,7 @@ export const SendMessage = closed(
             Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
           ),
         }),
-        { maxItems: 100 },
+        { maxItems: 100, description: 'Files, and images shown in the html.' },
       ),
     ),
     headers: Type.Optional(
@@ -100,9 +124,15 @@ export const SendMessage = closed(
       }),
     ),
     metadata: Type.Optional(Metadata),
-    tags: Type.Optional(Type.Array(Tag, { maxItems: 10 })),
+    tags: Type.Optional(Type.Array(Tag, { maxItems: 10, description: 'To filter and count by.' })),
     tracking: Type.Optional(
-      closed({ opens: Type.Optional(Type.Boolean()), clicks: Type.Optional(Type.Boolean()) }),
+      closed(
+        {
+          opens: Type.Optional(Type.Boolean()),
+          clicks: Type.Optional(Type.Boolean()),
+        },
+        { description: 'Whether opens and clicks are recorded. Default: as the domain says.' },
+      ),
     ),
     scheduled_at: Type.Optional(
       Type.String({

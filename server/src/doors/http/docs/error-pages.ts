@@ -1,0 +1,92 @@
+import { PROBLEMS, type ProblemCode } from '../problem-types.ts';
+import { CodePanels } from './code-panel.ts';
+import { type Html, html } from './html.ts';
+import { brokenCode } from './operation-section.ts';
+import { frame } from './page.ts';
+import { inline } from './prose.ts';
+import type { Reader } from './reader.ts';
+
+/** A page for each code, at the address that `type` of a problem names, and a list of them all. */
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
+
+export function errorPath(code: string): string {
+  return `/docs/errors/${code.replaceAll('_', '-')}`;
+}
+
+export function errorPages(reader: Reader): Map<string, string> {
+  const pages = CODES.map((code): [string, string] => [errorPath(code), errorPage(reader, code)]);
+  return new Map([['/docs/errors', listPage()], ...pages]);
+}
+
+function listPage(): string {
+  return frame({
+    title: 'Error codes',
+    navigation: navigation(),
+    main: html`<header class="top"><h1>Error codes</h1>
+      <p class="lead">What can go wrong, by the <code>code</code> of the problem.</p></header>
+      <table class="plain errors"><tbody>${CODES.map(
+        (code) => html`<tr>
+          <td><span class="status bad">${PROBLEMS[code].status}</span></td>
+          <td><a href="${errorPath(code)}"><code>${brokenCode(code)}</code></a></td>
+          <td>${PROBLEMS[code].title}</td></tr>`,
+      )}</tbody></table>`,
+  });
+}
+
+function errorPage(reader: Reader, code: ProblemCode): string {
+  const { status, title, meaning, fix } = PROBLEMS[code];
+  const problem = {
+    type: reader.baseUrl + errorPath(code),
+    title,
+    status,
+    code,
+    detail: meaning,
+    fix: fix.replaceAll('{app}', reader.baseUrl),
+    request_id: 'req_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  };
+  return frame({
+    title: `${code}: ${title}`,
+    navigation: navigation(),
+    main: html`<header class="top">
+        <p class="call"><span class="status bad">${status}</span> <code>${code}</code></p>
+        <h1>${title}</h1>
+      </header>
+      <section class="operation"><div class="words">
+        <h4>What it means</h4><p>${inline(meaning)}</p>
+        <h4>What to do</h4><p>${inline(problem.fix)}</p>
+        ${givenBy(reader, code)}
+      </div>
+      <div class="code">${new CodePanels().panel('Answer', [
+        { name: 'JSON', language: 'json', code: JSON.stringify(problem, null, 2) },
+      ])}</div></section>`,
+  });
+}
+
+function givenBy(reader: Reader, code: ProblemCode): Html {
+  const operations = reader
+    .operations()
+    .filter(({ operation }) =>
+      reader.problems(operation).some(({ codes }) => codes.includes(code)),
+    );
+  if (operations.length === 0) return html`<p>Any request may meet it.</p>`;
+  return html`<h4>Who answers it</h4><ul>${operations.map(
+    ({ operation }) =>
+      html`<li><a href="/docs#${operation.operationId}">${operation.summary}</a></li>`,
+  )}</ul>`;
+}
+
+function navigation(): Html {
+  return html`<h2>More</h2><ul><li><a href="/docs">API reference</a></li></ul>
+    <h2>Error codes</h2>
+    <ul>${CODES.map((code) => html`<li><a href="${errorPath(code)}"><code>${code}</code></a></li>`)}</ul>`;
+}
+
+export function notFoundPage(): string {
+  return frame({
+    title: 'Not found',
+    navigation: navigation(),
+    main: html`<header class="top"><h1>There is no such page</h1>
+      <p class="lead"><a href="/docs/errors">All error codes</a> · <a href="/docs">API reference</a></p></header>`,
+  });
+}

@@ -1,0 +1,142 @@
+import { type Html, html } from './html.ts';
+import { inline } from './prose.ts';
+import type { ApiParameter, ApiSchema, Reader } from './reader.ts';
+
+/** Fields of bodies and parameters: name, type, rules and meaning, nested ones folded away. */
+
+export type Side = 'request' | 'answer';
+
+/** A schema that holds itself would never end; nothing of ours is deeper. */
+const DEPTH_MAX = 6;
+
+export function parameterList(reader: Reader, parameters: readonly ApiParameter[]): Html {
+  return html`<dl class="fields">${parameters.map((parameter) =>
+    field(
+      reader,
+      parameter.name,
+      {
+        ...parameter.schema,
+        ...(parameter.description ? { description: parameter.description } : {}),
+      },
+      parameter.required ?? false,
+      'request',
+      DEPTH_MAX,
+    ),
+  )}</dl>`;
+}
+
+/**
+ * The fields of an object; empty when the schema has none. Of a request it matters what must be
+ * given, of an answer what may be missing.
+ */
+export function fieldList(reader: Reader, schema: ApiSchema, side: Side, depth = 0): Html {
+  const objects = objectsIn(reader, schema);
+  if (depth >= DEPTH_MAX || objects.length === 0) return html``;
+  return html`${objects.map(
+    ({ properties = {}, required = [] }, index) => html`
+      ${index > 0 && html`<p class="or">or</p>`}
+      <dl class="fields">${Object.entries(properties).map(([name, inner]) =>
+        field(reader, name, inner, required.includes(name), side, depth),
+      )}</dl>`,
+  )}`;
+}
+
+function field(
+  reader: Reader,
+  name: string,
+  given: ApiSchema,
+  required: boolean,
+  side: Side,
+  depth: number,
+): Html {
+  const { schema } = reader.schema(given);
+  const description = given.description ?? schema.description;
+  const nested = fieldList(reader, given, side, depth + 1);
+  return html`<div class="field">
+    <dt><code class="name">${name}</code> <span class="type">${typeText(reader, given)}</span>${
+      side === 'request'
+        ? required && html` <span class="required">required</span>`
+        : !required && html` <span class="type">may be absent</span>`
+    }</dt>
+    <dd>${description !== undefined && html`<p>${inline(description)}</p>`}${rules(schema)}${
+      nested.text !== '' &&
+      html`<details><summary>${depth === 0 ? 'Fields' : 'More fields'}</summary>${nested}</details>`
+    }</dd>
+  </div>`;
+}
+
+/** The objects that a schema is, or holds in a list, or offers as alternatives. */
+function objectsIn(reader: Reader, given: ApiSchema): ApiSchema[] {
+  const { schema } = reader.schema(given);
+  if (schema.anyOf) {
+    const found = schema.anyOf.flatMap((one) => objectsIn(reader, one));
+    // An address, or a list of them: the fields are the same.
+    return [...new Map(found.map((one) => [JSON.stringify(one.properties), one])).values()];
+  }
+  if (schema.items) return objectsIn(reader, schema.items);
+  return schema.properties && Object.keys(schema.properties).length > 0 ? [schema] : [];
+}
+
+function typeText(reader: Reader, given: ApiSchema): string {
+  const { schema } = reader.schema(given);
+  if (schema.anyOf) return schema.anyOf.map((one) => typeText(reader, one)).join(' or ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return 'enum';
+  switch (schema.type) {
+    case 'array':
+      return `list of ${schema.items ? plural(typeText(reader, schema.items)) : 'values'}`;
+    case 'string':
+      return FORMATS[schema.format ?? ''] ?? 'string';
+    case 'object':
+      return schema.properties ? 'object' : 'map';
+    default:
+      return schema.type ?? 'any value';
+  }
+}
+
+const FORMATS: Record<string, string> = { email: 'e-mail address', 'date-time': 'time' };
+
+function plural(type: string): string {
+  const words = type.split(' or ').map((word) => PLURALS[word] ?? `${word}s`);
+  return words.join(' or ');
+}
+
+const PLURALS: Record<string, string> = { 'e-mail address': 'e-mail addresses', enum: 'values' };
+
+function rules(schema: ApiSchema): Html {
+  const values = schema.enum ?? schema.items?.enum;
+  const told = [
+    ...bounds(schema),
+    ...bounds(schema.items ?? {}).map(
+      (rule) => `Each: ${rule.charAt(0).toLowerCase()}${rule.slice(1)}`,
+    ),
+  ];
+  if (schema.default !== undefined) told.push(`Default: ${JSON.stringify(schema.default)}.`);
+  return html`${values && html`<p class="values">${values.map((value) => html`<code>${String(value)}</code> `)}</p>`}${
+    told.length > 0 && html`<p class="rules">${told.join(' ')}</p>`
+  }`;
+}
+
+function bounds(schema: ApiSchema): string[] {
+  return [
+    range(schema.minLength, schema.maxLength, 'characters'),
+    range(schema.minimum, schema.maximum, ''),
+    range(schema.minItems, schema.maxItems, 'items'),
+    range(undefined, schema.maxProperties, 'pairs'),
+    // Patterns of ids say less than their description.
+    schema.pattern !== undefined && schema.pattern.length <= 60 && !schema.pattern.includes('{26}')
+      ? `Matches ${schema.pattern}.`
+      : '',
+  ].filter((text) => text !== '');
+}
+
+function range(min: number | undefined, max: number | undefined, what: string): string {
+  const unit = what === '' ? '' : ` ${what}`;
+  if (min !== undefined && max !== undefined) return `${number(min)} to ${number(max)}${unit}.`;
+  if (max !== undefined) return `At most ${number(max)}${unit}.`;
+  return min !== undefined && min > 0 ? `At least ${number(min)}${unit}.` : '';
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,133 @@
+/** The OpenAPI document as the reference reads it: operations in order, references followed. */
+
+export type Json = Record<string, unknown>;
+
+export interface ApiSchema {
+  $ref?: string;
+  type?: string;
+  description?: string;
+  format?: string;
+  enum?: readonly unknown[];
+  const?: unknown;
+  default?: unknown;
+  anyOf?: readonly ApiSchema[];
+  items?: ApiSchema;
+  properties?: Record<string, ApiSchema>;
+  required?: readonly string[];
+  additionalProperties?: boolean | ApiSchema;
+  patternProperties?: Record<string, ApiSchema>;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  pattern?: string;
+}
+
+export interface ApiParameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description?: string;
+  schema: ApiSchema;
+  example?: unknown;
+}
+
+export interface ApiMedia {
+  schema: ApiSchema;
+  example?: unknown;
+  examples?: Record<string, { $ref?: string; summary?: string; value?: unknown }>;
+}
+
+export interface ApiResponse {
+  $ref?: string;
+  description: string;
+  headers?: Record<string, { $ref?: string; description?: string }>;
+  content?: Record<string, ApiMedia>;
+}
+
+export interface ApiOperation {
+  operationId: string;
+  tags: readonly string[];
+  summary: string;
+  description?: string;
+  security?: readonly unknown[];
+  parameters?: readonly ApiParameter[];
+  requestBody?: { required?: boolean; content: Record<string, ApiMedia> };
+  responses: Record<string, ApiResponse>;
+}
+
+export interface ApiDocument {
+  info: { title: string; version: string; summary?: string; description?: string };
+  servers: readonly { url: string }[];
+  tags: readonly { name: string; description?: string }[];
+  paths: Record<string, Record<string, ApiOperation>>;
+  webhooks?: Record<string, Record<string, ApiOperation>>;
+  components: { schemas: Record<string, ApiSchema>; responses?: Record<string, ApiResponse> };
+}
+
+export interface PlacedOperation {
+  method: string;
+  path: string;
+  operation: ApiOperation;
+}
+
+export class Reader {
+  readonly document: ApiDocument;
+  readonly baseUrl: string;
+
+  constructor(document: ApiDocument) {
+    this.document = document;
+    this.baseUrl = document.servers[0]?.url ?? '';
+  }
+
+  /** Tags that have operations, each with them. */
+  groups(): { name: string; description: string; operations: PlacedOperation[] }[] {
+    const all = this.operations();
+    return this.document.tags
+      .map(({ name, description = '' }) => ({
+        name,
+        description,
+        operations: all.filter(({ operation }) => operation.tags[0] === name),
+      }))
+      .filter(({ operations }) => operations.length > 0);
+  }
+
+  operations(): PlacedOperation[] {
+    return Object.entries(this.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        operation,
+      })),
+    );
+  }
+
+  events(): { type: string; operation: ApiOperation }[] {
+    return Object.entries(this.document.webhooks ?? {}).flatMap(([type, methods]) =>
+      Object.values(methods).map((operation) => ({ type, operation })),
+    );
+  }
+
+  schema(schema: ApiSchema): { name: string | undefined; schema: ApiSchema } {
+    const name = schema.$ref?.split('/').at(-1);
+    if (name === undefined) return { name, schema };
+    return { name, schema: this.document.components.schemas[name] ?? {} };
+  }
+
+  response(response: ApiResponse): ApiResponse {
+    const name = response.$ref?.split('/').at(-1);
+    if (name === undefined) return response;
+    return this.document.components.responses?.[name] ?? response;
+  }
+
+  /** The problem codes of an operation, by status. */
+  problems({ responses }: ApiOperation): { status: string; codes: string[] }[] {
+    return Object.entries(responses).flatMap(([status, response]) => {
+      const media = this.response(response).content?.['application/problem+json'];
+      return media ? [{ status, codes: Object.keys(media.examples ?? {}) }] : [];
+    });
+  }
+}
