@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { staleMistakes } from './generated.ts';
@@ -22,6 +22,8 @@ interface Step {
 
 let testSummary = '';
 const scratch = mkdtempSync(path.join(tmpdir(), 'postrider-check-'));
+/** Where tests note what the server answered. */
+const answers = path.join(scratch, 'answers');
 
 const STEPS: Step[] = [
   {
@@ -36,6 +38,7 @@ const STEPS: Step[] = [
   { name: 'openapi', title: 'The OpenAPI document', run: lintOpenapi },
   { name: 'types', title: 'Types', run: () => tool('tsc', '-p', '.') },
   { name: 'tests', title: 'Tests', run: runTests },
+  { name: 'answers', title: 'What was answered, and what is documented', run: compareAnswers },
 ];
 
 process.exitCode = await check(process.argv.slice(2));
@@ -78,6 +81,7 @@ function tool(command: string, ...args: string[]): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const env = {
       ...process.env,
+      POSTRIDER_ANSWERS_DIR: answers,
       REDOCLY_TELEMETRY: 'off',
       REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     };
@@ -109,4 +113,9 @@ async function runTests(): Promise<boolean> {
   };
   testSummary = `Tests: ${numPassedTests} passed, ${numFailedTests} failed.`;
   return good;
+}
+
+function compareAnswers(): boolean | Promise<boolean> {
+  if (!existsSync(answers)) return tell(['It looks at what the tests noted: run them with it.']);
+  return tool('node', 'server/test/answers-are-documented.ts', answers);
 }
