@@ -49,7 +49,7 @@ export interface Upload {
 
 const LINES_MAX = 500;
 /** A window must be larger than the longest line, or a batch could not get past it. */
-const WINDOW_CHUNKS = 3;
+const WINDOW_CHUNKS = 4;
 const FAULTS_MAX = 5;
 const RACES_MAX = 20;
 const UPLOADING_MAX_MS = 2 * 60 * 60 * 1000;

@@ -71,17 +71,20 @@ export async function findContactsById(
   return rows;
 }
 
-/** Locked in order of their keys, so that two imports never wait for each other. */
+/**
+ * Locked in order of their keys, so that two imports never wait for each other. One look-up per key,
+ * spelled out: given `= any`, PostgreSQL reads all contacts of the workspace as long as its
+ * statistics lag behind an import (25 ms instead of 2 for 500 keys among 40,000).
+ */
 export async function lockContacts(
   db: Queryable,
   scope: ContactScope,
   emailKeys: readonly string[],
 ): Promise<Contact[]> {
   const { rows } = await db.query<Contact>({
-    name: 'lock-contacts',
-    text: `select ${COLUMNS} from contacts
-      where workspace_id = $1 and mode = $2 and email_key = any($3)
-      order by email_key for update`,
+    text: `select c.* from (select k from unnest($3::text[]) k order by k) wanted
+      cross join lateral (select ${COLUMNS} from contacts
+        where workspace_id = $1 and mode = $2 and email_key = wanted.k limit 1 for update) c`,
     values: [scope.workspaceId, scope.mode, emailKeys],
   });
   return rows;
@@ -115,7 +118,6 @@ export async function updateContacts(
 ): Promise<void> {
   if (contacts.length === 0) return;
   await db.query({
-    name: 'update-contacts',
     text: `update contacts old set email_key = c.email_key, email = c.email,
         first_name = c.first_name, last_name = c.last_name, locale = c.locale,
         attributes = c.attributes, updated_at = c.updated_at
@@ -255,9 +257,9 @@ export async function findMailboxContacts(
 ): Promise<(MailboxContact | undefined)[]> {
   const { rows } = await db.query<MailboxContact & { n: number }>({
     name: 'find-mailbox-contacts',
-    text: `select r.n, c.email, c.first_name, c.last_name, c.locale, c.attributes
-      from json_to_recordset($1::json) as r(n int, w uuid, m mode, k text)
-      join contacts c on c.workspace_id = r.w and c.mode = r.m and c.email_key = r.k`,
+    text: `select r.n, c.* from json_to_recordset($1::json) as r(n int, w uuid, m mode, k text)
+      cross join lateral (select email, first_name, last_name, locale, attributes from contacts
+        where workspace_id = r.w and mode = r.m and email_key = r.k limit 1) c`,
     values: [
       JSON.stringify(
         refs.map(({ workspaceId, mode, emailKey }, n) => ({

@@ -58,7 +58,7 @@ export interface ErasureParts {
 const MESSAGES_MAX = 25;
 const OTHER_EVENTS_MAX = 5_000;
 const ERASURES_MAX = 100;
-const WAIT_MS = 20_000;
+const WAIT_MS = 10_000;
 const BUSY_MS = 50;
 const WAITING = new Set(['scheduled', 'queued', 'deferred']);
 

@@ -26,7 +26,7 @@ export interface ImportCounts {
 }
 
 /** All pieces but the last have this size, so that a place in the file names its piece. */
-export const CHUNK_BYTES = 256 * 1024;
+export const CHUNK_BYTES = 64 * 1024;
 
 interface ImportRow extends ContactScope, ImportCounts {
   id: string;

@@ -72,7 +72,10 @@ export async function insertSuppressions(
   return new Set(rows.map((row) => row.key));
 }
 
-/** Locked in order of keys until the transaction ends. */
+/**
+ * Locked in order of keys until the transaction ends. One look-up per key, spelled out: given
+ * `= any`, PostgreSQL may read the workspace's whole list while its statistics lag behind.
+ */
 export async function lockSuppressions(
   db: Queryable,
   scope: SuppressionScope,
@@ -81,10 +84,10 @@ export async function lockSuppressions(
 ): Promise<Suppression[]> {
   const { rows } = await db.query<Suppression>({
     name: 'lock-suppressions',
-    text: `select ${COLUMNS} from suppressions
-      where workspace_id = $1 and mode = $2 and key = any($3)
-        and (expires_at is null or expires_at > $4)
-      order by key for update`,
+    text: `select s.* from (select k from unnest($3::text[]) k order by k) wanted
+      cross join lateral (select ${COLUMNS} from suppressions
+        where workspace_id = $1 and mode = $2 and key = wanted.k
+          and (expires_at is null or expires_at > $4) limit 1 for update) s`,
     values: [scope.workspaceId, scope.mode, keys, sqlTime(nowMs)],
   });
   return rows;
@@ -146,15 +149,19 @@ export async function listSuppressions(
   bounds: { beforeId: string; sinceId: string; limit: number },
   nowMs: number,
 ): Promise<Suppression[]> {
-  // Each combination is a statement of its own, so that each has the plan of its own index.
   const byReason = filter.reason === undefined ? '' : 'and reason = $7';
-  const byKeys = filter.keys === undefined ? '' : `and key = any($${byReason ? 8 : 7})`;
+  const fits = `workspace_id = $1 and mode = $2 and id < $3 and id >= $4
+    and (expires_at is null or expires_at > $6) ${byReason}`;
+  const keysAt = byReason ? 8 : 7;
+  const source =
+    filter.keys === undefined
+      ? `select ${COLUMNS} from suppressions where ${fits}`
+      : `select s.* from unnest($${keysAt}::text[]) k cross join lateral (
+          select ${COLUMNS} from suppressions where ${fits} and key = k limit 1) s`;
   const { rows } = await db.query<Suppression>({
-    name: `list-suppressions${byReason && '-reason'}${byKeys && '-keys'}`,
-    text: `select ${COLUMNS} from suppressions
-      where workspace_id = $1 and mode = $2 and id < $3 and id >= $4
-        and (expires_at is null or expires_at > $6) ${byReason} ${byKeys}
-      order by id desc limit $5`,
+    // Each combination is a statement of its own, so that each has the plan of its own index.
+    name: `list-suppressions${byReason && '-reason'}${filter.keys ? '-keys' : ''}`,
+    text: `${source} order by id desc limit $5`,
     values: [
       scope.workspaceId,
       scope.mode,

@@ -54,19 +54,27 @@ export function importContacts(parts: { imports: ContactImports; idempotency: Id
       keepsOwnIdempotency: true,
     },
     async ({ caller, stream, contentType, idempotency }) => {
-      const kind = contentType.toLowerCase().startsWith(CSV) ? 'csv' : 'ndjson';
       try {
+        const kind = kindOf(contentType);
         const upload = await parts.imports.receive(caller, kind, stream ?? nothing());
         return await started(parts.idempotency, idempotency, upload);
       } catch (error) {
+        if (!idempotency || !(error instanceof RefusedError)) throw error;
         // A key that was used for something else is told as such, whatever else is wrong.
-        if (idempotency && error instanceof RefusedError) {
+        if (!error.code.startsWith('idempotency_key'))
           await parts.idempotency.firstAnswer(idempotency);
-        }
         throw error;
       }
     },
   );
+}
+
+/** Without a body there is no type either: that is told as an empty file. */
+function kindOf(contentType: string): 'csv' | 'ndjson' {
+  const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType === CSV) return 'csv';
+  if (mediaType === NDJSON || mediaType === '') return 'ndjson';
+  throw new RefusedError('unsupported_media_type', `Send the file as ${NDJSON} or ${CSV}.`);
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
