@@ -8,8 +8,8 @@ import { type ApiKey, findKeyByHash, writeLastUsed } from './key-store.ts';
 import { hashToken, isToken } from './key-token.ts';
 
 /**
- * From a presented secret to a Caller. Known keys are remembered under the SHA-256 of their secret,
- * so that a request costs one hash and no query. Another node's change reaches us as a notice
+ * From a presented secret to a Caller. Keys that were found are remembered by their secret, in memory
+ * only, so that a request costs neither a hash nor a query. Another node's change reaches us as a notice
  * (`forgetWorkspace`); while notices may be lost, nothing is believed for longer than a second.
  * Times of use are gathered and written now and then in one statement, never one per request.
  */
@@ -43,16 +43,15 @@ export class Authenticator {
 
   /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
   authenticate(token: string, ip: string): Caller | Promise<Caller> {
+    const known = this.#known.get(token);
+    if (known && this.#isBelieved(known)) return this.#admit(known, ip);
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',
         'This is not a Postrider API key: its form or its checksum is wrong. Look for a typo or a cut-off end.',
       );
     }
-    const hash = hashToken(token);
-    const known = this.#known.get(hash.toString('latin1'));
-    if (known && this.#isBelieved(known)) return this.#admit(known, ip);
-    return this.#read(hash).then((found) => {
+    return this.#read(token).then((found) => {
       if (!found) throw new RefusedError('invalid_api_key', 'No such API key exists.');
       return this.#admit(found, ip);
     });
@@ -85,19 +84,18 @@ export class Authenticator {
     return age < (this.#noticesArrive() ? BELIEVED_MS : BELIEVED_WITHOUT_NOTICES_MS);
   }
 
-  #read(hash: Buffer): Promise<Known | undefined> {
-    const name = hash.toString('latin1');
-    const running = this.#reading.get(name);
+  #read(token: string): Promise<Known | undefined> {
+    const running = this.#reading.get(token);
     if (running) return running;
-    const reading = this.#readNow(hash, name).finally(() => this.#reading.delete(name));
-    this.#reading.set(name, reading);
+    const reading = this.#readNow(token).finally(() => this.#reading.delete(token));
+    this.#reading.set(token, reading);
     return reading;
   }
 
-  async #readNow(hash: Buffer, name: string): Promise<Known | undefined> {
+  async #readNow(token: string): Promise<Known | undefined> {
     const generation = this.#generation;
     const readAtMs = this.#clock.now();
-    const row = await findKeyByHash(this.#pool, hash);
+    const row = await findKeyByHash(this.#pool, hashToken(token));
     if (!row) return undefined;
     const { secretEndsAtMs, ...key } = row;
     const known = {
@@ -110,7 +108,7 @@ export class Authenticator {
     // A change that was told while we read may be newer than what we read.
     if (generation === this.#generation) {
       if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-      this.#known.set(name, known);
+      this.#known.set(token, known);
     }
     return known;
   }

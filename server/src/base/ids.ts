@@ -21,6 +21,7 @@ export type IdPrefix =
   | 'req'
   | 'imp'
   | 'usr'
+  | 'ses'
   | 'inv';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -28,35 +29,38 @@ const VALUE_OF = new Map([...ALPHABET].map((character, value) => [character, val
 
 let lastMs = 0;
 let sequence = 0;
+/** The first 13 characters of ids of the last millisecond: most ids share them with their neighbour. */
+let timePart = '';
 const pool = new Uint8Array(8 * 512);
 let poolAt = pool.length;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**
  * A UUIDv7 (RFC 9562) as 32 hex digits with hyphens. Within one process the 12 bits after the
  * millisecond count up, so ids made here are strictly ascending.
  */
 export function uuidv7(nowMs: number): string {
-  if (nowMs > lastMs) {
-    lastMs = nowMs;
-    sequence = 0;
-  } else if (++sequence > 0xfff) {
-    lastMs += 1;
-    sequence = 0;
-  }
+  if (nowMs > lastMs) startMillisecond(nowMs);
+  else if (++sequence > 0xfff) startMillisecond(lastMs + 1);
   if (poolAt === pool.length) {
     randomFillSync(pool);
     poolAt = 0;
   }
-  const time = lastMs.toString(16).padStart(12, '0');
-  const rand: string[] = [];
-  for (let i = 0; i < 8; i++) {
-    const byte = pool[poolAt + i] as number;
-    rand.push((i === 0 ? (byte & 0x3f) | 0x80 : byte).toString(16).padStart(2, '0'));
-  }
+  const at = poolAt;
   poolAt += 8;
-  const tail = rand.join('');
-  const counter = (0x7000 | sequence).toString(16);
-  return `${time.slice(0, 8)}-${time.slice(8)}-${counter}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  const counter = `${HEX[0x70 | (sequence >>> 8)]}${HEX[sequence & 0xff]}`;
+  return `${timePart}-${counter}-${HEX[((pool[at] as number) & 0x3f) | 0x80]}${hex(at + 1)}-${hex(at + 2)}${hex(at + 3)}${hex(at + 4)}${hex(at + 5)}${hex(at + 6)}${hex(at + 7)}`;
+}
+
+function startMillisecond(ms: number): void {
+  lastMs = ms;
+  sequence = 0;
+  const time = ms.toString(16).padStart(12, '0');
+  timePart = `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
+function hex(at: number): string {
+  return HEX[pool[at] as number] as string;
 }
 
 /** The millisecond at which a UUIDv7 was made. */

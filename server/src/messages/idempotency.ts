@@ -106,9 +106,14 @@ export function hashRequest(method: string, path: string, body: unknown): string
   return hash('sha256', `${method} ${path}\n${canonical(body)}`, 'hex');
 }
 
+/** Keys in order; text with its length before it, which is as unambiguous as quoting and cheaper. */
 function canonical(value: unknown): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  if (typeof value === 'string') return `${value.length}:${value}`;
+  if (value === null || typeof value !== 'object') return String(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`;
+  const object = value as Record<string, unknown>;
+  let text = '{';
+  for (const key of Object.keys(object).sort())
+    text += `${key.length}:${key}=${canonical(object[key])},`;
+  return `${text}}`;
 }

@@ -20,8 +20,17 @@ export const rowTypes: pg.CustomTypesConfig = {
 export function sqlTime(ms: number): string;
 export function sqlTime(ms: number | null): string | null;
 export function sqlTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
+  if (ms === null) return null;
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastText;
 }
+
+/** The rows of one message carry the same time over and over. */
+let lastMs = 0;
+let lastText = new Date(0).toISOString();
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;

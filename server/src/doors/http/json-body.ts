@@ -8,20 +8,23 @@ import { type FieldError, RefusedError } from '../../base/refused-error.ts';
  */
 
 const DEPTH_MAX = 64;
+const SMALL_BYTES_MAX = 256 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.');
-  if (depthOf(body) > DEPTH_MAX) {
-    throw malformed(`The body is nested more than ${DEPTH_MAX} levels deep.`);
-  }
+  // Parsing brackets without end would take fifty times their memory, so a large body is looked
+  // through first. What a small one becomes is harmless, and quicker to look through itself.
+  const isLarge = body.length > SMALL_BYTES_MAX;
+  if (isLarge && depthOf(body) > DEPTH_MAX) throw tooDeep();
   let value: unknown;
   try {
     value = JSON.parse(body.toString('utf8'));
   } catch (error) {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : ''}`);
   }
+  if (!isLarge && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
   // Only an escape can bring these in, so bodies without one are not walked.
   if (body.includes('\\u') || body.includes('__proto__')) refuseHarmful(value);
   return value;
@@ -30,6 +33,18 @@ export function parseJsonBody(body: Buffer): unknown {
 function malformed(detail: string): RefusedError {
   // V8 quotes a piece of the body in its message: an answer may say so, it is the caller's own.
   return new RefusedError('malformed_json', detail.slice(0, 300));
+}
+
+function tooDeep(): RefusedError {
+  return malformed(`The body is nested more than ${DEPTH_MAX} levels deep.`);
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  if (levels === 0) return true;
+  // Recursion ends at DEPTH_MAX, however deep the value is.
+  for (const inner of Object.values(value)) if (isDeeperThan(inner, levels - 1)) return true;
+  return false;
 }
 
 /** Strings are jumped over with native search: large html costs next to nothing. */
