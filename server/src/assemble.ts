@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeys } from './accounts/api-keys.ts';
 import { Authenticator } from './accounts/authenticate.ts';
@@ -19,6 +20,7 @@ import { simulatorRoute } from './delivery/simulator.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
 import type { Domains } from './domains/domains.ts';
 import { openDomains } from './domains/open-domains.ts';
+import { addApp } from './doors/http/app-files.ts';
 import { addDocs } from './doors/http/docs/add-docs.ts';
 import { addHealth } from './doors/http/health.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
@@ -73,6 +75,8 @@ export interface AssembleOptions {
   acceptGroup?: { itemsMax: number; inFlightMax: number };
 }
 
+/** What scripts/build-dashboard.ts makes. */
+const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
 const SWEEP_MS = 10_000;
 const EXPIRY_ROUND_MS = 600_000;
 const RESUME_MS = 2_000;
@@ -216,6 +220,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
     requestTimeoutMs: config.http.requestTimeoutMs,
   });
+  addApp(http, { folder: DASHBOARD });
   addDocs(http, { document });
   addHealth(http, {
     registry,

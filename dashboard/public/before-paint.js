@@ -1,0 +1,19 @@
+(() => {
+  const read = (key) => {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  };
+  const root = document.documentElement;
+  const theme = read('postrider.theme');
+  const dark =
+    theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
+  root.dataset.theme = dark ? 'dark' : 'light';
+  let mode = null;
+  try {
+    mode = sessionStorage.getItem('postrider.mode');
+  } catch {}
+  root.dataset.mode = (mode ?? read('postrider.mode')) === 'live' ? 'live' : 'test';
+})();

@@ -1,0 +1,138 @@
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { Command, Menu as MenuIcon } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { sessionEnded } from '../api/session-ended.ts';
+import { useStore } from '../base/store.ts';
+import { IconButton } from '../parts/button.tsx';
+import { SignInAgain } from '../session/sign-in-again.tsx';
+import { ConfirmDialog } from './confirm.tsx';
+import { useKeyboard } from './keyboard.ts';
+import { KeyboardHelp } from './keyboard-help.tsx';
+import { useLiveFeed } from './live-feed.ts';
+import { ModeRibbon, ModeSwitch } from './mode-switch.tsx';
+import { Navigation } from './navigation.tsx';
+import { PersonMenu, WorkspaceMenu } from './workspace-menu.tsx';
+
+const Palette = lazy(() => import('./palette.tsx').then((file) => ({ default: file.Palette })));
+
+/** What stays while pages change: navigation, mode, workspace, person, and the windows over it all. */
+export function Frame() {
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const [drawer, setDrawer] = useState(false);
+  const openPalette = useCallback(() => setPalette(true), []);
+  const openHelp = useCallback(() => setHelp(true), []);
+  useKeyboard({ openPalette, openHelp });
+  useLiveFeed();
+  const ended = useStore(sessionEnded);
+  return (
+    <div className="flex h-dvh flex-col bg-canvas">
+      <a
+        href="#content"
+        className="absolute left-2 z-70 -translate-y-20 rounded-md bg-accent px-3 py-1.5 text-sm font-medium text-on-accent focus:translate-y-2"
+      >
+        Skip to the content
+      </a>
+      <ModeRibbon />
+      <div className="flex min-h-0 flex-1">
+        <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex">
+          <SideContent openPalette={openPalette} />
+        </aside>
+        <div className="flex min-w-0 flex-1 flex-col">
+          <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden">
+            <IconButton
+              icon={MenuIcon}
+              label="Open the navigation"
+              onClick={() => setDrawer(true)}
+            />
+            <span className="flex-1 text-sm font-semibold">Postrider</span>
+            <IconButton icon={Command} label="Command palette" onClick={openPalette} />
+            <div className="w-28">
+              <ModeSwitch />
+            </div>
+          </div>
+          <Content />
+        </div>
+      </div>
+      {drawer && (
+        <Drawer onClose={() => setDrawer(false)}>
+          <SideContent openPalette={openPalette} onChoose={() => setDrawer(false)} />
+        </Drawer>
+      )}
+      <Suspense>{palette && <Palette onClose={() => setPalette(false)} />}</Suspense>
+      {help && <KeyboardHelp onClose={() => setHelp(false)} />}
+      <ConfirmDialog />
+      {ended && <SignInAgain />}
+    </div>
+  );
+}
+
+/** The panel that scrolls. A new page starts at its top. */
+function Content() {
+  const ref = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path is the reason to scroll.
+  useEffect(() => ref.current?.scrollTo(0, 0), [path]);
+  return (
+    <main
+      ref={ref}
+      id="content"
+      tabIndex={-1}
+      data-scroller
+      className="min-h-0 flex-1 overflow-y-auto border-(--canvas-line) border-t bg-panel outline-none lg:mt-2 lg:mr-2 lg:mb-2 lg:rounded-xl lg:border lg:shadow-panel"
+    >
+      <Outlet />
+    </main>
+  );
+}
+
+function SideContent({
+  openPalette,
+  onChoose,
+}: {
+  openPalette: () => void;
+  onChoose?: () => void;
+}) {
+  return (
+    <>
+      <WorkspaceMenu />
+      <ModeSwitch />
+      <button
+        type="button"
+        onClick={openPalette}
+        className="flex h-8 items-center gap-2 rounded-md border border-(--canvas-line) bg-panel/50 px-2 text-sm text-soft hover:bg-panel"
+      >
+        <Command className="size-3.5" aria-hidden />
+        <span className="flex-1 text-left">Find or do…</span>
+        <kbd className="font-mono text-2xs">⌘K</kbd>
+      </button>
+      <Navigation {...(onChoose ? { onChoose } : {})} />
+      <div className="flex-1" />
+      <PersonMenu />
+    </>
+  );
+}
+
+function Drawer({ onClose, children }: { onClose: () => void; children: React.ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (ref.current && !ref.current.open) ref.current.showModal();
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
+    <dialog
+      ref={ref}
+      aria-label="Navigation"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+      className="drawer m-0 h-dvh max-h-dvh w-68 bg-canvas text-ink shadow-pop"
+    >
+      <div className="flex min-h-full flex-col gap-3 px-2.5 pt-3 pb-2">{children}</div>
+    </dialog>
+  );
+}

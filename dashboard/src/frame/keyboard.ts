@@ -1,0 +1,81 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { PAGES } from './places.ts';
+
+export interface KeyboardActions {
+  openPalette: () => void;
+  openHelp: () => void;
+}
+
+const SEQUENCE_MS = 1_200;
+
+/** Keys that work everywhere, except while somebody types or a window asks for an answer. */
+export function useKeyboard({ openPalette, openHelp }: KeyboardActions): void {
+  const navigate = useNavigate();
+  useEffect(() => {
+    let goingUntil = 0;
+    const onKey = (event: KeyboardEvent): void => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        openPalette();
+        return;
+      }
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event)) return;
+      if (document.querySelector('dialog[open]')) return;
+      if (performance.now() < goingUntil) {
+        goingUntil = 0;
+        const page = PAGES.find(({ key }) => key === event.key);
+        if (page) {
+          event.preventDefault();
+          void navigate({ to: page.to });
+          return;
+        }
+      }
+      switch (event.key) {
+        case 'g':
+          goingUntil = performance.now() + SEQUENCE_MS;
+          return;
+        case '/':
+          event.preventDefault();
+          if (!focusSearch()) openPalette();
+          return;
+        case '?':
+          event.preventDefault();
+          openHelp();
+          return;
+        case 'j':
+          moveRow(1);
+          return;
+        case 'k':
+          moveRow(-1);
+          return;
+      }
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [navigate, openPalette, openHelp]);
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  // An editor inside a shadow root is only seen on the path.
+  const target = event.composedPath()[0];
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+function focusSearch(): boolean {
+  const search = document.querySelector<HTMLInputElement>('[data-search]');
+  search?.focus();
+  search?.select();
+  return search !== null;
+}
+
+function moveRow(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  const next = at === -1 ? rows[0] : rows[at + step];
+  next?.focus();
+  next?.scrollIntoView({ block: 'nearest' });
+}

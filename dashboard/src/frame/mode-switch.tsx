@@ -1,0 +1,48 @@
+import { classNames } from '../parts/class-names.ts';
+import { goToMode, type Mode, usePlace } from '../session/place.ts';
+
+const MODES: { mode: Mode; label: string; hint: string }[] = [
+  { mode: 'test', label: 'Test', hint: 'Mail ends in the test inbox. Nothing leaves.' },
+  { mode: 'live', label: 'Live', hint: 'Mail goes out to real people.' },
+];
+
+/** Live or test. The choice colours the whole frame. */
+export function ModeSwitch() {
+  const { mode: current } = usePlace();
+  return (
+    <fieldset className="grid grid-cols-2 gap-0.5 rounded-lg bg-(--canvas-line) p-0.5">
+      <legend className="sr-only">Mode</legend>
+      {MODES.map(({ mode, label, hint }) => (
+        <button
+          key={mode}
+          type="button"
+          title={hint}
+          aria-pressed={mode === current}
+          onClick={() => goToMode(mode)}
+          className={classNames(
+            'h-6.5 rounded-md text-xs font-semibold transition-colors',
+            mode === current
+              ? 'bg-accent text-on-accent shadow-panel'
+              : 'text-soft hover:bg-panel/50 hover:text-ink',
+          )}
+        >
+          {label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Said in words too: colour alone is not enough. */
+export function ModeRibbon() {
+  const { mode } = usePlace();
+  if (mode === 'live') return null;
+  return (
+    <p className="flex h-6 shrink-0 items-center justify-center gap-2 bg-accent px-3 text-xs font-medium text-on-accent">
+      Test mode
+      <span className="hidden font-normal sm:inline">
+        Mail ends in the test inbox. Nothing leaves.
+      </span>
+    </p>
+  );
+}

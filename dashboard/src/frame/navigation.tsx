@@ -1,0 +1,46 @@
+import { Link } from '@tanstack/react-router';
+import { usePlace } from '../session/place.ts';
+import { useMay } from '../session/session.ts';
+import { PAGE_GROUPS } from './places.ts';
+
+export function Navigation({ onChoose }: { onChoose?: () => void }) {
+  const may = useMay();
+  const { mode } = usePlace();
+  return (
+    <nav aria-label="Pages" className="grid gap-4">
+      {PAGE_GROUPS.map(({ label, pages }) => {
+        const open = pages.filter(
+          ({ right, to }) =>
+            (right === undefined || may(right)) && (to !== '/test-inbox' || mode === 'test'),
+        );
+        if (open.length === 0) return null;
+        return (
+          <div key={label ?? ''}>
+            {label !== null && (
+              <h2 className="mb-1 px-2 text-2xs font-medium tracking-wide text-soft">{label}</h2>
+            )}
+            <ul className="grid gap-px">
+              {open.map(({ to, label: name, icon: Icon, key }) => (
+                <li key={to}>
+                  <Link
+                    to={to}
+                    {...(onChoose ? { onClick: onChoose } : {})}
+                    activeOptions={{ exact: to === '/', includeSearch: false }}
+                    title={`g then ${key}`}
+                    className="group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm font-medium text-soft transition-colors hover:bg-panel/60 hover:text-ink data-[status=active]:bg-panel data-[status=active]:text-ink data-[status=active]:shadow-panel"
+                  >
+                    <Icon
+                      className="size-4 shrink-0 text-faint group-data-[status=active]:text-accent-ink"
+                      aria-hidden
+                    />
+                    {name}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}

@@ -1,0 +1,29 @@
+import { type ErrorComponentProps, Link } from '@tanstack/react-router';
+import { Compass } from 'lucide-react';
+import { buttonClass } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+
+export function PageBroken({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="p-6">
+      <ProblemNote error={error} onRetry={reset} />
+    </div>
+  );
+}
+
+export function PageMissing() {
+  return (
+    <Empty
+      icon={Compass}
+      title="There is no such page"
+      actions={
+        <Link to="/" className={buttonClass('primary')}>
+          To the overview
+        </Link>
+      }
+    >
+      The address may be mistyped, or what it led to is gone.
+    </Empty>
+  );
+}

@@ -1,0 +1,90 @@
+import { CircleAlert, CircleCheck, X } from 'lucide-react';
+import { useEffect } from 'react';
+import { problemOf } from '../api/problem.ts';
+import { createStore, useStore } from '../base/store.ts';
+import { IconButton } from '../parts/button.tsx';
+import { classNames } from '../parts/class-names.ts';
+
+/** Short words about what was just done, with a way back where there is one. */
+interface Toast {
+  id: number;
+  tone: 'good' | 'bad';
+  text: string;
+  more?: string;
+  action?: { label: string; run: () => void };
+}
+
+const toasts = createStore<readonly Toast[]>([]);
+let lastId = 0;
+
+const SHOWN_MS = 5_000;
+const SHOWN_WITH_ACTION_MS = 9_000;
+const TOASTS_MAX = 4;
+
+export function tell(text: string, action?: Toast['action']): void {
+  add({ tone: 'good', text, ...(action ? { action } : {}) });
+}
+
+export function tellProblem(error: unknown): void {
+  const problem = problemOf(error);
+  add({ tone: 'bad', text: problem.detail, more: problem.fix });
+}
+
+function add(toast: Omit<Toast, 'id'>): void {
+  lastId += 1;
+  toasts.set([...toasts.get(), { ...toast, id: lastId }].slice(-TOASTS_MAX));
+}
+
+function remove(id: number): void {
+  toasts.set(toasts.get().filter((toast) => toast.id !== id));
+}
+
+export function Toasts() {
+  const shown = useStore(toasts);
+  return (
+    <section
+      aria-label="Notices"
+      aria-live="polite"
+      className="pointer-events-none fixed right-4 bottom-4 left-4 z-60 flex flex-col items-end gap-2 sm:left-auto"
+    >
+      {shown.map((toast) => (
+        <ToastCard key={toast.id} toast={toast} />
+      ))}
+    </section>
+  );
+}
+
+function ToastCard({ toast }: { toast: Toast }) {
+  const { id, action, tone } = toast;
+  useEffect(() => {
+    const shownMs = action || tone === 'bad' ? SHOWN_WITH_ACTION_MS : SHOWN_MS;
+    const timer = setTimeout(() => remove(id), shownMs);
+    return () => clearTimeout(timer);
+  }, [id, action, tone]);
+  const Icon = tone === 'good' ? CircleCheck : CircleAlert;
+  return (
+    <div className="pop pointer-events-auto flex w-full max-w-sm items-start gap-2.5 rounded-lg border border-line bg-raised py-2.5 pr-2 pl-3 text-sm shadow-pop">
+      <Icon
+        className={classNames('mt-0.5 size-4 shrink-0', tone === 'good' ? 'text-good' : 'text-bad')}
+        aria-hidden
+      />
+      <div className="min-w-0 flex-1">
+        <p className="font-medium break-words">{toast.text}</p>
+        {toast.more && <p className="text-soft">{toast.more}</p>}
+      </div>
+      {action && (
+        <button
+          type="button"
+          className="shrink-0 rounded px-1.5 font-medium text-accent-ink hover:underline"
+          onClick={() => {
+            remove(id);
+            action.run();
+          }}
+        >
+          {action.label}
+        </button>
+      )}
+      <IconButton icon={X} label="Dismiss" className="-my-1" onClick={() => remove(id)} />
+    </div>
+  );
+}

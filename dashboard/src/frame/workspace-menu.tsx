@@ -1,0 +1,136 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Plus, Sun, UserRound } from 'lucide-react';
+import { useState } from 'react';
+import { Menu, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx';
+import { NewWorkspace } from '../session/new-workspace.tsx';
+import { goToWorkspace } from '../session/place.ts';
+import { signOut, useMe, useWorkspace } from '../session/session.ts';
+import { chooseTheme, type Theme, useTheme } from './theme.ts';
+import { tellProblem } from './toasts.tsx';
+
+/** Which workspace, with a way into the others. */
+export function WorkspaceMenu() {
+  const { workspaces } = useMe();
+  const current = useWorkspace();
+  const [making, setMaking] = useState(false);
+  const mayMake = workspaces.some(({ role }) => role === 'owner');
+  return (
+    <>
+      <Menu
+        align="start"
+        className="w-60"
+        trigger={
+          <button
+            type="button"
+            aria-label={`Workspace ${current.name}. Switch`}
+            className="flex h-10 w-full items-center gap-2.5 rounded-lg px-2 text-left hover:bg-panel/60"
+          >
+            <Monogram name={current.name} />
+            <span className="min-w-0 flex-1 truncate text-sm font-semibold">{current.name}</span>
+            <ChevronsUpDown className="size-3.5 shrink-0 text-faint" aria-hidden />
+          </button>
+        }
+      >
+        <MenuLabel>Workspaces</MenuLabel>
+        {workspaces.map((workspace) => (
+          <MenuItem
+            key={workspace.id}
+            onSelect={() => goToWorkspace(workspace.id)}
+            hint={
+              workspace.id === current.id ? (
+                <Check className="size-4 text-accent-ink" aria-label="current" />
+              ) : (
+                <span className="text-xs text-faint">{workspace.role}</span>
+              )
+            }
+          >
+            {workspace.name}
+          </MenuItem>
+        ))}
+        {mayMake && (
+          <>
+            <MenuLine />
+            <MenuItem icon={Plus} onSelect={() => setMaking(true)}>
+              New workspace
+            </MenuItem>
+          </>
+        )}
+      </Menu>
+      {making && <NewWorkspace onClose={() => setMaking(false)} />}
+    </>
+  );
+}
+
+function Monogram({ name }: { name: string }) {
+  return (
+    <span
+      aria-hidden
+      className="inline-flex size-6 shrink-0 items-center justify-center rounded-md bg-accent text-xs font-bold text-on-accent"
+    >
+      {[...name.trim()][0]?.toUpperCase() ?? '·'}
+    </span>
+  );
+}
+
+const THEMES: { theme: Theme; label: string; icon: typeof Sun }[] = [
+  { theme: 'light', label: 'Light', icon: Sun },
+  { theme: 'dark', label: 'Dark', icon: Moon },
+  { theme: 'system', label: 'Like the system', icon: Monitor },
+];
+
+/** The person: their settings, the theme, and the way out. */
+export function PersonMenu() {
+  const me = useMe();
+  const theme = useTheme();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  return (
+    <Menu
+      align="start"
+      className="w-60"
+      trigger={
+        <button
+          type="button"
+          aria-label={`${me.name}. Your account`}
+          className="flex h-10 w-full items-center gap-2.5 rounded-lg px-2 text-left hover:bg-panel/60"
+        >
+          <span
+            aria-hidden
+            className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-panel text-xs font-semibold text-soft ring-1 ring-(--canvas-line)"
+          >
+            {[...me.name.trim()][0]?.toUpperCase() ?? '·'}
+          </span>
+          <span className="min-w-0 flex-1">
+            <span className="block truncate text-sm font-medium">{me.name}</span>
+          </span>
+        </button>
+      }
+    >
+      <MenuLabel>{me.email}</MenuLabel>
+      <MenuItem icon={UserRound} onSelect={() => void navigate({ to: '/settings' })}>
+        Your account
+      </MenuItem>
+      <MenuLine />
+      {THEMES.map(({ theme: value, label, icon }) => (
+        <MenuItem
+          key={value}
+          icon={icon}
+          onSelect={() => chooseTheme(value)}
+          hint={value === theme && <Check className="size-4 text-accent-ink" aria-label="chosen" />}
+        >
+          {label}
+        </MenuItem>
+      ))}
+      <MenuLine />
+      <MenuItem
+        icon={LogOut}
+        onSelect={() => {
+          signOut(queries).then(() => navigate({ to: '/sign-in' }), tellProblem);
+        }}
+      >
+        Sign out
+      </MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,203 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Ellipsis, KeyRound, Pencil, Plus, RotateCw, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { apiOf, ask } from '../../api/client.ts';
+import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { confirmFirst } from '../../frame/confirm.tsx';
+import { tell } from '../../frame/toasts.tsx';
+import { Badge, ModeBadge } from '../../parts/badge.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Snippets } from '../../parts/code-block.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { usePlace } from '../../session/place.ts';
+import { useMay } from '../../session/session.ts';
+import { useNameOf } from '../team/name-of.ts';
+import { type ApiKey, CreateKey, EditKey, RotateKey } from './key-dialogs.tsx';
+import { scopesInWords } from './scopes.ts';
+import { sendSnippets } from './send-snippets.ts';
+
+/** Keys of both modes: the page where somebody looks for a key must not hide it. */
+export function ApiKeysPage() {
+  const place = usePlace();
+  const may = useMay();
+  const navigate = useNavigate();
+  const { new: making } = useSearch({ from: '/inside/api-keys' });
+  const [open, setOpen] = useState<{ key: ApiKey; what: 'edit' | 'rotate' }>();
+  const list = usePages(['api-keys', place.workspaceId], (cursor) =>
+    ask(
+      apiOf({ ...place, mode: 'live' }).GET('/api/v1/api-keys', {
+        params: { query: pageQuery(cursor) },
+      }),
+    ),
+  );
+  const create = (on: boolean) =>
+    void navigate({ to: '/api-keys', search: on ? { new: 'true' } : {}, replace: !on });
+  return (
+    <Page
+      full
+      title="API keys"
+      description="A key speaks for this workspace. Live keys send real mail; test keys end in the test inbox."
+      actions={
+        may('write:api_keys') && (
+          <Button kind="primary" icon={Plus} onClick={() => create(true)}>
+            Create key
+          </Button>
+        )
+      }
+    >
+      {list.isPending ? (
+        <SkeletonRows rows={4} />
+      ) : list.isError ? (
+        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+      ) : list.rows.length === 0 ? (
+        <Empty
+          icon={KeyRound}
+          title="No keys yet"
+          actions={
+            may('write:api_keys') && (
+              <Button kind="primary" icon={Plus} onClick={() => create(true)}>
+                Create a test key
+              </Button>
+            )
+          }
+          teach={<Snippets snippets={sendSnippets('pr_test_…')} />}
+        >
+          Every request carries one. Begin with a test key: nothing it sends ever leaves.
+        </Empty>
+      ) : (
+        <>
+          <KeyTable keys={list.rows} onOpen={setOpen} mayWrite={may('write:api_keys')} />
+          <LoadMore {...list} />
+        </>
+      )}
+      {making !== undefined && may('write:api_keys') && <CreateKey onClose={() => create(false)} />}
+      {open?.what === 'edit' && <EditKey apiKey={open.key} onClose={() => setOpen(undefined)} />}
+      {open?.what === 'rotate' && (
+        <RotateKey apiKey={open.key} onClose={() => setOpen(undefined)} />
+      )}
+    </Page>
+  );
+}
+
+function KeyTable({
+  keys,
+  onOpen,
+  mayWrite,
+}: {
+  keys: ApiKey[];
+  onOpen: (opened: { key: ApiKey; what: 'edit' | 'rotate' }) => void;
+  mayWrite: boolean;
+}) {
+  const nameOf = useNameOf();
+  const revoke = useRevoke();
+  return (
+    <Table label="API keys">
+      <thead>
+        <tr>
+          <Th>Name</Th>
+          <Th>Mode</Th>
+          <Th later>May</Th>
+          <Th later>Limits</Th>
+          <Th>Last used</Th>
+          <Th later>Expires</Th>
+          <Th later>Made</Th>
+          <Th aria-label="Actions" />
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <Tr key={key.id} className={key.revoked_at ? 'text-faint' : ''}>
+            <Td>
+              <div className="font-medium">{key.name}</div>
+              <code className="font-mono text-xs text-faint">{key.token_hint}</code>
+            </Td>
+            <Td>{key.revoked_at ? <Badge>revoked</Badge> : <ModeBadge mode={key.mode} />}</Td>
+            <Td later>
+              <span title={key.scopes.join('\n')}>{scopesInWords(key.scopes)}</span>
+            </Td>
+            <Td later className="text-soft">
+              <Limits apiKey={key} />
+            </Td>
+            <Td>
+              <Time at={key.last_used_at} className="text-soft" />
+            </Td>
+            <Td later>
+              <Expires apiKey={key} />
+            </Td>
+            <Td later className="text-soft">
+              <Time at={key.created_at} />
+              <div className="text-xs text-faint">by {nameOf(key.created_by)}</div>
+            </Td>
+            <Td className="w-px">
+              {mayWrite && !key.revoked_at && (
+                <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${key.name}`} />}>
+                  <MenuItem icon={Pencil} onSelect={() => onOpen({ key, what: 'edit' })}>
+                    Change
+                  </MenuItem>
+                  <MenuItem icon={RotateCw} onSelect={() => onOpen({ key, what: 'rotate' })}>
+                    Rotate the secret
+                  </MenuItem>
+                  <MenuLine />
+                  <MenuItem icon={Trash2} danger onSelect={() => revoke(key)}>
+                    Revoke
+                  </MenuItem>
+                </Menu>
+              )}
+            </Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function Limits({ apiKey }: { apiKey: ApiKey }) {
+  const limits = [...apiKey.allowed_domains, ...apiKey.allowed_ips];
+  if (limits.length === 0) return <>none</>;
+  const shown = limits.length === 1 ? limits[0] : `${limits[0]} and ${limits.length - 1} more`;
+  return <span title={limits.join('\n')}>{shown}</span>;
+}
+
+const SOON_MS = 7 * 24 * 60 * 60 * 1000;
+
+function Expires({ apiKey: { expires_at } }: { apiKey: ApiKey }) {
+  if (expires_at === null) return <span className="text-soft">never</span>;
+  const leftMs = Date.parse(expires_at) - Date.now();
+  if (leftMs < 0) return <Badge tone="bad">expired</Badge>;
+  return (
+    <Time at={expires_at} className={leftMs < SOON_MS ? 'font-medium text-warn' : 'text-soft'} />
+  );
+}
+
+function useRevoke(): (key: ApiKey) => void {
+  const place = usePlace();
+  const queries = useQueryClient();
+  return (key) =>
+    confirmFirst({
+      title: `Revoke ${key.name}?`,
+      body: (
+        <>
+          Every request with <code className="font-mono text-xs">{key.token_hint}</code> is refused
+          from now on. This cannot be undone. To change over without a gap, rotate it instead.
+        </>
+      ),
+      verb: 'Revoke key',
+      run: async () => {
+        await ask(
+          apiOf({ ...place, mode: key.mode }).DELETE('/api/v1/api-keys/{id}', {
+            params: { path: { id: key.id } },
+          }),
+        );
+        await queries.invalidateQueries({ queryKey: ['api-keys'] });
+        tell(`${key.name} is revoked.`);
+      },
+    });
+}

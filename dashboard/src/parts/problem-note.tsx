@@ -1,0 +1,81 @@
+import { CircleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { problemOf } from '../api/problem.ts';
+import { Button } from './button.tsx';
+import { classNames } from './class-names.ts';
+import { CopyCode } from './copy.tsx';
+
+/** A refusal in the API's own words: what happened, and what to do about it. */
+export function ProblemNote({
+  error,
+  onRetry,
+  className,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  className?: string;
+}) {
+  const problem = problemOf(error);
+  const more = (problem.errors ?? []).filter((one) => one.detail !== problem.detail);
+  return (
+    <Note tone="bad" title={problem.detail || problem.title} className={className}>
+      {more.length > 0 && (
+        <ul className="list-disc space-y-0.5 pl-4">
+          {more.map((one) => (
+            <li key={`${one.pointer ?? one.parameter ?? ''}${one.code}${one.detail}`}>
+              {(one.pointer ?? one.parameter) && (
+                <code className="font-mono text-xs">{one.pointer ?? one.parameter}</code>
+              )}{' '}
+              {one.detail}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p>{problem.fix}</p>
+      {(problem.request_id !== '' || onRetry) && (
+        <div className="mt-1 flex flex-wrap items-center gap-3">
+          {onRetry && (
+            <Button size="small" onClick={onRetry}>
+              Try again
+            </Button>
+          )}
+          {problem.request_id !== '' && <CopyCode text={problem.request_id} />}
+        </div>
+      )}
+    </Note>
+  );
+}
+
+const TONES = {
+  bad: 'bg-bad-wash text-bad',
+  warn: 'bg-warn-wash text-warn',
+  good: 'bg-good-wash text-good',
+  info: 'bg-info-wash text-info',
+} as const;
+
+export function Note({
+  tone,
+  title,
+  icon,
+  children,
+  className,
+}: {
+  tone: keyof typeof TONES;
+  title: ReactNode;
+  icon?: ReactNode;
+  children?: ReactNode;
+  className?: string | undefined;
+}) {
+  return (
+    <div
+      role={tone === 'bad' ? 'alert' : 'status'}
+      className={classNames('flex gap-2.5 rounded-lg px-3 py-2.5 text-sm', TONES[tone], className)}
+    >
+      {icon ?? <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />}
+      <div className="grid min-w-0 flex-1 gap-1">
+        <p className="font-medium break-words">{title}</p>
+        {children !== undefined && <div className="grid gap-1 text-ink/85">{children}</div>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from '@tanstack/react-router';
+import { PageBroken, PageMissing } from './frame/page-broken.tsx';
+import { Toasts } from './frame/toasts.tsx';
+import { SkeletonPage } from './parts/skeleton.tsx';
+import { Gate } from './session/gate.tsx';
+
+/** Every page and its address. What can be filtered stands in the address, so that it can be shared. */
+
+const root = createRootRoute({
+  component: () => (
+    <>
+      <Outlet />
+      <Toasts />
+    </>
+  ),
+  notFoundComponent: PageMissing,
+  errorComponent: PageBroken,
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: texts('next'),
+  component: lazyRouteComponent(() => import('./session/sign-in.tsx'), 'SignInPage'),
+});
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('./session/setup.tsx'), 'SetupPage'),
+});
+
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password',
+  component: lazyRouteComponent(() => import('./session/reset-password.tsx'), 'ResetPasswordPage'),
+});
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invitation',
+  component: lazyRouteComponent(() => import('./session/invitation.tsx'), 'InvitationPage'),
+});
+
+const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Gate });
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
+});
+
+const apiKeys = createRoute({
+  getParentRoute: () => inside,
+  path: '/api-keys',
+  validateSearch: texts('new'),
+  component: lazyRouteComponent(() => import('./pages/api-keys/api-keys.tsx'), 'ApiKeysPage'),
+});
+
+export const router = createRouter({
+  basepath: '/app',
+  routeTree: root.addChildren([
+    signIn,
+    setup,
+    resetPassword,
+    invitation,
+    inside.addChildren([overview, apiKeys]),
+  ]),
+  defaultPendingComponent: SkeletonPage,
+  defaultErrorComponent: PageBroken,
+  defaultPreload: 'intent',
+  // All values are texts: a search for 123 or true is one for these letters.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+    const text = new URLSearchParams(given as [string, string][]).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+/** The search parameters that a page knows; anything else in the address is left out. */
+function texts<const Name extends string>(...names: Name[]) {
+  return (search: Record<string, unknown>): { [name in Name]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = search[name];
+        return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+      }),
+    ) as { [name in Name]?: string };
+}

@@ -1,0 +1,45 @@
+import { Navigate, useRouterState } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { problemOf } from '../api/problem.ts';
+import { Frame } from '../frame/frame.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { usePlace } from './place.ts';
+import { PlainPage } from './plain-page.tsx';
+import { settleWorkspace, useMeQuery } from './session.ts';
+
+/** Lets into the frame who is signed in, and sends everybody else to the sign-in page. */
+export function Gate() {
+  const me = useMeQuery();
+  const { workspaceId } = usePlace();
+  const here = useRouterState({ select: ({ location }) => location });
+  useEffect(() => {
+    if (me.data) settleWorkspace(me.data);
+  }, [me.data]);
+  if (me.data) {
+    if (me.data.workspaces.length === 0) return <NoWorkspace />;
+    // The first request must already name a workspace that is the person's own.
+    if (!me.data.workspaces.some(({ id }) => id === workspaceId)) return null;
+    return <Frame />;
+  }
+  if (me.isPending) return <div className="h-dvh bg-canvas" role="status" aria-label="Loading" />;
+  if (problemOf(me.error).status === 401) {
+    const next = here.href === '/' ? undefined : here.href;
+    return <Navigate to="/sign-in" search={next ? { next } : {}} replace />;
+  }
+  return (
+    <PlainPage title="Not now">
+      <ProblemNote error={me.error} onRetry={() => void me.refetch()} />
+    </PlainPage>
+  );
+}
+
+function NoWorkspace() {
+  return (
+    <PlainPage title="No workspace">
+      <p className="text-sm text-soft">
+        You are signed in, but no workspace counts you among its members any more. Ask an owner to
+        invite you.
+      </p>
+    </PlainPage>
+  );
+}

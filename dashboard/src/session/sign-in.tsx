@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Navigate, useNavigate, useRouter, useSearch } from '@tanstack/react-router';
+import { api, ask } from '../api/client.ts';
+import { PlainPage } from './plain-page.tsx';
+import { SignInForm } from './sign-in-form.tsx';
+
+export function SignInPage() {
+  const { next } = useSearch({ strict: false }) as { next?: string };
+  const navigate = useNavigate();
+  const router = useRouter();
+  const setup = useQuery({
+    queryKey: ['setup'],
+    queryFn: () => ask(api.GET('/api/v1/setup')),
+    staleTime: 0,
+  });
+  if (setup.data?.needed) return <Navigate to="/setup" hash={location.hash.slice(1)} replace />;
+  const goOn = () => {
+    // Only our own pages: a link that brings somebody here must not send them elsewhere.
+    if (next?.startsWith('/') && !next.startsWith('//')) router.history.push(`/app${next}`);
+    else void navigate({ to: '/' });
+  };
+  return (
+    <PlainPage
+      title="Sign in"
+      below={
+        <Link to="/reset-password" className="rounded hover:text-ink hover:underline">
+          Forgotten your password?
+        </Link>
+      }
+    >
+      <SignInForm onDone={goOn} />
+    </PlainPage>
+  );
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * The page inside the preview frame: where the html of a mail is shown, which is written by
+ * enemies. It has an origin of its own (sandbox), no cookie, no network, and one script: ours, known
+ * by its hash. The dashboard hands it the html by message. It removes what could load or navigate,
+ * shows the rest, tells its height, and hands clicked links back instead of following them. Should
+ * the removal ever miss something, the policy still stops it.
+ */
+
+const SCRIPT = `
+const DROPPED = 'script,meta,base,link,iframe,frame,frameset,object,embed,portal,template,noscript';
+const tell = (message) => parent.postMessage({ postrider: 'preview', ...message }, '*');
+const measure = () => tell({ height: document.documentElement.scrollHeight });
+addEventListener('message', (event) => {
+  if (event.source !== parent || typeof event.data?.html !== 'string') return;
+  const mail = new DOMParser().parseFromString(event.data.html, 'text/html');
+  for (const node of mail.querySelectorAll(DROPPED)) node.remove();
+  const blocked = new Set();
+  for (const image of mail.querySelectorAll('img[src],[background]')) {
+    const source = image.getAttribute('src') ?? image.getAttribute('background');
+    if (/^(https?:)?\\/\\//i.test(source)) blocked.add(source);
+    const inline = /^cid:(.+)$/i.exec(source)?.[1];
+    const data = inline && event.data.inline?.[inline];
+    if (data) image.setAttribute('src', data);
+  }
+  for (const old of document.head.querySelectorAll('style:not([data-own])')) old.remove();
+  document.head.append(...mail.head.querySelectorAll('style'));
+  document.documentElement.dataset.scheme = event.data.dark ? 'dark' : 'light';
+  for (const name of document.body.getAttributeNames()) document.body.removeAttribute(name);
+  for (const { name, value } of mail.body.attributes) {
+    if (!/^on/i.test(name)) document.body.setAttribute(name, value);
+  }
+  document.body.replaceChildren(...mail.body.childNodes);
+  tell({ remote: blocked.size });
+  measure();
+});
+addEventListener('click', (event) => {
+  const link = event.target.closest?.('a[href],area[href]');
+  event.preventDefault();
+  if (link) tell({ link: link.getAttribute('href') });
+}, true);
+addEventListener('submit', (event) => event.preventDefault(), true);
+new ResizeObserver(measure).observe(document.documentElement);
+addEventListener('load', measure, true);
+tell({ ready: true });
+`;
+
+const STYLE =
+  '<style data-own>:root{background:#fff;color-scheme:light}:root[data-scheme=dark]{background:#121212;color:#eee;color-scheme:dark}' +
+  'body{margin:16px;font-family:-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}img{max-width:100%}</style>';
+
+const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Preview</title>${STYLE}</head><body><script>${SCRIPT}</script></body></html>`;
+
+const HASH = createHash('sha256').update(SCRIPT).digest('base64');
+
+function policy(images: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'sha256-${HASH}'`,
+    "style-src 'unsafe-inline'",
+    `img-src ${images}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+    'sandbox allow-scripts',
+  ].join('; ');
+}
+
+/** By the last part of the path: pictures from elsewhere only when the reader asks for them. */
+export const PREVIEW_POLICIES: Record<string, string> = {
+  closed: policy('data:'),
+  'with-images': policy('data: https: http:'),
+};
+
+export function previewPage(): string {
+  return PAGE;
+}
