@@ -126,7 +126,9 @@ test('an unknown query parameter is 422 and named', async () => {
     const body = operation.takesBody ? { body: {} } : {};
     const answer = await app.call(operation.method, path, body);
     expect([operation.id, answer.status]).toEqual([operation.id, 422]);
-    expect(answer.json.errors[0]).toMatchObject({ parameter: 'unheard_of', code: 'unknown_field' });
+    expect(answer.json.errors).toContainEqual(
+      expect.objectContaining({ parameter: 'unheard_of', code: 'unknown_field' }),
+    );
   });
 });
 
@@ -268,7 +270,8 @@ describe('an Idempotency-Key', () => {
               hashRequest(
                 operation.method,
                 filled(operation.path, 'none'),
-                operation.exampleBody ?? (operation.takesBody ? {} : null),
+                operation.exampleBody ??
+                  (operation.bodyTypes.includes('application/json') ? {} : null),
               ),
               'hex',
             ),
