@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { configurationTable } from '../server/src/config/variables.ts';
+import { configurationTables } from '../server/src/config/variables.ts';
 import { defaultDocument } from './openapi.ts';
 import { ROOT } from './project-files.ts';
 
@@ -16,7 +16,7 @@ const GENERATED: Generated[] = [
   { file: 'openapi.json', make: () => `${JSON.stringify(defaultDocument(), null, 2)}\n` },
   {
     file: 'README.md',
-    make: (current) => withBlock(current, 'configuration', configurationTable()),
+    make: (current) => withBlock(current, 'configuration', configurationTables()),
   },
 ];
 

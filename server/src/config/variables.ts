@@ -324,15 +324,21 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** The README's table. */
-export function configurationTable(): string {
-  const rows = Object.entries<Variable<unknown>>(VARIABLES).map(
-    ([name, { says, standardText }]) => {
+/** The README's tables, one for each group. */
+export function configurationTables(): string {
+  const groups = Map.groupBy(
+    Object.entries<Variable<unknown>>(VARIABLES),
+    ([, { group }]) => group,
+  );
+  const tables = [...groups].map(([group, variables]) => {
+    const rows = variables.map(([name, { says, standardText }]) => {
       const standard = /[` ]/.test(standardText) ? standardText : `\`${standardText}\``;
       return `| \`${name}\` | ${standard} | ${says} |`;
-    },
-  );
-  return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
+    });
+    const head = ['| Variable | Default | What it does |', '|---|---|---|'];
+    return [`### ${group}`, '', ...head, ...rows].join('\n');
+  });
+  return tables.join('\n\n');
 }
 
 function hidden<T>(shown: Variable<T>): Variable<T> {
