@@ -35,6 +35,7 @@ import { Idempotency } from './messages/idempotency.ts';
 import { deleteOldKeys } from './messages/idempotency-store.ts';
 import type { SendLimits } from './messages/limits.ts';
 import { TestInbox } from './messages/test-inbox.ts';
+import { databaseAnswers } from './storage/database-answers.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
@@ -226,10 +227,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     registry,
     notReady: async () => {
       if (state !== 'ready') return state;
-      const answers = await pool.query('select').then(
-        () => true,
-        () => false,
-      );
+      const answers = await databaseAnswers(pool);
       return answers ? undefined : 'the database cannot be reached';
     },
   });
