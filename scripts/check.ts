@@ -29,7 +29,7 @@ const STEPS: Step[] = [
   {
     name: 'format',
     title: 'Format and lint',
-    run: () => tool('biome', 'ci', '--error-on-warnings', '.'),
+    run: () => tool('biome', 'check', '--error-on-warnings', '.'),
   },
   { name: 'tidy', title: 'Leftovers, links and paths', run: () => tell(tidyMistakes()) },
   { name: 'walls', title: 'Walls between rooms', run: () => tell(wallMistakes()) },
