@@ -79,6 +79,7 @@ test('every trace of the address goes, and the counts stay', async () => {
   for (const id of [alone, shared, other]) await settled(id);
   await app.call('POST', '/suppressions', { body: { email: ANN, note: `told by ${ANN}` } });
   const suppressed = await send({ to: { email: ANN } });
+  await app.database.pool.query(`update message_contents set signature = 'of the old words'`);
   // A whole address: joann.smith is somebody else.
   const whole = '(^|[^a-z])ann\\.smith(@|%40)gone\\.test';
   expect((await placesOf(whole)).length).toBeGreaterThan(6);
@@ -109,6 +110,13 @@ test('every trace of the address goes, and the counts stay', async () => {
     '<p>Ask <a href="mailto:erased@erased.invalid">Ann</a> or joann.smith@gone.test, <a href="https://x.test/?u=erased@erased.invalid">here</a></p>',
   );
   expect(content.json.text).toBe('Ask erased@erased.invalid.');
+  expect(await placesOf('of the old words')).toHaveLength(1);
+  const { rows } = await app.database.pool.query<{ recipients: number }>(
+    `select count(*) as recipients from message_contents c
+       join deliveries d on d.message_id = c.id and d.recipient_key = 'bob@stays.test'
+     where c.signature is null`,
+  );
+  expect(rows[0]?.recipients).toBe(1);
   const raw = await app.call('GET', `/messages/${shared}/raw`);
   expect(raw.text).toMatch(/^To: Bob <bob@stays.test>\r$/m);
   expect(raw.text).toMatch(/^Cc: erased@erased.invalid\r$/m);

@@ -90,6 +90,9 @@ test('the effect on sends: an address, a whole domain, and no more once it is li
   expect((await app.call('DELETE', '/suppressions?email=stop@one.test')).status).toBe(204);
   expect((await app.call('DELETE', '/suppressions?email=stop@one.test')).status).toBe(404);
   expect((await app.call('DELETE', '/suppressions?email=any@two.test')).status).toBe(404);
+  expect((await app.call('DELETE', '/suppressions')).json.errors).toEqual([
+    expect.objectContaining({ parameter: 'email', code: 'required' }),
+  ]);
   await app.call('DELETE', `/suppressions/${domain.json.id}`);
   expect(await statuses()).toEqual(['queued', 'queued', 'queued']);
 });
