@@ -1,8 +1,13 @@
 import { benchAccept } from './accept.ts';
 import { benchDeliver } from './deliver.ts';
+import { benchHistory } from './history.ts';
 
 /** `npm run bench [name…]`: all benchmarks, or those named. */
-const BENCHES: Record<string, () => Promise<void>> = { accept: benchAccept, deliver: benchDeliver };
+const BENCHES: Record<string, () => Promise<void>> = {
+  accept: benchAccept,
+  deliver: benchDeliver,
+  history: benchHistory,
+};
 
 const asked = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {

@@ -8,7 +8,9 @@ import { readConfig } from '../../server/src/config/read-config.ts';
 import type { Delivery, Message, Route } from '../../server/src/delivery/delivery.ts';
 import { SendMessage } from '../../server/src/doors/http/schemas/messages.ts';
 import { bodyValidator } from '../../server/src/doors/http/validate.ts';
+import { openPool } from '../../server/src/storage/pool.ts';
 import { SENDER_DOMAIN } from './sample.ts';
+import { seed } from './seed.ts';
 import type { TargetKind } from './targets.ts';
 
 /** One server of the comparison; see targets.ts for who starts it. */
@@ -17,16 +19,19 @@ const kind = process.argv[2] as TargetKind;
 const report = (message: object): void => {
   process.send?.(message);
 };
-process.on('message', () => report({ rss: process.memoryUsage.rss() }));
+process.on('message', (asked: { seed?: number; state?: 'delivered' | 'waiting' } | string) => {
+  if (typeof asked === 'string') report({ rss: process.memoryUsage.rss() });
+});
 
 if (kind === 'no-storage') await serveWithoutStorage();
 else await serve();
 
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
+  const log = createLog({ level: config.log.level });
   const app = await assemble({
     config,
-    log: createLog({ level: config.log.level }),
+    log,
     ...(process.env.BENCH_UNSIGNED ? { aroundLiveRoute: unsigned } : {}),
     ...(kind === 'one-transaction-each' ? { acceptGroup: { itemsMax: 1, inFlightMax: 20 } } : {}),
   });
@@ -36,6 +41,13 @@ async function serve(): Promise<void> {
     mode: (process.env.BENCH_MODE as 'live' | 'test') ?? 'test',
   });
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
+  process.on('message', (asked: { seed?: number; state?: 'delivered' | 'waiting' }) => {
+    if (!asked.seed || !asked.state) return;
+    const pool = openPool({ places: app.storage.places, log, max: 1, statementTimeoutMs: 600_000 });
+    void seed(pool, asked.seed, asked.state)
+      .then(() => pool.end())
+      .then(() => report({ seeded: asked.seed }));
+  });
   process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
   report({ port: Number(new URL(app.address).port), key: made.token });
 }

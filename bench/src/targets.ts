@@ -13,6 +13,8 @@ export interface Target extends AsyncDisposable {
   pid: number;
   /** Resident memory of the process, in MiB. */
   memoryMiB(): Promise<number>;
+  /** Gives the database a past of `count` messages of another tenant. */
+  seed(count: number, state: 'delivered' | 'waiting'): Promise<void>;
 }
 
 export type TargetKind = 'grouped' | 'one-transaction-each' | 'no-storage';
@@ -44,6 +46,10 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
     async memoryMiB() {
       child.send('memory');
       return (await firstMessage<{ rss: number }>(child)).rss / 1024 / 1024;
+    },
+    async seed(count, state) {
+      child.send({ seed: count, state });
+      await firstMessage(child);
     },
     async [Symbol.asyncDispose]() {
       const gone = new Promise((resolve) => child.once('exit', resolve));

@@ -1,0 +1,73 @@
+import { fork } from 'node:child_process';
+import path from 'node:path';
+import { httpLoad, postRequest } from './http-load.ts';
+import { sampleSend } from './sample.ts';
+import { startTarget, type Target } from './targets.ts';
+
+/**
+ * Nothing may grow with the history or the backlog: accepting and delivering, each measured with an
+ * empty database and again, in the same process, with a million messages stored or waiting. Also the
+ * memory of the server at rest and under load.
+ */
+
+const COUNT = Number(process.env.BENCH_HISTORY ?? 1_000_000);
+const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 6) * 1000;
+
+export async function benchHistory(): Promise<void> {
+  await accepting();
+  await delivering();
+}
+
+async function accepting(): Promise<void> {
+  await using target = await startTarget('grouped', { env: { ROLES: 'api' } });
+  console.log(`memory at rest            ${(await target.memoryMiB()).toFixed(0)} MiB`);
+  await rate(target);
+  const empty = await rate(target);
+  console.log(`memory after load         ${(await target.memoryMiB()).toFixed(0)} MiB`);
+  await target.seed(COUNT, 'delivered');
+  await rate(target);
+  const full = await rate(target);
+  console.log(`accepting, empty          ${empty.toFixed(0)} requests/s`);
+  console.log(
+    `accepting, ${COUNT} stored ${full.toFixed(0)} requests/s   ratio ${(full / empty).toFixed(2)}`,
+  );
+}
+
+async function delivering(): Promise<void> {
+  const sink = fork(path.join(import.meta.dirname, 'smtp-sink.ts'));
+  const { port } = await new Promise<{ port: number }>((resolve) =>
+    sink.once('message', (message) => resolve(message as { port: number })),
+  );
+  try {
+    await using target = await startTarget('grouped', {
+      env: { BENCH_MODE: 'live', BENCH_UNSIGNED: '1', DELIVERY_ROUTE: `smtp://127.0.0.1:${port}` },
+    });
+    await rate(target);
+    const empty = await rate(target);
+    const before = await target.memoryMiB();
+    await target.seed(COUNT, 'waiting');
+    await rate(target);
+    const full = await rate(target);
+    const after = await target.memoryMiB();
+    console.log(
+      `delivering, empty queue    ${empty.toFixed(0)} messages/s, ${before.toFixed(0)} MiB`,
+    );
+    console.log(
+      `delivering, ${COUNT} waiting ${full.toFixed(0)} messages/s, ${after.toFixed(0)} MiB   ratio ${(full / empty).toFixed(2)}`,
+    );
+  } finally {
+    sink.kill('SIGTERM');
+  }
+}
+
+async function rate(target: Target): Promise<number> {
+  const body = JSON.stringify(sampleSend('jane@example.com'));
+  const { perSecond } = await httpLoad({
+    port: target.port,
+    connections: 64,
+    durationMs: DURATION_MS,
+    warmUpMs: 500,
+    request: () => postRequest('/api/v1/transactional/send', target.key, body),
+  });
+  return perSecond;
+}
