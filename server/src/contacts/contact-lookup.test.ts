@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { freshDatabase } from '../../test/harness/database.ts';
+import { systemClock } from '../base/clock.ts';
+import { ContactLookup } from './contact-lookup.ts';
+import { Contacts } from './contacts.ts';
+
+/**
+ * Goal: look-ups at the same moment share statements, and each gets its own answer.
+ * Method: hundreds of look-ups at once, in two workspaces and modes, on a real database whose
+ * statements are counted.
+ */
+
+const ONE = '00000000-0000-7000-8000-000000000001';
+const TWO = '00000000-0000-7000-8000-000000000002';
+
+it('answers each of many at once, with few statements', async () => {
+  await using database = await freshDatabase();
+  const { pool } = database;
+  const contacts = new Contacts({ pool, clock: systemClock });
+  const places = [ONE, TWO].flatMap((workspaceId) =>
+    (['live', 'test'] as const).map((mode) => ({ workspaceId, mode })),
+  );
+  for (const place of places) {
+    const first_name = `${place.workspaceId} ${place.mode}`;
+    await contacts.create(place, { email: 'Shared@example.com', first_name, attributes: { a: 1 } });
+  }
+  await contacts.create({ workspaceId: ONE, mode: 'live' }, { email: 'only@example.com' });
+
+  let statements = 0;
+  const query = pool.query;
+  pool.query = ((...args: Parameters<typeof query>) => {
+    statements += 1;
+    return query(...args);
+  }) as typeof query;
+  const lookup = new ContactLookup({ pool });
+  const asked = Array.from({ length: 400 }, (_, n) => ({
+    ...(places[n % 4] as (typeof places)[number]),
+    key: ['shared@example.com', 'only@example.com', 'nobody@example.com'][n % 3] as string,
+  }));
+  const found = await Promise.all(
+    asked.map(({ workspaceId, mode, key }) => lookup.contactFor(workspaceId, mode, key)),
+  );
+  expect(statements).toBeLessThanOrEqual(3);
+  asked.forEach(({ workspaceId, mode, key }, n) => {
+    const isOnly = key.startsWith('only') && workspaceId === ONE && mode === 'live';
+    if (key.startsWith('shared')) {
+      const first_name = `${workspaceId} ${mode}`;
+      const names = { first_name, last_name: null, locale: null };
+      expect(found[n]).toEqual({ email: 'Shared@example.com', ...names, attributes: { a: 1 } });
+    } else if (isOnly) expect(found[n]?.email).toBe('only@example.com');
+    else expect(found[n]).toBeUndefined();
+  });
+});
+
+it('tells each who asked when the database is gone', async () => {
+  await using database = await freshDatabase();
+  const lookup = new ContactLookup({ pool: database.pool });
+  await database.pool.end();
+  const asked = [
+    lookup.contactFor(ONE, 'live', 'a@b.test'),
+    lookup.contactFor(ONE, 'live', 'b@b.test'),
+  ];
+  for (const one of asked) await expect(one).rejects.toThrow(/pool/);
+});
