@@ -36,6 +36,7 @@ import { deleteOldKeys } from './messages/idempotency-store.ts';
 import type { SendLimits } from './messages/limits.ts';
 import { TestInbox } from './messages/test-inbox.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
+import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
@@ -43,7 +44,7 @@ import { openPool, type Pool } from './storage/pool.ts';
 import { startUpkeep } from './storage/upkeep.ts';
 import { createAddressHash } from './suppressions/address-hash.ts';
 import { Suppressions } from './suppressions/suppressions.ts';
-import { noTemplates } from './templates/template-source.ts';
+import { TemplateDirectory } from './templates/template-directory.ts';
 import { VERSION } from './version.ts';
 
 /**
@@ -131,7 +132,9 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
   notices.on('domains', (workspaceId) => {
     directory.forgetWorkspace(workspaceId);
+  const templateDirectory = new TemplateDirectory({ pool, clock, noticesArrive });
     signingKeys.forgetWorkspace(workspaceId);
+  notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));
   });
   notices.onGap(() => {
     authenticator.forgetAll();
@@ -140,13 +143,15 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
 
   const deliveryPool = config.roles.has('delivery')
+    templateDirectory.forgetAll();
     ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })
     : undefined;
   const around = options.aroundLiveRoute ?? ((route) => route);
   const engine =
     deliveryPool &&
+  const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
     createEngine({
-      store: openDeliveryStore(deliveryPool),
+      store: openDeliveryStore(deliveryPool, (sealed) => openContent(sealer, sealed)),
       clock,
       routes: {
         live:
@@ -178,8 +183,10 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     handover,
     idempotency,
     ...(options.acceptGroup ? { group: options.acceptGroup } : {}),
+    templates: templateDirectory,
   });
   const { baseUrl } = config.http;
+    secretKey: storage.secretKey,
   const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
   const hash = createAddressHash(storage.secretKey);
   const suppressions = new Suppressions({ pool, clock, hash });
@@ -191,11 +198,21 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
   });
+    sealer,
   const operations = allOperations({
     pool,
     acceptor,
+  const cookie = sessionCookie(config.http.baseUrl);
+  const people = openPeople({
+    pool,
+    clock,
+    log,
+    secretKey: storage.secretKey,
+    post: createOwnPost({ acceptor, domains, log }),
+    appUrl: config.http.baseUrl,
+  });
     changes: new MessageChanges({ pool, clock, limits, handover }),
-    inbox: new TestInbox({ pool, clock }),
+    inbox: new TestInbox({ pool, clock, sealer }),
     idempotency,
     contacts,
     imports,
@@ -299,9 +316,11 @@ export interface AcceptorNeeds {
   group?: { itemsMax: number; inFlightMax: number };
 }
 
+  templates: TemplateDirectory;
 /** The front half of the house, for the server and for the command that sends without one. */
 export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
-  const { pool, clock, config, domains, handover, idempotency } = needs;
+  secretKey: Buffer;
+  const { pool, clock, config, domains, templates, handover, idempotency } = needs;
   const contacts = new ContactLookup({ pool });
   return new MessageAcceptor({
     pool,
@@ -311,7 +330,8 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
     idempotency,
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
-    templates: noTemplates,
+    templates,
+    sealer: createSealer(needs.secretKey, CONTENT_PURPOSE),
     group: {
       itemsMax: 128,
       inFlightMax: 3,

@@ -8,19 +8,23 @@ import { bodyValidator } from './doors/http/validate.ts';
 import { noHandover } from './messages/handover.ts';
 import { previewOf } from './messages/preview.ts';
 import type { SendRequest } from './messages/send-request.ts';
+import { TemplateDirectory } from './templates/template-directory.ts';
 
 /** A send without a door: the same checks and the same commit; whichever server runs delivers it. */
 export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promise<object> {
   bodyValidator(SendMessage).check(order.body);
   const request = order.body as SendRequest;
   const { pool, clock, config, secretKey } = parts;
+  const noticesArrive = (): boolean => false;
   const acceptor = createAcceptor({
     pool,
     clock,
     config,
-    domains: new DomainDirectory({ pool, clock, noticesArrive: () => false }),
+    domains: new DomainDirectory({ pool, clock, noticesArrive }),
+    templates: new TemplateDirectory({ pool, clock, noticesArrive }),
     handover: noHandover,
     idempotency: createIdempotency(pool, clock, secretKey),
+    secretKey,
   });
   const caller = operator(order);
   if (order.dryRun) return previewOf(await acceptor.dryRun(caller, request));

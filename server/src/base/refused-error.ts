@@ -28,7 +28,9 @@ export interface FieldError {
   parameter?: string;
   code: string;
   detail: string;
+  /** Of a placeholder: what it names, and where it stands. */
+  path?: string;
+  field?: string;
   line?: number;
   column?: number;
-  path?: string;
 }

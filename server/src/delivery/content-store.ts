@@ -23,8 +23,12 @@ interface ContentRow {
   html: string | null;
   text: string | null;
   signature: string | null;
+  sealed: Buffer | null;
   attachments: number;
 }
+
+/** Opens the real words of a message that was made with secret values (messages/sealed-content.ts). */
+export type OpenSealed = (sealed: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
 
 /**
  * Reads contents in one go, those up to `bytesMax` each. Sizes are known without reading, because
@@ -34,6 +38,7 @@ export async function readContents(
   pool: Pool,
   messages: readonly Message[],
   bytesMax: number,
+  open: OpenSealed,
 ): Promise<(ReadContent | LargeContent)[]> {
   const keys = messages.map((message, n) => ({
     n,
@@ -46,13 +51,15 @@ export async function readContents(
     text: `select k.n, m.subject, c.bytes + a.bytes as bytes, a.attachments,
               case when c.bytes + a.bytes <= $4::bigint then c.head end as head,
               case when c.bytes + a.bytes <= $4::bigint then c.html end as html,
-              case when c.bytes + a.bytes <= $4::bigint then c.text end as text, c.signature
+              case when c.bytes + a.bytes <= $4::bigint then c.text end as text,
+              case when c.bytes + a.bytes <= $4::bigint then c.sealed end as sealed, c.signature
          from json_to_recordset($1::json) as k(n int, w uuid, m mode, id uuid)
          join messages m on m.workspace_id = k.w and m.mode = k.m and m.id = k.id
               and m.id between $2 and $3
          cross join lateral (
-           select head, html, text, signature,
-                  (octet_length(html) + coalesce(octet_length(text), 0))::bigint as bytes
+           select head, html, text, sealed, signature,
+                  (octet_length(html) + coalesce(octet_length(text), 0)
+                    + coalesce(octet_length(sealed), 0))::bigint as bytes
              from message_contents
             where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3) c
          cross join lateral (
@@ -72,9 +79,11 @@ export async function readContents(
     const row = found.get(n);
     if (!row) return null;
     if (row.html === null || row.head === null) return { largeBytes: row.bytes };
-    const { subject, head, html, text, signature, bytes } = row;
+    const { subject, head, html, text, sealed, signature, bytes } = row;
+    const words = sealed === null ? { subject, head, html, text } : open(sealed);
+    if (!words) return null;
     const attachments = files.get(message.id) ?? [];
-    return { content: { subject, head, html, text, attachments }, signature, bytes };
+    return { content: { ...words, attachments }, signature, bytes };
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Pool } from '../storage/pool.ts';
-import { readContents } from './content-store.ts';
+import { type OpenSealed, readContents } from './content-store.ts';
 import type { Delivery, Message, Outcome } from './delivery.ts';
 import {
   type ClaimRequest,
@@ -16,7 +16,7 @@ import { recordOutcomes } from './results-store.ts';
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 
 /** The pool must be the engine's own: its sessions are set up for these statements alone. */
-export function openDeliveryStore(pool: Pool) {
+export function openDeliveryStore(pool: Pool, openSealed: OpenSealed = withoutKey) {
   useIndexesOnly(pool);
   return {
     claim: (request: ClaimRequest) => claimDue(pool, request),
@@ -26,7 +26,12 @@ export function openDeliveryStore(pool: Pool) {
     countSuspects: (held: readonly Delivery[], endsAtMs: number) =>
       countSuspects(pool, held, endsAtMs),
     readContents: (messages: readonly Message[], bytesMax: number) =>
-      readContents(pool, messages, bytesMax),
+      readContents(pool, messages, bytesMax, openSealed),
     record: (outcomes: readonly Outcome[]) => recordOutcomes(pool, outcomes),
   };
+}
+
+/** Never as it is stored: that would send the redacted words. */
+function withoutKey(): never {
+  throw new Error('Broken invariant: sealed words are read by who can open them');
 }

@@ -2,13 +2,19 @@ import type { Caller } from '../accounts/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
 import { RefusedError } from '../base/refused-error.ts';
+import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
 import { insertSubmissions } from './accept-store.ts';
 import { underPrefix } from './field-errors.ts';
 import type { Handover } from './handover.ts';
 import type { Idempotency, IdempotencyRequest, StoredAnswer } from './idempotency.ts';
-import { type PreparedMessage, type PrepareParts, prepareMessage } from './prepare-message.ts';
+import {
+  type PreparedMessage,
+  type PrepareOptions,
+  type PrepareParts,
+  prepareMessage,
+} from './prepare-message.ts';
 import type { AcceptedMessage, SendRequest } from './send-request.ts';
 import { answerOf, handedOver, rowsOf, type Submission, settle } from './submission.ts';
 
@@ -27,6 +33,8 @@ export interface AcceptParts extends PrepareParts {
   clock: Clock;
   handover: Handover;
   idempotency: Idempotency;
+  /** Seals the words of messages that hold secret values. */
+  sealer: Sealer;
   group: {
     itemsMax: number;
     bytesMax: number;
@@ -64,9 +72,10 @@ export class MessageAcceptor {
     request: SendRequest,
     key: IdempotencyRequest | undefined,
     write: AnswerWriter<AcceptedMessage>,
+    options: PrepareOptions = {},
   ): Promise<Accepted> {
     return this.#repeatable(key, async () => {
-      const message = await prepareMessage(this.#parts, caller, request);
+      const message = await prepareMessage(this.#parts, caller, request, options);
       return this.#submit([message], key, (messages) => write(messages[0] as AcceptedMessage));
     });
   }
@@ -186,7 +195,7 @@ export class MessageAcceptor {
   }
 
   async #commit(submissions: Submission[]): Promise<boolean[]> {
-    const { pool, clock, handover } = this.#parts;
+    const { pool, clock, handover, sealer } = this.#parts;
     const suppressed = await settle(pool, submissions, clock.now());
     const waiting = submissions.flatMap((one) => one.messages);
     const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
@@ -195,7 +204,7 @@ export class MessageAcceptor {
       queued.reduce((sum, message) => sum + message.bytes, 0),
     );
     try {
-      const rows = submissions.map((one) => rowsOf(one, suppressed, lease));
+      const rows = submissions.map((one) => rowsOf(one, suppressed, lease, sealer));
       const written = await insertSubmissions(pool, rows, clock.now());
       if (lease) {
         const accepted = submissions.filter((_, index) => written[index]);

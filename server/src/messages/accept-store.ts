@@ -79,6 +79,8 @@ export interface MessageRow {
   head: object;
   html: string;
   text: string | null;
+  /** Base64; null when nothing in it is secret. */
+  sealed: string | null;
 }
 
 export interface AttachmentRow {
@@ -119,14 +121,14 @@ const INSERT_PLAIN = `
       workspace_id uuid, mode mode, id uuid, created_at timestamptz, scheduled_at timestamptz,
       sender text, sender_name text, subject text, template_key text, template_version integer,
       tags text[], metadata json, ttl_seconds integer, api_key_id uuid, head json, html text,
-      text text, submission integer)),
+      text text, sealed text, submission integer)),
   fresh as materialized (select * from m where KEYED),
   new_messages as (insert into messages (workspace_id, mode, id, created_at, scheduled_at, sender,
       sender_name, subject, template_key, template_version, tags, metadata, ttl_seconds, api_key_id)
     select workspace_id, mode, id, created_at, scheduled_at, sender, sender_name, subject,
       template_key, template_version, tags, metadata, ttl_seconds, api_key_id from fresh),
-  new_contents as (insert into message_contents (workspace_id, mode, id, head, html, text)
-    select workspace_id, mode, id, head, html, text from fresh),
+  new_contents as (insert into message_contents (workspace_id, mode, id, head, html, text, sealed)
+    select workspace_id, mode, id, head, html, text, decode(sealed, 'base64') from fresh),
   new_attachments as (insert into message_attachments
     select a.workspace_id, a.mode, a.message_id, a.ordinal, a.filename, a.content_type,
       a.content_id, decode(a.content, 'base64')

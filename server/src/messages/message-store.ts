@@ -185,6 +185,21 @@ export async function findContent(
   return { ...content, attachments };
 }
 
+/** Sealed words by message, for those of the messages that have any (sealed-content.ts). */
+export async function findSealed(
+  db: Queryable,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Map<string, Buffer>> {
+  const { rows } = await db.query<{ id: string; sealed: Buffer }>({
+    name: 'find-sealed',
+    text: `select id, sealed from message_contents
+      where workspace_id = $1 and mode = $2 and id = any($3) and octet_length(sealed) > 0`,
+    values: [scope.workspaceId, scope.mode, ids],
+  });
+  return new Map(rows.map(({ id, sealed }) => [id, sealed]));
+}
+
 export interface StoredAttempt {
   recipient: string;
   number: number;

@@ -12,7 +12,7 @@ import { FieldErrors } from './field-errors.ts';
 import type { SendLimits } from './limits.ts';
 import { type Envelope, parseEnvelope, type Recipient } from './parse-envelope.ts';
 import { parseAttachments, parseHeaders, parseSchedule, type Schedule } from './parse-options.ts';
-import { type RenderedContent, renderRequest } from './render-request.ts';
+import { renderRequest, type Words } from './render-request.ts';
 import type { SendRequest } from './send-request.ts';
 
 /**
@@ -38,8 +38,8 @@ export interface PreparedMessage {
   template: { key: string; version: number | 'draft' } | null;
   recipients: Recipient[];
   content: MessageContent;
-  /** The subject without secret values, for events and look-ups. */
-  shownSubject: string;
+  /** Without secret values, for events and look-ups; the same object when there are none. */
+  shown: MessageContent;
   tags: string[];
   metadata: Record<string, string>;
   schedule: Schedule;
@@ -49,10 +49,16 @@ export interface PreparedMessage {
 }
 
 export async function prepareMessage(
+export interface PrepareOptions {
+  /** A live caller may send a template's draft, as a test of it. */
+  draftsAllowed?: boolean;
+}
+
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
 ): Promise<PreparedMessage> {
+  { draftsAllowed = false }: PrepareOptions = {},
   const createdAtMs = parts.clock.now();
   const id = uuidv7(createdAtMs);
   const errors = new FieldErrors();
@@ -63,9 +69,14 @@ export async function prepareMessage(
   checkReservedRoots(request, errors);
   errors.throwIfAny();
 
-  const rendered = await renderRequest(parts, caller, request, { id, envelope, headers });
-  await checkSender(parts, caller, rendered.from);
-  const content = contentOf(envelope, rendered, attachments, request);
+  const { template, words, shown } = await renderRequest(parts, caller, request, {
+    id,
+    envelope,
+    headers,
+    draftsAllowed,
+  });
+  await checkSender(parts, caller, words.from);
+  const content = contentOf(envelope, words, attachments, request);
   const bytes = checkSize(parts.limits, content);
   return {
     workspaceId: caller.workspaceId,
@@ -73,10 +84,10 @@ export async function prepareMessage(
     id,
     createdAtMs,
     keyId: caller.keyId ?? null,
-    template: rendered.template,
+    template,
     recipients: envelope.recipients,
     content,
-    shownSubject: rendered.shownSubject,
+    shown: shown === words ? content : contentOf(envelope, shown, attachments, request),
     tags: [...new Set(request.tags)],
     metadata: request.metadata ?? {},
     schedule,
@@ -122,18 +133,18 @@ async function checkSender(parts: PrepareParts, caller: Caller, from: NamedMailb
 
 function contentOf(
   envelope: Envelope,
-  rendered: RenderedContent,
+  words: Words,
   attachments: MessageContent['attachments'],
   request: SendRequest,
 ): MessageContent {
   const ofKind = (kind: Recipient['kind']): StoredAddress[] =>
     envelope.recipients.filter((one) => one.kind === kind).map((one) => stored(one.mailbox));
   const head: ContentHead = {
-    from: stored(rendered.from),
+    from: stored(words.from),
     to: ofKind('to'),
     cc: ofKind('cc'),
-    reply_to: rendered.replyTo.map(stored),
-    headers: rendered.headers,
+    reply_to: words.replyTo.map(stored),
+    headers: words.headers,
   };
   if (request.tracking) {
     head.tracking = {
@@ -141,7 +152,8 @@ function contentOf(
       clicks: request.tracking.clicks ?? false,
     };
   }
-  const { subject, html, text } = rendered;
+  if (request.confidential) head.confidential = true;
+  const { subject, html, text } = words;
   return { subject, head, html, text, attachments };
 }
 

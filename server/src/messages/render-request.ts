@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.ts';
 import { encodeId } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import type { NamedMailbox } from '../mail/address.ts';
 import {
   parseContent,
@@ -8,30 +8,37 @@ import {
   renderContent,
   type Scope,
 } from '../templates/substitution.ts';
-import type { ResolvedTemplate } from '../templates/template-source.ts';
+import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
 import { FieldErrors } from './field-errors.ts';
+import { refuseMissing } from './missing-values.ts';
 import { type Envelope, parseNamed } from './parse-envelope.ts';
 import type { PrepareParts } from './prepare-message.ts';
 import type { AddressInput, SendRequest } from './send-request.ts';
+import { withoutSecrets } from './words-without-secrets.ts';
 
-/** Words, final: what a request's content becomes once every placeholder has its value. */
+/** What a request's content becomes once every placeholder has its value. */
 export interface RenderedContent {
   template: { key: string; version: number | 'draft' } | null;
+  words: Words;
+  /** Without the values that nobody may see again; the same as `words` when there are none. */
+  shown: Words;
+}
+
+export interface Words {
   from: NamedMailbox;
   replyTo: NamedMailbox[];
   headers: [string, string][];
   subject: string;
-  shownSubject: string;
   html: string;
   text: string | null;
-  /** Values that nobody may see again after the message is final. */
-  secrets: string[];
 }
 
 interface Draft {
   id: string;
   envelope: Envelope;
   headers: [string, string][];
+  /** Whether a live caller may use a template's draft: a test send may. */
+  draftsAllowed: boolean;
 }
 
 /**
@@ -45,48 +52,54 @@ export async function renderRequest(
   draft: Draft,
 ): Promise<RenderedContent> {
   const kind = contentKind(request);
-  const template = kind === 'template' ? await resolveTemplate(parts, caller, request) : undefined;
+  const template =
+    kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
+  const given = (template ? request.template_variables : request.variables) ?? {};
+  const faults = template ? checkVariables(template, given) : [];
   const from = draft.envelope.from ?? defaultSender(template);
   const fields = kind === 'inline' ? inlineFields(request) : [];
   const names = namedFields(request, draft.headers, template);
   const usesContact =
     template?.usesContact ||
+    (template?.hasLocales && request.locale === undefined) ||
     fields.some(({ parsed }) => parsed.roots.has('contact')) ||
     names.some(({ parsed }) => parsed.roots.has('contact'));
   const contact = usesContact ? await contactOf(parts, caller, draft) : undefined;
 
-  const values = (template ? request.template_variables : request.variables) ?? {};
-  const scope: Scope = { ...values, contact, message: messageRoot(draft, from) };
+  const locale = request.locale ?? contact?.locale ?? undefined;
+  const timeZone = checkedTimeZone(request.time_zone);
+  const variant = template?.inLocale(locale);
+  const message = messageRoot(draft, from);
+  const render = (values: Values, budget: RenderBudget): Words => {
+    const scope: Scope = { ...values, contact, message };
+    const options = { budget, locale, timeZone, nowMs: parts.clock.now() };
+    const named = new Map(
+      names.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
+    );
+    const inline = new Map(
+      fields.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
+    );
+    return {
+      from: renamed(from, named.get('from.name')),
+      replyTo: replyTo(draft.envelope, template).map((one, index) =>
+        renamed(one, named.get(`reply_to.${index}.name`)),
+      ),
+      headers: draft.headers.map(([name, value]) => [name, named.get(`headers.${name}`) ?? value]),
+      ...(variant?.render(scope, options) ?? {
+        subject: inline.get('subject') as string,
+        html: inline.get('html') as string,
+        text: inline.get('text') ?? null,
+      }),
+    };
+  };
+  const values = template ? template.withDefaults(given) : given;
   const budget = new RenderBudget();
-  const options = {
-    budget,
-    locale: request.locale ?? contact?.locale ?? undefined,
-    timeZone: checkedTimeZone(request.time_zone),
-    nowMs: parts.clock.now(),
-  };
-  const named = new Map(
-    names.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
-  );
-  const inline = new Map(
-    fields.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
-  );
-  const words = template?.render(scope, options) ?? {
-    subject: inline.get('subject') as string,
-    html: inline.get('html') as string,
-    text: inline.get('text') ?? null,
-  };
-  refuseMissing(budget);
-  const secrets = secretsOf(template, values);
+  const words = render(values, budget);
+  refuseMissing(budget, template, faults);
   return {
     template: template ? { key: template.key, version: template.version } : null,
-    from: renamed(from, named.get('from.name')),
-    replyTo: replyTo(draft.envelope, template).map((one, index) =>
-      renamed(one, named.get(`reply_to.${index}.name`)),
-    ),
-    headers: draft.headers.map(([name, value]) => [name, named.get(`headers.${name}`) ?? value]),
-    ...words,
-    shownSubject: redacted(words.subject, secrets),
-    secrets,
+    words,
+    shown: template?.hasSecrets ? withoutSecrets(template, values, words, render) : words,
   };
 }
 
@@ -124,21 +137,24 @@ async function resolveTemplate(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
+  { draftsAllowed }: Draft,
 ): Promise<ResolvedTemplate> {
-  const { template_key: key, template_version: version, locale } = request;
-  if (version === 'draft' && caller.mode === 'live') {
+  const { template_key: key, template_version: version } = request;
+  if (version === 'draft' && caller.mode === 'live' && !draftsAllowed) {
     const detail = 'Only a test key can send a draft.';
     throw new RefusedError('validation_failed', detail, {
       errors: [{ pointer: '/template_version', code: 'invalid_value', detail }],
     });
   }
-  const template = await parts.templates.resolve(caller, { key: key as string, version, locale });
-  const errors = template.checkVariables(request.template_variables ?? {});
-  if (errors.length > 0) {
-    const detail = 'template_variables does not fit the template.';
-    throw new RefusedError('validation_failed', detail, { errors });
-  }
-  return template;
+  return parts.templates.resolve(caller, { key: key as string, version });
+}
+
+/** Values of a wrong kind refuse at once; for those that are missing, rendering knows the places. */
+function checkVariables(template: ResolvedTemplate, values: Values): FieldError[] {
+  const faults = template.checkVariables(values);
+  if (faults.every(({ code }) => code === 'missing_variable')) return faults;
+  const detail = 'template_variables does not fit the template.';
+  throw new RefusedError('validation_failed', detail, { errors: faults });
 }
 
 function defaultSender(template: ResolvedTemplate | undefined): NamedMailbox {
@@ -218,7 +234,7 @@ function messageRoot(draft: Draft, from: NamedMailbox): Record<string, string> {
   return { id: encodeId('msg', draft.id), to: to.mailbox.email, from: from.email };
 }
 
-function checkedTimeZone(timeZone: string | undefined): string | undefined {
+export function checkedTimeZone(timeZone: string | undefined): string | undefined {
   if (timeZone === undefined) return undefined;
   try {
     new Intl.DateTimeFormat('en', { timeZone });
@@ -229,37 +245,6 @@ function checkedTimeZone(timeZone: string | undefined): string | undefined {
       errors: [{ pointer: '/time_zone', code: 'invalid_value', detail }],
     });
   }
-}
-
-function refuseMissing(budget: RenderBudget): void {
-  if (budget.missing.length === 0) return;
-  const paths = [...new Set(budget.missing.map(({ path }) => path))];
-  const errors = budget.missing.map(({ path, field, line, column, code, detail }) => ({
-    pointer: `/${field.replaceAll('.', '/')}`,
-    code,
-    detail,
-    path,
-    line,
-    column,
-  }));
-  throw new RefusedError('missing_variables', `There is no value for ${paths.join(', ')}.`, {
-    errors,
-  });
-}
-
-function secretsOf(
-  template: ResolvedTemplate | undefined,
-  values: Record<string, unknown>,
-): string[] {
-  return (template?.secrets ?? [])
-    .map((name) => (Object.hasOwn(values, name) ? values[name] : undefined))
-    .filter((value) => typeof value === 'string' || typeof value === 'number')
-    .map(String)
-    .filter((value) => value !== '');
-}
-
-function redacted(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text);
 }
 
 function renamed(mailbox: NamedMailbox, name: string | undefined): NamedMailbox {

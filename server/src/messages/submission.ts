@@ -1,4 +1,5 @@
 import { encodeId } from '../base/ids.ts';
+import type { Sealer } from '../base/sealer.ts';
 import { eventRow, type NewEvent } from '../events/events-store.ts';
 import type { Pool } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
@@ -14,6 +15,7 @@ import type { IdempotencyRequest, StoredAnswer } from './idempotency.ts';
 import { domainOf, laneOf } from './lane.ts';
 import { messageStatus } from './message-status.ts';
 import type { PreparedMessage } from './prepare-message.ts';
+import { sealContent } from './sealed-content.ts';
 import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
 import { isSimulatedSuppression } from './simulator-address.ts';
 
@@ -76,6 +78,7 @@ export function rowsOf(
   submission: Submission,
   suppressed: Suppressed,
   lease: Lease | undefined,
+  sealer: Sealer,
 ): SubmissionRows {
   const { key, answer, messages } = submission;
   const first = messages[0] as PreparedMessage;
@@ -89,7 +92,7 @@ export function rowsOf(
       answer: answer?.body ?? '',
       created_at: sqlTime(first.createdAtMs),
     },
-    messages: messages.map(messageRow),
+    messages: messages.map((message) => messageRow(message, sealer)),
     attachments: messages.flatMap((message) =>
       message.content.attachments.map((file, ordinal) => ({
         workspace_id: message.workspaceId,
@@ -146,17 +149,17 @@ function reasonOf(
   return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
 }
 
-function messageRow(message: PreparedMessage): MessageRow {
-  const { content } = message;
+function messageRow(message: PreparedMessage, sealer: Sealer): MessageRow {
+  const { content, shown } = message;
   return {
     workspace_id: message.workspaceId,
     mode: message.mode,
     id: message.id,
     created_at: sqlTime(message.createdAtMs),
     scheduled_at: sqlTime(message.schedule.scheduledAtMs),
-    sender: content.head.from.email,
-    sender_name: content.head.from.name ?? null,
-    subject: content.subject,
+    sender: shown.head.from.email,
+    sender_name: shown.head.from.name ?? null,
+    subject: shown.subject,
     template_key: message.template?.key ?? null,
     // Version 0 stands for a draft: published versions count from 1.
     template_version: message.template
@@ -168,9 +171,10 @@ function messageRow(message: PreparedMessage): MessageRow {
     metadata: message.metadata,
     ttl_seconds: message.ttlSeconds,
     api_key_id: message.keyId,
-    head: content.head,
-    html: content.html,
-    text: content.text,
+    head: shown.head,
+    html: shown.html,
+    text: shown.text,
+    sealed: shown === content ? null : sealContent(sealer, content).toString('base64'),
   };
 }
 
@@ -231,7 +235,7 @@ function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] 
       data: {
         ...about,
         from: message.content.head.from.email,
-        subject: message.shownSubject,
+        subject: message.shown.subject,
         scheduled_at: scheduledAt,
         template: message.template,
         recipients,

@@ -1,11 +1,13 @@
 import { type Clock, pause } from '../base/clock.ts';
 import { encodeId } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
+import type { Sealer } from '../base/sealer.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { extractCodes, extractLinks } from '../mail/links-and-codes.ts';
 import { plainTextOf } from '../mail/plain-text.ts';
 import type { Pool } from '../storage/pool.ts';
-import { findContent, findMessage, findMessages, type Scope } from './message-store.ts';
+import { findContent, findMessage, findMessages, findSealed, type Scope } from './message-store.ts';
+import { openContent } from './sealed-content.ts';
 import {
   clearInbox,
   deleteInboxEntry,
@@ -17,16 +19,19 @@ import {
 
 /**
  * The test inbox stands for the recipient's mailbox: all test mail that was delivered, with what an
- * end-to-end test looks for, the links and one-time codes, taken out of it.
+ * end-to-end test looks for, the links and one-time codes, taken out of it. It alone shows secret
+ * values, as a mailbox would.
  */
 
 export class TestInbox {
   readonly #pool: Pool;
   readonly #clock: Clock;
+  readonly #sealer: Sealer;
 
-  constructor(parts: { pool: Pool; clock: Clock }) {
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
+    this.#sealer = parts.sealer;
   }
 
   async list(
@@ -36,11 +41,16 @@ export class TestInbox {
     const recipientKey = page.to === undefined ? undefined : keyOf(page.to);
     const entries = await listInbox(this.#pool, workspaceId, { ...page, recipientKey });
     const ids = entries.map((entry) => entry.messageId);
-    const messages = await findMessages(this.#pool, scopeOf(workspaceId), ids);
+    const scope = scopeOf(workspaceId);
+    const [messages, sealed] = await Promise.all([
+      findMessages(this.#pool, scope, ids),
+      findSealed(this.#pool, scope, ids),
+    ]);
     const byId = new Map(messages.map((message) => [message.id, message]));
     return entries.flatMap((entry) => {
       const message = byId.get(entry.messageId);
-      return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message) }] : [];
+      const words = this.#opened(sealed.get(entry.messageId));
+      return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message, words) }] : [];
     });
   }
 
@@ -86,11 +96,14 @@ export class TestInbox {
   async #open(workspaceId: string, entry: InboxEntry) {
     const scope = scopeOf(workspaceId);
     const message = await findMessage(this.#pool, scope, entry.messageId);
-    const content = message && (await findContent(this.#pool, scope, entry.messageId));
-    if (!content) return undefined;
+    const stored = message && (await findContent(this.#pool, scope, entry.messageId));
+    if (!stored) return undefined;
+    const sealed = await findSealed(this.#pool, scope, [entry.messageId]);
+    const words = this.#opened(sealed.get(entry.messageId));
+    const content = { ...stored, ...words };
     const text = content.text ?? plainTextOf(content.html);
     return {
-      ...summaryOf(entry, message),
+      ...summaryOf(entry, message, words),
       html: content.html,
       text,
       links: extractLinks(content.html, text),
@@ -102,6 +115,10 @@ export class TestInbox {
         size_bytes: file.content.length,
       })),
     };
+  }
+
+  #opened(sealed: Buffer | undefined) {
+    return sealed && openContent(this.#sealer, sealed);
   }
 }
 
@@ -118,15 +135,22 @@ function keyOf(address: string): string {
 
 type Found = NonNullable<Awaited<ReturnType<typeof findMessage>>>;
 
-function summaryOf(entry: InboxEntry, message: Found) {
+function summaryOf(
+  entry: InboxEntry,
+  message: Found,
+  words: ReturnType<typeof openContent> | undefined,
+) {
   return {
     id: encodeId('msg', entry.messageId),
     arrived_at: new Date(entry.arrivedAtMs).toISOString(),
-    from: { email: message.sender, name: message.senderName },
+    from: {
+      email: message.sender,
+      name: words ? (words.head.from.name ?? null) : message.senderName,
+    },
     to: message.deliveries
       .filter(({ status }) => status === 'delivered')
       .map(({ recipient, kind, name }) => ({ email: recipient, name, kind })),
-    subject: message.subject,
+    subject: words?.subject ?? message.subject,
     tags: message.tags,
     metadata: message.metadata,
   };

@@ -88,9 +88,9 @@ describe('paths', () => {
   it.each([
     ['{{ order.id }}{{ link }}{% for l in lines %}{{ l.name }}{% endfor %}', []],
     ['{{ contact.first_name }}{{ message.id }}', []],
-    ['{{ ordr.id }}', ['error `ordr.id` is not among']],
-    ['{{ lnik }}', ["error `lnik` is not among the template's variables. Did you mean `link`?"]],
-    ['{% for l in lines %}{{ l.price }}{% endfor %}', ['error `lines[].price`']],
+    ['{{ ordr.id }}', ['warning `ordr.id` is not among']],
+    ['{{ lnik }}', ["warning `lnik` is not among the template's variables. Did you mean `link`?"]],
+    ['{% for l in lines %}{{ l.price }}{% endfor %}', ['warning `lines[].price`']],
     ['{{ message.subject }}', ['error `message` has no field `subject`']],
     ['{{ contact.birthday }}', ['warning No contact has a field `birthday` yet.']],
   ])('%s', (html, expected) => {

@@ -147,7 +147,8 @@ function unknownPath(
   if (!declared || declared.some((name) => covers(name, use.path))) return undefined;
   const near = closest(use.path, declared);
   return {
-    severity: 'error',
+    // It will be inferred; only the author knows whether it is a slip.
+    severity: 'warning',
     message: `\`${use.path}\` is not among the template's variables.${near ? ` Did you mean \`${near}\`?` : ''}`,
   };
 }

@@ -33,11 +33,23 @@ const WORK_MAX = 5_000_000;
 const MARK = 'data-inlined-element';
 
 export function inlineCss(source: string): InlinedHtml {
-  const unchanged = (reason: InlinedHtml['reason'] & string): InlinedHtml => ({
-    html: source,
+  const { pieces, ...outcome } = inlineCssInPieces([source]);
+  return { html: pieces[0] as string, ...outcome };
+}
+
+export interface InlinedPieces extends Omit<InlinedHtml, 'html'> {
+  pieces: string[];
+}
+
+/** The same for a page that lies in several texts: a template between the halves of its layout. */
+export function inlineCssInPieces(pieces: readonly string[]): InlinedPieces {
+  const source = pieces.join('');
+  const unchanged = (reason: InlinedHtml['reason'] & string): InlinedPieces => ({
+    pieces: [...pieces],
     inlined: false,
     reason,
   });
+  if (!/<style/i.test(source)) return unchanged('nothing_to_inline');
   const spans = placeholderSpans(source, 'html');
   const scan = scanHtml(withoutPlaceholders(source, spans));
   const sheets = styleSheets(source, scan, spans);
@@ -51,7 +63,7 @@ export function inlineCss(source: string): InlinedHtml {
     keepAtRules: false,
   });
   const styles = computedStyles(result, sheets.restore);
-  return { html: patch(source, scan, styles), inlined: true };
+  return { pieces: patch(pieces, edits(source, scan, styles)), inlined: true };
 }
 
 type Inline = (html: string, options: Record<string, boolean>) => string;
@@ -184,26 +196,40 @@ function computedStyles(result: string, restore: (css: string) => string): Map<n
   return styles;
 }
 
+interface Edit {
+  at: number;
+  text: string;
+}
+
 /** An element's own style comes after what is inlined, and so goes before it. */
-function patch(source: string, scan: HtmlScan, styles: ReadonlyMap<number, string>): string {
-  const pieces: string[] = [];
-  let position = 0;
-  for (const [index, tag] of scan.tags.entries()) {
+function edits(source: string, scan: HtmlScan, styles: ReadonlyMap<number, string>): Edit[] {
+  return scan.tags.flatMap((tag, index) => {
     const computed = styles.get(index);
-    if (computed === undefined) continue;
+    if (computed === undefined) return [];
     const inlined = computed.endsWith(';') ? computed : `${computed};`;
     const own = attributeOf(tag, 'style');
-    const quote = own ? source[own.valueBegin - 1] : undefined;
-    if (own && (quote === '"' || quote === "'")) {
-      const safe = quote === "'" ? inlined.replaceAll("'", '&#39;') : inlined;
-      pieces.push(source.slice(position, own.valueBegin), `${safe} `);
-      position = own.valueBegin;
-    } else if (!own) {
-      const at = tag.begin + 1 + tag.name.length;
-      pieces.push(source.slice(position, at), ` style="${inlined}"`);
-      position = at;
+    if (!own) return [{ at: tag.begin + 1 + tag.name.length, text: ` style="${inlined}"` }];
+    const quote = source[own.valueBegin - 1];
+    if (quote !== '"' && quote !== "'") return [];
+    const safe = quote === "'" ? inlined.replaceAll("'", '&#39;') : inlined;
+    return [{ at: own.valueBegin, text: `${safe} ` }];
+  });
+}
+
+function patch(pieces: readonly string[], edits: readonly Edit[]): string[] {
+  let begin = 0;
+  let next = 0;
+  return pieces.map((piece) => {
+    const end = begin + piece.length;
+    let patched = '';
+    let position = begin;
+    for (let edit = edits[next]; edit !== undefined && edit.at < end; edit = edits[next]) {
+      patched += piece.slice(position - begin, edit.at - begin) + edit.text;
+      position = edit.at;
+      next += 1;
     }
-  }
-  pieces.push(source.slice(position));
-  return pieces.join('');
+    patched += piece.slice(position - begin);
+    begin = end;
+    return patched;
+  });
 }

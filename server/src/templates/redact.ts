@@ -40,6 +40,44 @@ export function secretValues(
     .filter((value) => value !== undefined && value !== null);
 }
 
+/**
+ * The same values with every secret text and number in them replaced: what is rendered from these
+ * holds no part of a secret, whatever filters do to it. Nothing given is changed.
+ */
+export function withoutSecrets(
+  variables: readonly Pick<Variable, 'name' | 'secret'>[],
+  values: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return variables
+    .filter(({ secret }) => secret === true)
+    .reduce(
+      (masked, { name }) =>
+        maskedAt(masked, name.replaceAll('[]', '.[]').split('.')) as Record<string, unknown>,
+      values,
+    );
+}
+
+function maskedAt(target: unknown, path: readonly string[]): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return masked(target, 0);
+  if (step === '[]') {
+    return Array.isArray(target) ? target.map((item) => maskedAt(item, rest)) : target;
+  }
+  if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step)) return target;
+  const record = target as Record<string, unknown>;
+  return { ...record, [step]: maskedAt(record[step], rest) };
+}
+
+function masked(value: unknown, depth: number): unknown {
+  if (depth >= DEPTH_MAX) return REDACTED;
+  if (typeof value === 'string') return value === '' ? value : REDACTED;
+  if (typeof value === 'number' || typeof value === 'bigint') return REDACTED;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => masked(item, depth + 1));
+  const entries = Object.entries(value).map(([key, inner]) => [key, masked(inner, depth + 1)]);
+  return Object.fromEntries(entries);
+}
+
 function valuesAt(targets: readonly unknown[], path: readonly string[]): unknown[] {
   const [step, ...rest] = path;
   if (step === undefined) return [...targets];

@@ -1,4 +1,3 @@
-import type { Mode } from '../accounts/mode.ts';
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import type { RenderOptions, Scope } from './substitution.ts';
 
@@ -6,18 +5,18 @@ import type { RenderOptions, Scope } from './substitution.ts';
 export interface TemplateSource {
   /** Throws a RefusedError `template_not_found` when there is no such template or version. */
   resolve(
-    scope: { workspaceId: string; mode: Mode },
+    scope: { workspaceId: string },
     wanted: WantedTemplate,
-  ): Promise<ResolvedTemplate>;
+  ): ResolvedTemplate | Promise<ResolvedTemplate>;
 }
 
 export interface WantedTemplate {
   key: string;
   /** Undefined: the published one. */
   version: number | 'draft' | undefined;
-  locale: string | undefined;
 }
 
+/** A version of a template, with its layout and partials as they are published now. */
 export interface ResolvedTemplate {
   key: string;
   version: number | 'draft';
@@ -25,23 +24,37 @@ export interface ResolvedTemplate {
   replyTo: { email: string; name?: string }[];
   /** Whether any field, layout or partial uses `contact`. */
   usesContact: boolean;
+  /** Whether it has variants to choose from. */
+  hasLocales: boolean;
+  hasSecrets: boolean;
   /** What is wrong with the given values, with pointers below /template_variables. */
-  checkVariables(values: Record<string, unknown>): FieldError[];
-  /** Top-level names whose values are never shown again. */
-  secrets: readonly string[];
-  /** Missing values go to the budget; text is null when it is to be made from html. */
+  checkVariables(values: Values): FieldError[];
+  /** The values with declared defaults filled in. */
+  withDefaults(values: Values): Values;
+  /** The values of secret variables. */
+  secretsIn(values: Values): unknown[];
+  /** The values with every secret one replaced. */
+  withoutSecrets(values: Values): Values;
+  inLocale(locale: string | undefined): TemplateVariant;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface TemplateVariant {
+  /** Missing values go to the budget, each with its place in the author's text. */
   render(scope: Scope, options: RenderOptions): RenderedTemplate;
 }
 
 export interface RenderedTemplate {
   subject: string;
   html: string;
+  /** Null: to be made from html. */
   text: string | null;
 }
 
 /** A node without stored templates. */
 export const noTemplates: TemplateSource = {
-  resolve: async (_scope, wanted) => {
+  resolve: (_scope, wanted) => {
     throw new RefusedError('template_not_found', `There is no template "${wanted.key}".`);
   },
 };

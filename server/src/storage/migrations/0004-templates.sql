@@ -10,7 +10,10 @@ create table templates (
   draft json not null,
   draft_revision integer not null default 1,
   draft_hash bytea not null,
-  -- What the draft uses: the key of its layout, and of the partials that it renders itself.
+  -- For lists, which must not read whole drafts; and what the draft uses: the key of its layout, and
+  -- of the partials that it renders itself.
+  draft_subject text,
+  draft_locales text[] not null,
   draft_layout text collate "C",
   draft_partials text[] not null,
   -- Null: never published.

@@ -104,6 +104,7 @@ export const Problem = Type.Object(
           code: Type.String(),
           detail: Type.String(),
           path: Type.Optional(Type.String({ description: 'The placeholder.' })),
+          field: Type.Optional(Type.String({ description: 'The text that it stands in.' })),
           line: Type.Optional(Type.Integer()),
           column: Type.Optional(Type.Integer()),
         }),

@@ -1,0 +1,333 @@
+import { type CheckOptions, checkContent, type Finding } from './check-content.ts';
+import { nameContents } from './compile-template.ts';
+import { inferVariables } from './infer-variables.ts';
+import { contentPlace } from './inline-page.ts';
+import { followPartials, parseLayout } from './layout.ts';
+import { variantGaps } from './locales.ts';
+import {
+  type ContentKind,
+  ownWords,
+  PLACES,
+  type StoredContent,
+  type Words,
+  wordsIn,
+} from './stored-content.ts';
+import { closest } from './substitution/closest-name.ts';
+import { positionAt } from './substitution/content-errors.ts';
+import {
+  ContentLimitError,
+  ContentSyntaxError,
+  type ParsedContent,
+  type Partials,
+  parseContent,
+} from './substitution.ts';
+import { partialsOf } from './template-variant.ts';
+
+/**
+ * Looks at a whole template, layout or partial before it is published: every variant, what it uses
+ * and what goes around it. Leaves findings, each with a sentence and a place: an error refuses
+ * publishing, a warning only tells.
+ */
+
+export interface CheckedTemplate {
+  kind: ContentKind;
+  key: string;
+  content: StoredContent;
+  /** The layout that the content names, as it would be used; undefined when there is none. */
+  layout: StoredContent | undefined;
+  /** All partials that could be reached, by key. */
+  partials: ReadonlyMap<string, StoredContent>;
+}
+
+const FINDINGS_MAX = 200;
+const COMPARED_MAX = 200;
+
+export function checkTemplate(checked: CheckedTemplate): Finding[] {
+  const { kind, content } = checked;
+  const findings: Finding[] = [...missingFields(checked)];
+  const own = ownWords(content);
+  findings.push(...checkWords(checked, own, ''));
+  for (const [locale, words] of Object.entries(content.locales)) {
+    findings.push(...checkWords(checked, words, `locales.${locale}.`));
+  }
+  if (kind === 'template') {
+    findings.push(...checkNames(content));
+    findings.push(...checkGaps(checked));
+    findings.push(...checkDeclared(checked));
+    if (checked.layout) findings.push(...checkWholePage(checked, own, checked.layout));
+  }
+  if (kind === 'layout') findings.push(...checkLayoutPlaces(content));
+  return findings.slice(0, FINDINGS_MAX);
+}
+
+export function hasErrors(findings: readonly Finding[]): boolean {
+  return findings.some(({ severity }) => severity === 'error');
+}
+
+function missingFields({ kind, content, layout }: CheckedTemplate): Finding[] {
+  const missing = (field: string, message: string): Finding =>
+    finding('error', `${field}_missing`, message, field);
+  if (kind === 'partial') {
+    return content.html === null && content.text === null
+      ? [missing('html', 'A partial needs html or text.')]
+      : [];
+  }
+  const found: Finding[] = [];
+  if (kind === 'template' && content.subject === null) {
+    found.push(missing('subject', 'A template needs a subject.'));
+  }
+  if (content.html === null) found.push(missing('html', `A ${kind} needs html.`));
+  if (content.layout !== null && !layout) {
+    const message = `There is no published layout \`${content.layout}\`.`;
+    found.push(finding('error', 'layout_not_found', message, 'layout'));
+  }
+  return found;
+}
+
+function checkWords(checked: CheckedTemplate, words: Words, fieldPrefix: string): Finding[] {
+  const locale = /^locales\.(.+)\.$/.exec(fieldPrefix)?.[1];
+  const broken: Finding[] = [];
+  const partials = unbroken(partialsOf(checked.partials, locale), broken);
+  const fragment = checked.kind !== 'template' || checked.content.layout !== null;
+  const options: CheckOptions = {
+    declared: declaredNames(checked, words, partials),
+    partials,
+    fieldPrefix,
+    fragment,
+  };
+  const { subject, html, text } = words;
+  const findings = checkContent({ subject, html, text }, options);
+  findings.push(...checkPartials(checked, words, fieldPrefix, partials), ...broken);
+  const needsText = checked.kind === 'template' && fragment;
+  if (needsText && html !== undefined && text === undefined) {
+    const message = 'There is no text part; one will be made from the HTML.';
+    findings.push(finding('warning', 'text_missing', message, `${fieldPrefix}html`));
+  }
+  return findings;
+}
+
+/** A partial that cannot be parsed is told once, and treated as not there. */
+function unbroken(partials: Partials, broken: Finding[]): Partials {
+  return (key, place) => {
+    try {
+      return partials(key, place);
+    } catch (error) {
+      const known = error instanceof ContentSyntaxError || error instanceof ContentLimitError;
+      if (!known) throw error;
+      const message = `The partial \`${key}\` cannot be used: ${error.detail}`;
+      if (!broken.some((one) => one.message === message)) {
+        broken.push(finding('error', 'partial_broken', message, error.field));
+      }
+      return undefined;
+    }
+  };
+}
+
+/**
+ * Names that are no slip: those that were declared, and those that resemble none of them. Nobody
+ * has to declare anything, so without declarations nothing is unknown.
+ */
+function declaredNames(
+  { content }: CheckedTemplate,
+  words: Words,
+  partials: Partials,
+): string[] | undefined {
+  const declared = content.variables.map(({ name }) => name);
+  if (declared.length === 0) return undefined;
+  const inferred = inferVariables(parsedFields(words), partials).map(({ name }) => name);
+  // Each pair is compared letter by letter: a list that no person wrote is not worth it.
+  if (inferred.length > COMPARED_MAX || declared.length > COMPARED_MAX) return undefined;
+  return [...declared, ...inferred.filter((name) => closest(name, declared) === undefined)];
+}
+
+function checkPartials(
+  checked: CheckedTemplate,
+  words: Words,
+  fieldPrefix: string,
+  partials: Partials,
+): Finding[] {
+  const findings: Finding[] = [];
+  const self = checked.kind === 'partial' ? checked.key : undefined;
+  for (const parsed of parsedFields(words)) {
+    const field = fieldPrefix + parsed.field;
+    const report = followPartials([parsed], partials);
+    for (const key of report.missing) {
+      const what = parsed.place === 'html' ? 'html' : 'text';
+      const message = checked.partials.has(key)
+        ? `The partial \`${key}\` has no ${what}, or cannot be used.`
+        : `There is no published partial \`${key}\`.`;
+      findings.push({
+        ...finding('error', 'partial_not_found', message, field),
+        ...placeOf(parsed, key),
+      });
+    }
+    const circle = report.cycle ?? (self !== undefined && report.keys.includes(self) && [self]);
+    if (circle) {
+      const message = `Partials go in a circle: ${circle.join(' → ')}.`;
+      findings.push(finding('error', 'partial_cycle', message, field));
+    }
+  }
+  return findings;
+}
+
+/** Where a field renders a partial. */
+function placeOf({ source }: ParsedContent, key: string): { line: number; column: number } {
+  for (const match of source.matchAll(/\{%-?\s*render\s+["']([^"']+)["']/g)) {
+    if (match[1] === key) return positionAt(source, match.index);
+  }
+  return { line: 1, column: 1 };
+}
+
+function checkNames(content: StoredContent): Finding[] {
+  try {
+    return nameContents(content)
+      .filter(({ partialKeys }) => partialKeys.size > 0)
+      .map(({ field }) =>
+        finding('error', 'template_syntax', 'A name cannot render partials.', field),
+      );
+  } catch (error) {
+    return [broken(error)];
+  }
+}
+
+/** What a variant lacks: most often a forgotten translation. */
+function checkGaps({ content, partials }: CheckedTemplate): Finding[] {
+  if (Object.keys(content.locales).length === 0) return [];
+  const fieldsOf = (words: Words) =>
+    Object.fromEntries(parsedFields(words).map((parsed) => [parsed.field, parsed]));
+  const variants = Object.fromEntries(
+    Object.keys(content.locales).map((locale) => [locale, fieldsOf(wordsIn(content, locale))]),
+  );
+  const base = unbroken(partialsOf(partials, undefined), []);
+  const paths = variantGaps(fieldsOf(ownWords(content)), variants, base);
+  const gaps = Object.entries(content.locales).flatMap(([locale, words]) =>
+    (['subject', 'html', 'text'] as const)
+      .filter((field) => content[field] !== null && words[field] === undefined)
+      .map((field) => {
+        const falls = field === 'text' && words.html !== undefined;
+        const message = falls
+          ? `The variant \`${locale}\` has no text; it will be made from its html.`
+          : `The variant \`${locale}\` has no ${field}; the template's own will be used.`;
+        return finding('warning', 'locale_gap', message, `locales.${locale}`);
+      }),
+  );
+  for (const { locale, kind, name } of paths) {
+    if (kind !== 'path') continue;
+    const message = `The variant \`${locale}\` does not use \`${name}\`, which the template does.`;
+    gaps.push(finding('warning', 'locale_gap', message, `locales.${locale}`));
+  }
+  return gaps;
+}
+
+/** A declared variable that nothing uses is a leftover or a slip. */
+function checkDeclared(checked: CheckedTemplate): Finding[] {
+  const { content, layout, partials } = checked;
+  const found = new Set<string>();
+  const bases = [content, ...(layout ? [layout] : [])];
+  for (const base of bases) {
+    for (const locale of [undefined, ...Object.keys(content.locales)]) {
+      const used = unbroken(partialsOf(partials, locale), []);
+      for (const { name } of inferVariables(parsedFields(wordsIn(base, locale)), used)) {
+        found.add(name);
+      }
+    }
+  }
+  if (checkNames(content).length === 0) {
+    for (const { name } of inferVariables(nameContents(content))) found.add(name);
+  }
+  const above = new Set([...found].flatMap(ancestorsOf));
+  // A path that nothing goes below is used as a whole, with whatever it holds.
+  const isUsed = (name: string): boolean =>
+    found.has(name) ||
+    above.has(name) ||
+    ancestorsOf(name).some((path) => found.has(path) && !above.has(path));
+  return content.variables.flatMap(({ name }, index) => {
+    if (isUsed(name)) return [];
+    const message = `Nothing uses the variable \`${name}\`.`;
+    return [finding('warning', 'unused_variable', message, `variables.${index}`)];
+  });
+}
+
+/** `order.lines[].price` lies below `order.lines[]`, `order.lines` and `order`. */
+function ancestorsOf(path: string): string[] {
+  const steps = [...path.matchAll(/\.|\[\]/g)].map(({ index }) => path.slice(0, index));
+  return [...new Set(steps)];
+}
+
+const OF_THE_WHOLE = new Set(['too_large', 'preheader_missing']);
+
+/** What can only be said of the page as it goes out: the template inside its layout. */
+function checkWholePage(checked: CheckedTemplate, own: Words, layout: StoredContent): Finding[] {
+  const around = ownWords(layout).html;
+  if (own.html === undefined || around === undefined) return [];
+  let page: string;
+  try {
+    const place = contentPlace(around);
+    if (!place) return [];
+    page = around.slice(0, place.begin) + own.html + around.slice(place.end);
+  } catch {
+    // The layout is no template, which its own check tells.
+    return [];
+  }
+  const partials = unbroken(partialsOf(checked.partials, undefined), []);
+  return checkContent({ html: page, text: own.text }, { partials })
+    .filter(({ code }) => OF_THE_WHOLE.has(code))
+    .map((one) => ({ ...one, line: 1, column: 1 }));
+}
+
+/** Every variant of a layout needs one place for the template. */
+function checkLayoutPlaces(content: StoredContent): Finding[] {
+  const variants: [string, Words][] = [
+    ['', ownWords(content)],
+    ...Object.entries(content.locales).map(([locale, words]): [string, Words] => [
+      `locales.${locale}.`,
+      words,
+    ]),
+  ];
+  return variants.flatMap(([prefix, words]) =>
+    (['html', 'text'] as const).flatMap((field) => {
+      const source = words[field];
+      if (source === undefined || parsedFields({ [field]: source }).length === 0) return [];
+      try {
+        parseLayout(source, field, `${prefix}${field}`);
+        return [];
+      } catch (error) {
+        return [broken(error)];
+      }
+    }),
+  );
+}
+
+/** The fields that can be parsed; those that cannot are told by checkContent. */
+function parsedFields(words: Words): ParsedContent[] {
+  return (['subject', 'html', 'text'] as const).flatMap((field) => {
+    const source = words[field];
+    if (source === undefined) return [];
+    try {
+      return [parseContent(source, PLACES[field], field)];
+    } catch (error) {
+      broken(error);
+      return [];
+    }
+  });
+}
+
+function broken(error: unknown): Finding {
+  if (error instanceof ContentSyntaxError) {
+    const { line, column, detail, field } = error;
+    return { severity: 'error', code: 'template_syntax', message: detail, field, line, column };
+  }
+  if (error instanceof ContentLimitError) {
+    return finding('error', 'template_limit', error.detail, error.field);
+  }
+  throw error;
+}
+
+function finding(
+  severity: Finding['severity'],
+  code: string,
+  message: string,
+  field: string,
+): Finding {
+  return { severity, code, message, field, line: 1, column: 1 };
+}

@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util';
+import { unifiedDiff } from './line-diff.ts';
+import { ownWords, type StoredContent } from './stored-content.ts';
+
+/** One field that two contents do not have in common. */
+export interface FieldChange {
+  /** `html`, `locales.de.subject`, `variables.order.id`. */
+  field: string;
+  before: unknown;
+  after: unknown;
+  /** For texts, the changed lines as `diff -u` shows them. */
+  diff: string | null;
+}
+
+/** Field by field, in the order in which people read them. */
+export function compareContents(before: StoredContent, after: StoredContent): FieldChange[] {
+  const [a, b] = [fieldsOf(before), fieldsOf(after)];
+  const names = new Set([...a.keys(), ...b.keys()]);
+  return [...names].flatMap((field) => {
+    const [old = null, fresh = null] = [a.get(field), b.get(field)];
+    if (isDeepStrictEqual(old, fresh)) return [];
+    const texts = [old ?? '', fresh ?? ''];
+    const areTexts = texts.every((text) => typeof text === 'string');
+    const diff = areTexts ? unifiedDiff(texts[0] as string, texts[1] as string) : null;
+    return [{ field, before: old, after: fresh, diff }];
+  });
+}
+
+function fieldsOf(content: StoredContent): Map<string, unknown> {
+  const { from, reply_to, layout, locales, variables } = content;
+  const fields = new Map<string, unknown>(Object.entries(ownWords(content)));
+  if (from) fields.set('from', from);
+  if (reply_to.length > 0) fields.set('reply_to', reply_to);
+  if (layout !== null) fields.set('layout', layout);
+  for (const [locale, words] of Object.entries(locales)) {
+    for (const [field, text] of Object.entries(words))
+      fields.set(`locales.${locale}.${field}`, text);
+  }
+  for (const variable of variables) fields.set(`variables.${variable.name}`, variable);
+  return fields;
+}

@@ -1,0 +1,108 @@
+import type { FieldError } from '../base/refused-error.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { plainTextOf } from '../mail/plain-text.ts';
+import type { CompiledTemplate } from './compile-template.ts';
+import { pathUses } from './path-uses.ts';
+import { type MissingValue, RenderBudget, type RenderWarning } from './substitution.ts';
+import type { CompiledVariant } from './template-variant.ts';
+import { pathOf } from './value-path.ts';
+import { sampleValues } from './variables-schema.ts';
+
+/** A template as it would go out, with given values or with examples, and what it would still lack. */
+
+export interface PreviewRequest {
+  /** Absent: the examples. */
+  variables?: Record<string, unknown>;
+  /** Absent: somebody with a value for everything. */
+  contact?: Record<string, unknown>;
+  locale?: string;
+  timeZone?: string;
+}
+
+export interface Preview {
+  /** The variant that was used; null: the template's own words. */
+  locale: string | null;
+  subject: string;
+  html: string;
+  text: string;
+  missing: (MissingValue | Pick<MissingValue, 'path' | 'code' | 'detail'>)[];
+  warnings: RenderWarning[];
+}
+
+export function previewTemplate(
+  template: CompiledTemplate,
+  request: PreviewRequest,
+  nowMs: number,
+): Preview {
+  const variant = template.inLocale(request.locale);
+  const given = request.variables ?? sampleValues(template.variables);
+  const faults = template.checkVariables(given);
+  refuseWrongKinds(faults);
+  const contact = request.contact ?? sampleContact(variant);
+  const from = template.from?.email ?? SAMPLE_SENDER;
+  const scope = {
+    ...template.withDefaults(given),
+    contact,
+    message: { id: SAMPLE_MESSAGE, to: contact.email ?? SAMPLE_CONTACT.email, from },
+  };
+  const budget = new RenderBudget();
+  const words = variant.render(scope, {
+    budget,
+    locale: request.locale,
+    timeZone: request.timeZone,
+    nowMs,
+  });
+  return {
+    locale: variant.locale ?? null,
+    subject: words.subject,
+    html: words.html,
+    text: words.text ?? plainTextOf(words.html),
+    missing: [...budget.missing, ...notRendered(faults, budget.missing)],
+    warnings: budget.warnings,
+  };
+}
+
+/** The values of a test send that gives none. */
+export function exampleValues(template: CompiledTemplate): Record<string, unknown> {
+  return sampleValues(template.variables);
+}
+
+/** Required values that no placeholder asked for this time. */
+function notRendered(faults: readonly FieldError[], told: readonly MissingValue[]) {
+  return faults
+    .map(({ pointer = '', detail }) => ({
+      path: pathOf(pointer.replace(VARIABLES, '')),
+      code: 'missing_variable' as const,
+      detail,
+    }))
+    .filter(({ path }) => !told.some((one) => one.path === path));
+}
+
+function refuseWrongKinds(faults: readonly FieldError[]): void {
+  const wrong = faults.filter(({ code }) => code === 'invalid_variable');
+  if (wrong.length === 0) return;
+  throw new RefusedError('validation_failed', 'variables does not fit the template.', {
+    errors: wrong.map((error) => ({
+      ...error,
+      pointer: (error.pointer ?? '').replace(VARIABLES, '/variables'),
+    })),
+  });
+}
+
+const VARIABLES = /^\/template_variables/;
+const SAMPLE_SENDER = 'sender@example.com';
+const SAMPLE_MESSAGE = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
+const SAMPLE_CONTACT = { email: 'jane@example.com', first_name: 'Jane', last_name: 'Doe' };
+
+function sampleContact(variant: CompiledVariant): Record<string, unknown> {
+  const { partials } = variant.written;
+  const uses = variant.contents().flatMap((content) => pathUses(content, partials));
+  const fields = uses
+    .filter(({ path }) => path.startsWith('contact.'))
+    .map(({ path, guess }) => ({
+      name: path.slice('contact.'.length),
+      type: guess,
+      required: false,
+    }));
+  return { ...sampleValues(fields), ...SAMPLE_CONTACT };
+}

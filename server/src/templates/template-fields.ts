@@ -1,0 +1,260 @@
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { parseMailbox } from '../mail/address.ts';
+import { canonicalLocale } from './locales.ts';
+import type { ContentKind, Sender, StoredContent, Words } from './stored-content.ts';
+import { parseVariables } from './variable-fields.ts';
+
+/**
+ * The fields of templates, layouts and partials, from the API or from a folder of files: the same
+ * rules for both. Comes in: a change of unknown making, where an absent field stays as it is and null
+ * empties it. Leaves: the whole content after the change, or a refusal that names all that is wrong.
+ * Only shapes are judged here: a draft may be unfinished, and publishing checks the rest.
+ */
+
+export interface ChangedFields {
+  name: string | undefined;
+  content: StoredContent;
+}
+
+export const KEY_PATTERN = '^[a-z0-9][a-z0-9_.-]{0,127}$';
+
+const KEY = new RegExp(KEY_PATTERN);
+const NAME_CHARS_MAX = 200;
+const SUBJECT_CHARS_MAX = 2_000;
+const TEXT_BYTES_MAX = 2 * 1024 * 1024;
+/** Of all fields and variants together. */
+const CONTENT_BYTES_MAX = 16 * 1024 * 1024;
+const LOCALES_MAX = 100;
+const REPLY_TO_MAX = 10;
+const SENDER_NAME_BYTES_MAX = 320;
+
+const FIELDS: Record<ContentKind, ReadonlySet<string>> = {
+  template: new Set([
+    ...['name', 'subject', 'html', 'text', 'from', 'reply_to'],
+    ...['layout', 'locales', 'variables'],
+  ]),
+  layout: new Set(['name', 'html', 'text', 'locales']),
+  partial: new Set(['name', 'html', 'text', 'locales']),
+};
+
+export function changedFields(
+  kind: ContentKind,
+  before: StoredContent,
+  given: Readonly<Record<string, unknown>>,
+): ChangedFields {
+  const errors: FieldError[] = [];
+  const known = FIELDS[kind];
+  for (const field of Object.keys(given)) {
+    if (!known.has(field)) errors.push(fault(`/${field}`, 'unknown_field', UNKNOWN));
+  }
+  const keep = <T>(field: string, kept: T, parse: (value: unknown, pointer: string) => T): T =>
+    Object.hasOwn(given, field) && given[field] !== undefined && known.has(field)
+      ? parse(given[field], `/${field}`)
+      : kept;
+  const words = (field: keyof Words, kept: string | null): string | null =>
+    keep(field, kept, (value, pointer) => parseText(field, value, pointer, errors));
+  const name = keep<string | undefined>('name', undefined, (value, pointer) =>
+    parseName(value, pointer, errors),
+  );
+  const content: StoredContent = {
+    subject: words('subject', before.subject),
+    html: words('html', before.html),
+    text: words('text', before.text),
+    from: keep('from', before.from, (value, pointer) =>
+      value === null ? null : (parseSender(value, pointer, errors) ?? null),
+    ),
+    reply_to: keep('reply_to', before.reply_to, (value, pointer) =>
+      parseReplyTo(value, pointer, errors),
+    ),
+    layout: keep('layout', before.layout, (value, pointer) => parseLayout(value, pointer, errors)),
+    locales: keep('locales', before.locales, (value, pointer) =>
+      parseLocales(kind, before.locales, value, pointer, errors),
+    ),
+    variables: keep('variables', before.variables, (value, pointer) =>
+      parseVariables(value, pointer, errors),
+    ),
+  };
+  if (errors.length === 0 && Buffer.byteLength(JSON.stringify(content)) > CONTENT_BYTES_MAX) {
+    const detail = `All fields together take at most ${CONTENT_BYTES_MAX} bytes.`;
+    errors.push(fault('', 'too_long', detail));
+  }
+  refuseAny(errors);
+  return { name, content };
+}
+
+/** A key as a person gave it; a key in a path that cannot be one is simply not found. */
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
+export function parseKey(given: unknown): string {
+  if (typeof given === 'string' && isKey(given)) return given;
+  throw new RefusedError('validation_failed', 'This is not a key.', {
+    errors: [fault('/key', 'invalid_format', KEY_RULE)],
+  });
+}
+
+const KEY_RULE =
+  'A key has up to 128 lower-case letters, digits, dots, hyphens and underscores, and begins with a letter or digit.';
+const UNKNOWN = 'This field is not known here.';
+
+function refuseAny(errors: readonly FieldError[]): void {
+  const [first] = errors;
+  if (!first) return;
+  const detail =
+    errors.length > 1
+      ? `${errors.length} fields are not valid.`
+      : `${first.pointer || 'The content'}: ${first.detail}`;
+  throw new RefusedError('validation_failed', detail, { errors });
+}
+
+function parseName(value: unknown, pointer: string, errors: FieldError[]): string | undefined {
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= NAME_CHARS_MAX) {
+    if (isCleanText(value) && !/\p{Cc}/u.test(value)) return value.trim();
+  }
+  const detail = `A name is one line of at most ${NAME_CHARS_MAX} characters.`;
+  errors.push(fault(pointer, 'invalid_text', detail));
+  return undefined;
+}
+
+/** An empty text is none. */
+function parseText(
+  field: keyof Words,
+  value: unknown,
+  pointer: string,
+  errors: FieldError[],
+): string | null {
+  if (value === null || value === '') return null;
+  if (typeof value !== 'string') {
+    errors.push(fault(pointer, 'invalid_type', 'Must be of type string or null.'));
+    return null;
+  }
+  if (!isCleanText(value)) {
+    const detail = 'NUL and half of a surrogate pair cannot stand in text.';
+    errors.push(fault(pointer, 'invalid_text', detail));
+  } else if (field === 'subject' && value.length > SUBJECT_CHARS_MAX) {
+    errors.push(fault(pointer, 'too_long', `Takes at most ${SUBJECT_CHARS_MAX} characters.`));
+  } else if (Buffer.byteLength(value) > TEXT_BYTES_MAX) {
+    errors.push(fault(pointer, 'too_long', `Takes at most ${TEXT_BYTES_MAX} bytes.`));
+  }
+  return value;
+}
+
+function parseSender(value: unknown, pointer: string, errors: FieldError[]): Sender | undefined {
+  const { email, name, ...others } = isObject(value) ? value : { email: undefined };
+  for (const field of Object.keys(others)) {
+    errors.push(fault(`${pointer}/${field}`, 'unknown_field', UNKNOWN));
+  }
+  const parsed = typeof email === 'string' ? parseMailbox(email) : undefined;
+  if (!parsed?.ok) {
+    const detail = parsed ? parsed.detail : 'Give an object with an email.';
+    errors.push(fault(`${pointer}/email`, 'invalid_email', detail));
+    return undefined;
+  }
+  if (name === undefined || name === null || name === '') return { email: parsed.mailbox.email };
+  if (typeof name !== 'string' || !isCleanText(name) || /\p{Cc}/u.test(name)) {
+    const detail = 'A name cannot hold line breaks or other control characters.';
+    errors.push(fault(`${pointer}/name`, 'invalid_text', detail));
+    return undefined;
+  }
+  if (Buffer.byteLength(name) > SENDER_NAME_BYTES_MAX) {
+    const detail = `A name takes at most ${SENDER_NAME_BYTES_MAX} bytes.`;
+    errors.push(fault(`${pointer}/name`, 'too_long', detail));
+  }
+  return { email: parsed.mailbox.email, name };
+}
+
+function parseReplyTo(value: unknown, pointer: string, errors: FieldError[]): Sender[] {
+  if (value === null) return [];
+  if (!Array.isArray(value)) return [parseSender(value, pointer, errors)].filter(isThere);
+  if (value.length > REPLY_TO_MAX) {
+    errors.push(fault(pointer, 'too_many', `Takes at most ${REPLY_TO_MAX}.`));
+    return [];
+  }
+  return value.map((one, index) => parseSender(one, `${pointer}/${index}`, errors)).filter(isThere);
+}
+
+function parseLayout(value: unknown, pointer: string, errors: FieldError[]): string | null {
+  if (value === null || (typeof value === 'string' && KEY.test(value))) return value;
+  errors.push(fault(pointer, 'invalid_format', `Give the key of a layout. ${KEY_RULE}`));
+  return null;
+}
+
+/** Variants are replaced one by one, each as a whole; null removes one, or all of them. */
+function parseLocales(
+  kind: ContentKind,
+  before: StoredContent['locales'],
+  value: unknown,
+  pointer: string,
+  errors: FieldError[],
+): StoredContent['locales'] {
+  if (value === null) return {};
+  if (!isObject(value)) {
+    errors.push(fault(pointer, 'invalid_type', 'Give an object of variants by locale.'));
+    return before;
+  }
+  const locales = new Map(Object.entries(before));
+  const named = new Set<string>();
+  for (const [tag, words] of Object.entries(value)) {
+    const at = `${pointer}/${tag.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const locale = canonicalLocale(tag);
+    if (locale === undefined) {
+      errors.push(fault(at, 'invalid_format', 'This is not a BCP 47 language tag such as de-AT.'));
+    } else if (named.has(locale)) {
+      errors.push(fault(at, 'duplicate', `${locale} is named twice.`));
+    } else if (words === null) locales.delete(locale);
+    else locales.set(locale, parseVariant(kind, words, at, errors));
+    if (locale !== undefined) named.add(locale);
+  }
+  if (locales.size > LOCALES_MAX) {
+    errors.push(fault(pointer, 'too_many', `Takes at most ${LOCALES_MAX} locales.`));
+  }
+  return Object.fromEntries([...locales].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function parseVariant(
+  kind: ContentKind,
+  value: unknown,
+  pointer: string,
+  errors: FieldError[],
+): Words {
+  if (!isObject(value)) {
+    errors.push(fault(pointer, 'invalid_type', 'Give an object with subject, html and text.'));
+    return {};
+  }
+  const words: Words = {};
+  for (const [field, given] of Object.entries(value)) {
+    const isWord = field === 'html' || field === 'text' || field === 'subject';
+    if (!isWord || (field === 'subject' && kind !== 'template')) {
+      errors.push(fault(`${pointer}/${field}`, 'unknown_field', UNKNOWN));
+      continue;
+    }
+    const text = parseText(field, given, `${pointer}/${field}`, errors);
+    if (text !== null) words[field] = text;
+  }
+  if (Object.keys(words).length === 0) {
+    errors.push(fault(pointer, 'too_few', 'A variant needs at least one field.'));
+  }
+  const { subject, html, text } = words;
+  return {
+    ...(subject === undefined ? {} : { subject }),
+    ...(html === undefined ? {} : { html }),
+    ...(text === undefined ? {} : { text }),
+  };
+}
+
+function isCleanText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isThere<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+function fault(pointer: string, code: string, detail: string): FieldError {
+  return { pointer, code, detail };
+}

@@ -1,0 +1,279 @@
+import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import {
+  type ContentKind,
+  contentHash,
+  partialsUsed,
+  type StoredContent,
+} from './stored-content.ts';
+
+/** The statements of templates, layouts and partials: one life cycle, one set of tables. */
+
+export interface Ref {
+  workspaceId: string;
+  kind: ContentKind;
+  key: string;
+}
+
+export interface Template extends Ref {
+  id: string;
+  name: string;
+  draft: StoredContent;
+  draftRevision: number;
+  /** Null: never published. */
+  publishedVersion: number | null;
+  publishedAtMs: number | null;
+  /** The draft says something else than the published version, or none is published. */
+  hasChanges: boolean;
+  createdAtMs: number;
+  updatedAtMs: number;
+  updatedBy: string;
+}
+
+export type TemplateSummary = Omit<Template, 'draft'> & {
+  subject: string | null;
+  layout: string | null;
+  locales: string[];
+};
+
+const BASICS = `t.workspace_id as "workspaceId", t.kind, t.key, t.id, t.name,
+  t.draft_revision as "draftRevision", t.published_version as "publishedVersion",
+  v.content_hash is distinct from t.draft_hash as "hasChanges",
+  (select p.published_at from template_publications p
+    where p.workspace_id = t.workspace_id and p.kind = t.kind and p.key = t.key
+    order by p.ordinal desc limit 1) as "publishedAtMs",
+  t.created_at as "createdAtMs", t.updated_at as "updatedAtMs", t.updated_by as "updatedBy"`;
+
+const WITH_PUBLISHED = `templates t left join template_versions v on v.workspace_id = t.workspace_id
+  and v.kind = t.kind and v.key = t.key and v.version = t.published_version`;
+
+const SAME = 'workspace_id = $1 and kind = $2 and key = $3';
+
+export async function findTemplate(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+  lock: '' | 'for update of t' = '',
+): Promise<Template | undefined> {
+  const { rows } = await db.query<Template>(
+    `select ${BASICS}, t.draft from ${WITH_PUBLISHED}
+     where t.workspace_id = $1 and t.kind = $2 and t.key = $3 ${lock}`,
+    [workspaceId, kind, key],
+  );
+  return rows[0];
+}
+
+/** Newest first; `before` is the id of the last one of the page before. */
+export async function listTemplates(
+  db: Queryable,
+  scope: Pick<Ref, 'workspaceId' | 'kind'>,
+  page: { before?: string; limit: number },
+): Promise<TemplateSummary[]> {
+  const { rows } = await db.query<TemplateSummary>(
+    `select ${BASICS}, t.draft_subject as subject, t.draft_layout as layout,
+       t.draft_locales as locales
+     from ${WITH_PUBLISHED}
+     where t.workspace_id = $1 and t.kind = $2 and ($3::uuid is null or t.id < $3)
+     order by t.id desc limit $4`,
+    [scope.workspaceId, scope.kind, page.before ?? null, page.limit],
+  );
+  return rows;
+}
+
+/** All of a workspace, drafts and all, in order of their keys. */
+export async function readAllTemplates(db: Queryable, workspaceId: string): Promise<Template[]> {
+  const { rows } = await db.query<Template>(
+    `select ${BASICS}, t.draft from ${WITH_PUBLISHED}
+     where t.workspace_id = $1 order by t.kind, t.key`,
+    [workspaceId],
+  );
+  return rows;
+}
+
+export async function countTemplates(
+  db: Queryable,
+  { workspaceId, kind }: Pick<Ref, 'workspaceId' | 'kind'>,
+): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*) as count from templates where workspace_id = $1 and kind = $2',
+    [workspaceId, kind],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export interface NewTemplate extends Ref {
+  id: string;
+  name: string;
+  draft: StoredContent;
+  atMs: number;
+  by: string;
+}
+
+/** False when the key is taken. */
+export async function insertTemplate(db: Queryable, template: NewTemplate): Promise<boolean> {
+  const { workspaceId, kind, key } = template;
+  const { rowCount } = await db.query(
+    `insert into templates (workspace_id, kind, key, name, draft, draft_hash, draft_subject,
+       draft_locales, draft_layout, draft_partials, updated_at, updated_by, created_at, id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11, $13)
+     on conflict (workspace_id, kind, key) do nothing`,
+    [workspaceId, kind, key, ...draftValues(template), template.id],
+  );
+  return rowCount === 1;
+}
+
+export type DraftChange = Pick<NewTemplate, 'name' | 'draft' | 'atMs' | 'by'>;
+
+export async function updateDraft(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+  change: DraftChange,
+): Promise<void> {
+  await db.query(
+    `update templates set name = $4, draft = $5, draft_hash = $6, draft_subject = $7,
+       draft_locales = $8, draft_layout = $9, draft_partials = $10, updated_at = $11,
+       updated_by = $12, draft_revision = draft_revision + 1
+     where ${SAME}`,
+    [workspaceId, kind, key, ...draftValues(change)],
+  );
+}
+
+function draftValues({ name, draft, atMs, by }: DraftChange): unknown[] {
+  return [
+    ...[name, JSON.stringify(draft), contentHash(draft)],
+    ...[draft.subject, Object.keys(draft.locales), draft.layout, partialsUsed(draft)],
+    ...[sqlTime(atMs), by],
+  ];
+}
+
+export async function deleteTemplate(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+): Promise<boolean> {
+  const { rowCount } = await db.query(`delete from templates where ${SAME}`, [
+    workspaceId,
+    kind,
+    key,
+  ]);
+  return rowCount === 1;
+}
+
+/** Writes the draft down as the next version and returns its number. */
+export async function insertVersion(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+  content: StoredContent,
+): Promise<number> {
+  const { rows } = await db.query<{ version: number }>(
+    `with numbered as (
+       update templates set last_version = last_version + 1 where ${SAME} returning last_version)
+     insert into template_versions
+       (workspace_id, kind, key, version, content, content_hash, layout, partials)
+     select $1, $2, $3, last_version, $4, $5, $6, $7 from numbered returning version`,
+    [
+      ...[workspaceId, kind, key, JSON.stringify(content)],
+      ...[contentHash(content), content.layout, partialsUsed(content)],
+    ],
+  );
+  return rows[0]?.version as number;
+}
+
+/** From now on sends use this version. */
+export async function publishVersion(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+  publication: { version: number; atMs: number; by: string; note: string | null },
+): Promise<void> {
+  const { version, atMs, by, note } = publication;
+  await db.query(
+    `with moved as (update templates set published_version = $4 where ${SAME})
+     insert into template_publications
+       (workspace_id, kind, key, ordinal, version, published_at, published_by, note)
+     select $1, $2, $3, 1 + coalesce(max(ordinal), 0), $4, $5, $6, $7
+     from template_publications where ${SAME}`,
+    [workspaceId, kind, key, version, sqlTime(atMs), by, note],
+  );
+}
+
+export interface Version {
+  version: number;
+  /** Its latest publication. */
+  publishedAtMs: number;
+  publishedBy: string;
+  note: string | null;
+  publications: { at: string; by: string; note: string | null }[];
+  current: boolean;
+}
+
+const VERSION = `v.version, v.version = t.published_version as current,
+  last.published_at as "publishedAtMs", last.published_by as "publishedBy", last.note,
+  (select json_agg(json_build_object('at', p.published_at, 'by', p.published_by, 'note', p.note)
+     order by p.ordinal)
+   from template_publications p where p.workspace_id = v.workspace_id and p.kind = v.kind
+     and p.key = v.key and p.version = v.version) as publications`;
+
+const VERSIONS = `template_versions v
+  join templates t on t.workspace_id = v.workspace_id and t.kind = v.kind and t.key = v.key
+  cross join lateral (select p.* from template_publications p
+    where p.workspace_id = v.workspace_id and p.kind = v.kind and p.key = v.key
+      and p.version = v.version order by p.ordinal desc limit 1) last
+  where v.workspace_id = $1 and v.kind = $2 and v.key = $3`;
+
+/** Newest first; `before` is the last version of the page before. */
+export async function listVersions(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+  page: { before?: number; limit: number },
+): Promise<Version[]> {
+  const { rows } = await db.query<Version>(
+    `select ${VERSION} from ${VERSIONS} and ($4::int is null or v.version < $4)
+     order by v.version desc limit $5`,
+    [workspaceId, kind, key, page.before ?? null, page.limit],
+  );
+  return rows;
+}
+
+export async function findVersion(
+  db: Queryable,
+  { workspaceId, kind, key }: Ref,
+  version: number,
+): Promise<(Version & { content: StoredContent }) | undefined> {
+  const { rows } = await db.query<Version & { content: StoredContent }>(
+    `select ${VERSION}, v.content from ${VERSIONS} and v.version = $4`,
+    [workspaceId, kind, key, version],
+  );
+  return rows[0];
+}
+
+/**
+ * Who publishes in this workspace at the same moment waits, so that what was checked (that partials
+ * exist and go in no circle) is still true at the commit.
+ */
+export async function takePublishingTurn(db: Queryable, workspaceId: string): Promise<void> {
+  await db.query(`select pg_advisory_xact_lock(hashtextextended('templates/' || $1, 0))`, [
+    workspaceId,
+  ]);
+}
+
+/** Wakes every node, whose caches forget the workspace's templates; sent with the commit. */
+export async function notifyTemplatesChanged(db: Queryable, workspaceId: string): Promise<void> {
+  await db.query(`select pg_notify('templates', $1)`, [workspaceId]);
+}
+
+/** Whether messages made from the template still wait for their time, in either mode. */
+export async function isAwaited(
+  db: Queryable,
+  { workspaceId, key }: Pick<Ref, 'workspaceId' | 'key'>,
+  nowMs: number,
+): Promise<boolean> {
+  const { rows } = await db.query<{ awaited: boolean }>(
+    `select exists (select from messages m
+       where m.workspace_id = $1 and m.template_key = $2 and m.scheduled_at >= $3
+         and exists (select from deliveries d where d.workspace_id = m.workspace_id
+           and d.mode = m.mode and d.message_id = m.id and d.status = 'scheduled')) as awaited`,
+    // What is overdue for days is no longer waiting for its time; looking on would read the history.
+    [workspaceId, key, sqlTime(nowMs - OVERDUE_MAX_MS)],
+  );
+  return rows[0]?.awaited ?? false;
+}
+
+const OVERDUE_MAX_MS = 3 * 24 * 60 * 60 * 1000;

@@ -1,0 +1,231 @@
+import type { Caller } from '../accounts/caller.ts';
+import type { Clock } from '../base/clock.ts';
+import { uuidv7 } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
+import type { Finding } from './check-content.ts';
+import { checkContentOf, notFound, type Publication, publishContent } from './publish-content.ts';
+import { findUsers } from './recipe-store.ts';
+import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
+import { changedFields, isKey, parseKey } from './template-fields.ts';
+import {
+  countTemplates,
+  deleteTemplate,
+  findTemplate,
+  findVersion,
+  insertTemplate,
+  isAwaited,
+  listTemplates,
+  listVersions,
+  notifyTemplatesChanged,
+  type Ref,
+  type Template,
+  type TemplateSummary,
+  takePublishingTurn,
+  updateDraft,
+  type Version,
+} from './template-store.ts';
+
+/**
+ * The life of templates, layouts and partials: a draft that its authors change, and numbered
+ * versions that never change once they are published. Each change commits and wakes every node,
+ * whose caches forget the workspace's templates; publishing commits with its event. Both modes of a
+ * workspace share them.
+ */
+
+export interface TemplatesParts {
+  pool: Pool;
+  clock: Clock;
+  /** Told after each commit, so that this node need not wait for its own notice. */
+  changed: (workspaceId: string) => void;
+}
+
+export type Author = Pick<Caller, 'workspaceId' | 'actor'>;
+
+/** More than anyone writes. */
+const TEMPLATES_MAX = 10_000;
+
+export class Templates {
+  readonly #parts: TemplatesParts;
+
+  constructor(parts: TemplatesParts) {
+    this.#parts = parts;
+  }
+
+  async create(
+    author: Author,
+    kind: ContentKind,
+    { key: given, ...fields }: Readonly<Record<string, unknown>>,
+  ): Promise<Template> {
+    const { pool } = this.#parts;
+    const key = parseKey(given);
+    const { name = key, content } = changedFields(kind, EMPTY_CONTENT, fields);
+    const ref = { workspaceId: author.workspaceId, kind, key };
+    if ((await countTemplates(pool, ref)) >= TEMPLATES_MAX) {
+      const detail = `A workspace has at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
+      throw new RefusedError('quota_exceeded', detail);
+    }
+    const atMs = this.#parts.clock.now();
+    const made = { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: author.actor };
+    return this.#commit(author, async (client) => {
+      if (!(await insertTemplate(client, made))) {
+        throw new RefusedError('conflict', `This workspace has a ${kind} "${key}" already.`);
+      }
+      return existing(ref, await findTemplate(client, ref));
+    });
+  }
+
+  async get(scope: Scope, kind: ContentKind, key: string): Promise<Template> {
+    const ref = refOf(scope, kind, key);
+    return existing(ref, await findTemplate(this.#parts.pool, ref));
+  }
+
+  /** Newest first. */
+  list(
+    { workspaceId }: Scope,
+    kind: ContentKind,
+    page: { before?: string; limit: number },
+  ): Promise<TemplateSummary[]> {
+    return listTemplates(this.#parts.pool, { workspaceId, kind }, page);
+  }
+
+  /** Changes the draft; what is published stays as it is. */
+  async change(
+    author: Author,
+    kind: ContentKind,
+    key: string,
+    given: Readonly<Record<string, unknown>>,
+  ): Promise<Template> {
+    const ref = refOf(author, kind, key);
+    return this.#commit(author, async (client) => {
+      const before = existing(ref, await findTemplate(client, ref, 'for update of t'));
+      const { name = before.name, content } = changedFields(kind, before.draft, given);
+      const atMs = this.#parts.clock.now();
+      await updateDraft(client, ref, { name, draft: content, atMs, by: author.actor });
+      return existing(ref, await findTemplate(client, ref));
+    });
+  }
+
+  /** Without a version the draft becomes the next one; with one, that old one is published again. */
+  publish(
+    author: Author,
+    kind: ContentKind,
+    key: string,
+    order: { version?: number; note?: string },
+  ): Promise<Publication> {
+    const ref = refOf(author, kind, key);
+    return this.#commit(author, (client) =>
+      publishContent(client, ref, {
+        version: order.version,
+        note: order.note ?? null,
+        by: author.actor,
+        atMs: this.#parts.clock.now(),
+      }),
+    );
+  }
+
+  async listVersions(
+    scope: Scope,
+    kind: ContentKind,
+    key: string,
+    page: { before?: number; limit: number },
+  ): Promise<Version[]> {
+    const ref = refOf(scope, kind, key);
+    const versions = await listVersions(this.#parts.pool, ref, page);
+    if (versions.length === 0) existing(ref, await findTemplate(this.#parts.pool, ref));
+    return versions;
+  }
+
+  async getVersion(
+    scope: Scope,
+    kind: ContentKind,
+    key: string,
+    version: number,
+  ): Promise<Version & { content: StoredContent }> {
+    const found = await findVersion(this.#parts.pool, refOf(scope, kind, key), version);
+    if (found) return found;
+    throw new RefusedError('not_found', `There is no such version of this ${kind}.`);
+  }
+
+  /** The fields of a version, or of the draft. */
+  async content(
+    scope: Scope,
+    kind: ContentKind,
+    key: string,
+    version: number | 'draft',
+  ): Promise<StoredContent> {
+    if (version === 'draft') return (await this.get(scope, kind, key)).draft;
+    return (await this.getVersion(scope, kind, key, version)).content;
+  }
+
+  /** What publishing the draft would say. */
+  async check(scope: Scope, kind: ContentKind, key: string): Promise<Finding[]> {
+    const ref = refOf(scope, kind, key);
+    const { draft } = await this.get(scope, kind, key);
+    return checkContentOf(this.#parts.pool, ref, 'draft', draft);
+  }
+
+  /** Refused while something needs it, unless forced. */
+  async remove(
+    author: Author,
+    kind: ContentKind,
+    key: string,
+    { force }: { force: boolean },
+  ): Promise<void> {
+    const ref = refOf(author, kind, key);
+    await this.#commit(author, async (client) => {
+      await takePublishingTurn(client, author.workspaceId);
+      existing(ref, await findTemplate(client, ref, 'for update of t'));
+      if (
+        !force &&
+        kind === 'template' &&
+        (await isAwaited(client, ref, this.#parts.clock.now()))
+      ) {
+        throw new RefusedError(
+          'conflict',
+          'Scheduled messages were made from this template. Cancel them, or delete it with force=true: they will be sent as they are.',
+        );
+      }
+      const users = force ? [] : await findUsers(client, ref, USERS_TOLD + 1);
+      if (users.length > 0) throw stillUsed(kind, users);
+      await deleteTemplate(client, ref);
+    });
+  }
+
+  async #commit<T>(
+    { workspaceId }: Scope,
+    work: (client: Parameters<typeof notifyTemplatesChanged>[0]) => Promise<T>,
+  ): Promise<T> {
+    const result = await inTransaction(this.#parts.pool, async (client) => {
+      const done = await work(client);
+      await notifyTemplatesChanged(client, workspaceId);
+      return done;
+    });
+    this.#parts.changed(workspaceId);
+    return result;
+  }
+}
+
+type Scope = { workspaceId: string };
+
+const USERS_TOLD = 5;
+
+/** A key in a path that cannot be one is answered like one that never was. */
+function refOf({ workspaceId }: Scope, kind: ContentKind, key: string): Ref {
+  if (!isKey(key)) throw notFound({ kind });
+  return { workspaceId, kind, key };
+}
+
+function existing(ref: Ref, template: Template | undefined): Template {
+  if (!template) throw notFound(ref);
+  return template;
+}
+
+function stillUsed(kind: ContentKind, users: readonly Pick<Ref, 'kind' | 'key'>[]): RefusedError {
+  const named = users.slice(0, USERS_TOLD).map((user) => `the ${user.kind} "${user.key}"`);
+  const more = users.length > USERS_TOLD ? ' and others' : '';
+  return new RefusedError(
+    'conflict',
+    `This ${kind} is used by ${named.join(', ')}${more}. Publish them without it first, or delete it with force=true: they cannot be sent then.`,
+  );
+}
