@@ -34,9 +34,9 @@ import { type Handover, noHandover } from './messages/handover.ts';
 import { Idempotency } from './messages/idempotency.ts';
 import { deleteOldKeys } from './messages/idempotency-store.ts';
 import type { SendLimits } from './messages/limits.ts';
+import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
 import { TestInbox } from './messages/test-inbox.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
-import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
@@ -129,27 +129,27 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     settings: config.domains,
     noticesArrive,
   });
+  const templateDirectory = new TemplateDirectory({ pool, clock, noticesArrive });
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
+  notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));
   notices.on('domains', (workspaceId) => {
     directory.forgetWorkspace(workspaceId);
-  const templateDirectory = new TemplateDirectory({ pool, clock, noticesArrive });
     signingKeys.forgetWorkspace(workspaceId);
-  notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));
   });
   notices.onGap(() => {
     authenticator.forgetAll();
     directory.forgetAll();
     signingKeys.forgetAll();
+    templateDirectory.forgetAll();
   });
 
   const deliveryPool = config.roles.has('delivery')
-    templateDirectory.forgetAll();
     ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })
     : undefined;
+  const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
   const around = options.aroundLiveRoute ?? ((route) => route);
   const engine =
     deliveryPool &&
-  const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
     createEngine({
       store: openDeliveryStore(deliveryPool, (sealed) => openContent(sealer, sealed)),
       clock,
@@ -180,13 +180,13 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     clock,
     config,
     domains: directory,
+    templates: templateDirectory,
     handover,
     idempotency,
+    secretKey: storage.secretKey,
     ...(options.acceptGroup ? { group: options.acceptGroup } : {}),
-    templates: templateDirectory,
   });
   const { baseUrl } = config.http;
-    secretKey: storage.secretKey,
   const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
   const hash = createAddressHash(storage.secretKey);
   const suppressions = new Suppressions({ pool, clock, hash });
@@ -198,19 +198,9 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
   });
-    sealer,
   const operations = allOperations({
     pool,
     acceptor,
-  const cookie = sessionCookie(config.http.baseUrl);
-  const people = openPeople({
-    pool,
-    clock,
-    log,
-    secretKey: storage.secretKey,
-    post: createOwnPost({ acceptor, domains, log }),
-    appUrl: config.http.baseUrl,
-  });
     changes: new MessageChanges({ pool, clock, limits, handover }),
     inbox: new TestInbox({ pool, clock, sealer }),
     idempotency,
@@ -311,15 +301,15 @@ export interface AcceptorNeeds {
   clock: Clock;
   config: Config;
   domains: DomainDirectory;
+  templates: TemplateDirectory;
   handover: Handover;
   idempotency: Idempotency;
+  secretKey: Buffer;
   group?: { itemsMax: number; inFlightMax: number };
 }
 
-  templates: TemplateDirectory;
 /** The front half of the house, for the server and for the command that sends without one. */
 export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
-  secretKey: Buffer;
   const { pool, clock, config, domains, templates, handover, idempotency } = needs;
   const contacts = new ContactLookup({ pool });
   return new MessageAcceptor({

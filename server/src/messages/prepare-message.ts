@@ -37,6 +37,7 @@ export interface PreparedMessage {
   keyId: string | null;
   template: { key: string; version: number | 'draft' } | null;
   recipients: Recipient[];
+  /** As the recipient gets it. */
   content: MessageContent;
   /** Without secret values, for events and look-ups; the same object when there are none. */
   shown: MessageContent;
@@ -48,17 +49,17 @@ export interface PreparedMessage {
   bytes: number;
 }
 
-export async function prepareMessage(
 export interface PrepareOptions {
   /** A live caller may send a template's draft, as a test of it. */
   draftsAllowed?: boolean;
 }
 
+export async function prepareMessage(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-): Promise<PreparedMessage> {
   { draftsAllowed = false }: PrepareOptions = {},
+): Promise<PreparedMessage> {
   const createdAtMs = parts.clock.now();
   const id = uuidv7(createdAtMs);
   const errors = new FieldErrors();
