@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { encodeId, uuidFloor } from '../base/ids.ts';
+import type { Sealer } from '../base/sealer.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { inTransaction, type Pool, type PoolClient } from '../storage/pool.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
@@ -49,6 +50,8 @@ export interface ErasureParts {
   pool: Pool;
   clock: Clock;
   suppressions: Suppressions;
+  /** Opens and seals the real words of messages made with secret values. */
+  sealer: Sealer;
   /** Takes a message that waits in this process's memory back from the delivery engine. */
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => boolean;
   /** How long a request waits for its erasure to be finished. */
@@ -148,11 +151,48 @@ export class Erasures {
       this.#parts.withdraw(ref.workspaceId, ref.mode, messageId);
     }
     await eraseDeliveries(client, ref, eraser, own, this.#parts.clock.now());
-    await eraseContents(client, ref, eraser, messages, alone);
+    await this.#eraseContents(client, ref, eraser, messages, alone);
     const attempts = await eraseAttempts(client, ref, eraser, ids);
     const events = await eraseEvents(client, ref, eraser, ids, alone);
     await this.#tellCancelled(client, ref, eraser, waiting, messages);
     return { messages: ids.length, attempts, events };
+  }
+
+  async #eraseContents(
+    client: PoolClient,
+    ref: ErasureRef,
+    eraser: Eraser,
+    messages: readonly ErasableMessage[],
+    alone: ReadonlySet<string>,
+  ): Promise<void> {
+    await writeMessages(
+      client,
+      ref,
+      messages.map(({ id, subject, metadata }) => ({
+        id,
+        subject: alone.has(id) ? ERASED_TEXT : eraser.text(subject),
+        metadata: eraser.json(metadata),
+      })),
+    );
+    await deleteContents(client, ref, [...alone]);
+    const words = <T>(value: T): T => withoutNames(eraser.json(value)) as T;
+    // One by one: a content may take megabytes.
+    for (const { id } of messages) {
+      const content = alone.has(id) ? undefined : await readContent(client, ref, id);
+      if (!content) continue;
+      const { sealed, ...open } = content;
+      await writeContent(client, ref, id, {
+        ...words(open),
+        sealed: this.#resealed(sealed, words),
+      });
+    }
+  }
+
+  #resealed(sealed: Buffer | null, words: <T>(value: T) => T): Buffer | null {
+    if (!sealed?.length) return sealed;
+    const { sealer } = this.#parts;
+    const content: unknown = JSON.parse(sealer.open(sealed).toString());
+    return sealer.seal(Buffer.from(JSON.stringify(words(content))));
   }
 
   async #tellCancelled(
@@ -215,35 +255,6 @@ async function eraseDeliveries(
     bounce: eraser.json(bounce),
   }));
   await writeDeliveries(client, ref, erased, nowMs);
-}
-
-async function eraseContents(
-  client: PoolClient,
-  ref: ErasureRef,
-  eraser: Eraser,
-  messages: readonly ErasableMessage[],
-  alone: ReadonlySet<string>,
-): Promise<void> {
-  await writeMessages(
-    client,
-    ref,
-    messages.map(({ id, subject, metadata }) => ({
-      id,
-      subject: alone.has(id) ? ERASED_TEXT : eraser.text(subject),
-      metadata: eraser.json(metadata),
-    })),
-  );
-  await deleteContents(client, ref, [...alone]);
-  // One by one: a content may take megabytes.
-  for (const { id } of messages) {
-    const content = alone.has(id) ? undefined : await readContent(client, ref, id);
-    if (!content) continue;
-    await writeContent(client, ref, id, {
-      head: withoutNames(eraser.json(content.head)),
-      html: eraser.text(content.html),
-      text: content.text === null ? null : eraser.text(content.text),
-    });
-  }
 }
 
 /** The name that stood beside the address goes with it. */

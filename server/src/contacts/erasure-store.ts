@@ -199,6 +199,8 @@ export interface ErasableContent {
   head: unknown;
   html: string;
   text: string | null;
+  /** The real words of a message made with secret values, sealed; null for most. */
+  sealed: Buffer | null;
 }
 
 export async function readContent(
@@ -207,7 +209,7 @@ export async function readContent(
   id: string,
 ): Promise<ErasableContent | undefined> {
   const { rows } = await db.query<ErasableContent>(
-    `select head, html, text from message_contents
+    `select head, html, text, sealed from message_contents
      where workspace_id = $1 and mode = $2 and id = $3`,
     [scope.workspaceId, scope.mode, id],
   );
@@ -222,9 +224,17 @@ export async function writeContent(
   content: ErasableContent,
 ): Promise<void> {
   await db.query(
-    `update message_contents set head = $4, html = $5, text = $6, signature = null
+    `update message_contents set head = $4, html = $5, text = $6, sealed = $7, signature = null
      where workspace_id = $1 and mode = $2 and id = $3`,
-    [scope.workspaceId, scope.mode, id, JSON.stringify(content.head), content.html, content.text],
+    [
+      scope.workspaceId,
+      scope.mode,
+      id,
+      JSON.stringify(content.head),
+      content.html,
+      content.text,
+      content.sealed,
+    ],
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactImports } from './contact-imports.ts';
@@ -16,6 +17,8 @@ export interface ContactParts {
   clock: Clock;
   log: Log;
   suppressions: Suppressions;
+  /** Of message contents. */
+  sealer: Sealer;
   /** The largest body that is held in memory. */
   bodyBytesMax: number;
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => boolean;
@@ -29,11 +32,11 @@ export interface OpenContacts {
 
 /** The parts of this room, joined. */
 export function openContacts(parts: ContactParts): OpenContacts {
-  const { pool, clock, log, suppressions, withdraw } = parts;
+  const { pool, clock, log, suppressions, sealer, withdraw } = parts;
   const limits = { uploadBytesMax: UPLOAD_BODIES * parts.bodyBytesMax, openMax: OPEN_IMPORTS_MAX };
   return {
     contacts: new Contacts({ pool, clock }),
     imports: new ContactImports({ pool, clock, log, limits }),
-    erasures: new Erasures({ pool, clock, suppressions, withdraw }),
+    erasures: new Erasures({ pool, clock, suppressions, sealer, withdraw }),
   };
 }

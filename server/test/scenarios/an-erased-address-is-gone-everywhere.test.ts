@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decodeId } from '../../src/base/ids.ts';
+import { createSealer } from '../../src/base/sealer.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
 
@@ -136,6 +138,43 @@ test('an address without a contact can be erased, and erasing twice is no error'
   expect(await placesOf('unknown@gone.test')).toEqual([]);
   const stand = await app.call('DELETE', '/contacts/erased@erased.invalid?erase=true');
   expect(stand.status).toBe(200);
+});
+
+test('the sealed words of a message with secret values are erased too', async () => {
+  const id = await send({
+    to: { email: 'stays@stays.test' },
+    cc: [{ email: 'sealed@gone.test', name: 'Sealed Name' }],
+  });
+  await settled(id);
+  const sealer = createSealer(app.app.storage.secretKey, 'content');
+  const words = {
+    subject: 'For sealed@gone.test',
+    head: {
+      to: [{ email: 'stays@stays.test', name: 'S' }],
+      cc: [{ email: 'sealed@gone.test', name: 'Sealed Name' }],
+    },
+    html: '<p>sealed@gone.test 123456</p>',
+    text: null,
+  };
+  const uuid = decodeId('msg', id);
+  await app.database.pool.query('update message_contents set sealed = $2 where id = $1', [
+    uuid,
+    sealer.seal(Buffer.from(JSON.stringify(words))),
+  ]);
+  expect((await app.call('DELETE', '/contacts/sealed@gone.test?erase=true')).status).toBe(200);
+  const { rows } = await app.database.pool.query<{ sealed: Buffer }>(
+    'select sealed from message_contents where id = $1',
+    [uuid],
+  );
+  expect(JSON.parse(sealer.open(rows[0]?.sealed as Buffer).toString())).toEqual({
+    subject: 'For erased@erased.invalid',
+    head: {
+      to: [{ email: 'stays@stays.test', name: 'S' }],
+      cc: [{ email: 'erased@erased.invalid' }],
+    },
+    html: '<p>erased@erased.invalid 123456</p>',
+    text: null,
+  });
 });
 
 test('by the id of a contact; an unknown id is not found', async () => {
