@@ -63,6 +63,56 @@ const apiKeys = createRoute({
   component: lazyRouteComponent(() => import('./pages/api-keys/api-keys.tsx'), 'ApiKeysPage'),
 });
 
+const messages = createRoute({
+  getParentRoute: () => inside,
+  path: '/messages',
+  validateSearch: texts('q', 'status', 'recipient', 'tag', 'template', 'metadata', 'since'),
+  component: lazyRouteComponent(() => import('./pages/messages/messages.tsx'), 'MessagesPage'),
+});
+
+const message = createRoute({
+  getParentRoute: () => inside,
+  path: '/messages/$id',
+  component: lazyRouteComponent(() => import('./pages/messages/message.tsx'), 'MessagePage'),
+});
+
+const testInbox = createRoute({
+  getParentRoute: () => inside,
+  path: '/test-inbox',
+  validateSearch: texts('to', 'id'),
+  component: lazyRouteComponent(() => import('./pages/test-inbox/test-inbox.tsx'), 'TestInboxPage'),
+});
+
+const contacts = createRoute({
+  getParentRoute: () => inside,
+  path: '/contacts',
+  validateSearch: texts('q', 'open', 'new'),
+  component: lazyRouteComponent(() => import('./pages/contacts/contacts.tsx'), 'ContactsPage'),
+});
+
+const domains = createRoute({
+  getParentRoute: () => inside,
+  path: '/domains',
+  validateSearch: texts('new'),
+  component: lazyRouteComponent(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
+});
+
+const domain = createRoute({
+  getParentRoute: () => inside,
+  path: '/domains/$id',
+  component: lazyRouteComponent(() => import('./pages/domains/domain.tsx'), 'DomainPage'),
+});
+
+const suppressions = createRoute({
+  getParentRoute: () => inside,
+  path: '/suppressions',
+  validateSearch: texts('q', 'reason', 'new'),
+  component: lazyRouteComponent(
+    () => import('./pages/suppressions/suppressions.tsx'),
+    'SuppressionsPage',
+  ),
+});
+
 export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
@@ -70,7 +120,17 @@ export const router = createRouter({
     setup,
     resetPassword,
     invitation,
-    inside.addChildren([overview, apiKeys]),
+    inside.addChildren([
+      overview,
+      messages,
+      message,
+      testInbox,
+      contacts,
+      domains,
+      domain,
+      suppressions,
+      apiKeys,
+    ]),
   ]),
   defaultPendingComponent: SkeletonPage,
   defaultErrorComponent: PageBroken,

@@ -62,7 +62,7 @@ function Asking({ asked }: { asked: Question }) {
               </>
             }
           >
-            <TextInput value={typed} onChange={(event) => setTyped(event.target.value)} autoFocus />
+            <TextInput value={typed} onChange={(event) => setTyped(event.target.value)} />
           </Field>
         )}
         {error !== undefined && <ProblemNote error={error} />}
@@ -73,7 +73,7 @@ function Asking({ asked }: { asked: Question }) {
             kind="danger"
             busy={busy}
             disabled={!ready}
-            autoFocus={asked.typed === undefined}
+            data-first-focus={asked.typed === undefined || undefined}
           >
             {asked.verb}
           </Button>

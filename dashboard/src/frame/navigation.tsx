@@ -27,7 +27,7 @@ export function Navigation({ onChoose }: { onChoose?: () => void }) {
                     {...(onChoose ? { onClick: onChoose } : {})}
                     activeOptions={{ exact: to === '/', includeSearch: false }}
                     title={`g then ${key}`}
-                    className="group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm font-medium text-soft transition-colors hover:bg-panel/60 hover:text-ink data-[status=active]:bg-panel data-[status=active]:text-ink data-[status=active]:shadow-panel"
+                    className="group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm font-medium text-soft transition-colors hover:bg-panel/60 hover:text-ink data-[status=active]:bg-(--nav-active) data-[status=active]:text-ink data-[status=active]:shadow-panel"
                   >
                     <Icon
                       className="size-4 shrink-0 text-faint group-data-[status=active]:text-accent-ink"

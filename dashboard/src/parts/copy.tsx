@@ -60,7 +60,7 @@ export function CopyCode({ text, className }: { text: string; className?: string
       title="Copy"
       onClick={() => copy(text)}
       className={classNames(
-        'above group inline-flex max-w-full items-center gap-1 rounded font-mono text-xs text-soft hover:text-ink',
+        'above group inline-flex max-w-full min-w-0 items-center gap-1 rounded font-mono text-xs text-soft hover:text-ink',
         className,
       )}
     >

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { classNames } from './class-names.ts';
 
@@ -18,14 +18,20 @@ export interface DialogProps {
   stays?: boolean;
 }
 
+const FIRST_FOCUS =
+  '[data-first-focus], form input:not([readonly]), form select, form textarea, form button';
+
 export function Dialog({ title, description, onClose, children, side, wide, stays }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   const descriptionId = useId();
-  useEffect(() => {
+  // Before the element leaves the page: closing gives the focus back to where it was.
+  useLayoutEffect(() => {
     const dialog = ref.current;
-    if (dialog && !dialog.open) dialog.showModal();
-    return () => dialog?.close();
+    if (!dialog) return;
+    if (!dialog.open) dialog.showModal();
+    dialog.querySelector<HTMLElement>(FIRST_FOCUS)?.focus();
+    return () => dialog.close();
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.

@@ -11,11 +11,16 @@ import { createHash } from 'node:crypto';
 const SCRIPT = `
 const DROPPED = 'script,meta,base,link,iframe,frame,frameset,object,embed,portal,template,noscript';
 const tell = (message) => parent.postMessage({ postrider: 'preview', ...message }, '*');
-const measure = () => tell({ height: document.documentElement.scrollHeight });
+const measure = () => tell({ height: document.documentElement.getBoundingClientRect().height });
 addEventListener('message', (event) => {
   if (event.source !== parent || typeof event.data?.html !== 'string') return;
   const mail = new DOMParser().parseFromString(event.data.html, 'text/html');
   for (const node of mail.querySelectorAll(DROPPED)) node.remove();
+  for (const node of mail.querySelectorAll('*')) {
+    for (const name of node.getAttributeNames()) {
+      if (/^on|^(ping|formaction|srcdoc)$/i.test(name)) node.removeAttribute(name);
+    }
+  }
   const blocked = new Set();
   for (const image of mail.querySelectorAll('img[src],[background]')) {
     const source = image.getAttribute('src') ?? image.getAttribute('background');
@@ -28,9 +33,7 @@ addEventListener('message', (event) => {
   document.head.append(...mail.head.querySelectorAll('style'));
   document.documentElement.dataset.scheme = event.data.dark ? 'dark' : 'light';
   for (const name of document.body.getAttributeNames()) document.body.removeAttribute(name);
-  for (const { name, value } of mail.body.attributes) {
-    if (!/^on/i.test(name)) document.body.setAttribute(name, value);
-  }
+  for (const { name, value } of mail.body.attributes) document.body.setAttribute(name, value);
   document.body.replaceChildren(...mail.body.childNodes);
   tell({ remote: blocked.size });
   measure();

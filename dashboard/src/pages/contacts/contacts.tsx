@@ -1,0 +1,168 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { BookUser, Download, Plus, SearchX, Upload } from 'lucide-react';
+import { useState } from 'react';
+import { ask, askRaw, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { tellProblem } from '../../frame/toasts.tsx';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { useMay } from '../../session/session.ts';
+import { SearchInput } from '../messages/message-filters.tsx';
+import { ContactSheet, NewContact } from './contact-sheet.tsx';
+import { ImportContacts } from './import-contacts.tsx';
+
+export type Contact = Schema<'Contact'>;
+
+export function ContactsPage() {
+  const search = useSearch({ from: '/inside/contacts' });
+  const { api, key, place } = useHere();
+  const mayWrite = useMay()('write:contacts');
+  const navigate = useNavigate();
+  const [importing, setImporting] = useState(false);
+  const { q, open, new: adding } = search;
+  const list = usePages(key('contacts', q), (cursor) =>
+    ask(
+      api.GET('/api/v1/contacts', {
+        params: { query: { ...pageQuery(cursor), ...(q ? { q } : {}) } },
+      }),
+    ),
+  );
+  const go = (next: { q?: string; open?: string; new?: string }) =>
+    void navigate({ to: '/contacts', search: next, replace: next.open === undefined });
+  const filter = q ? { q } : {};
+  const download = async () => {
+    const answer = await askRaw(place, '/api/v1/contacts/export?format=csv');
+    saveFile(await answer.blob(), 'contacts.csv');
+  };
+  return (
+    <Page
+      full
+      title="Contacts"
+      description="What placeholders such as {{ contact.first_name }} know of the people you write to."
+      actions={
+        <>
+          {list.rows.length > 0 && (
+            <Button icon={Download} onClick={() => void download().catch(tellProblem)}>
+              Export
+            </Button>
+          )}
+          {mayWrite && (
+            <>
+              <Button icon={Upload} onClick={() => setImporting(true)}>
+                Import
+              </Button>
+              <Button kind="primary" icon={Plus} onClick={() => go({ ...filter, new: 'true' })}>
+                Add
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      <search className="px-4 pb-3 sm:px-6">
+        <SearchInput
+          label="Search addresses and names"
+          value={q ?? ''}
+          onChange={(text) => go({ q: text })}
+        />
+      </search>
+      {list.isPending ? (
+        <SkeletonRows />
+      ) : list.isError ? (
+        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+      ) : list.rows.length === 0 && !list.hasNextPage ? (
+        <NoContacts filtered={q !== undefined} />
+      ) : (
+        <>
+          <ContactTable contacts={list.rows} filter={filter} />
+          <LoadMore {...list} />
+        </>
+      )}
+      {open !== undefined && <ContactSheet key={open} email={open} onClose={() => go(filter)} />}
+      {adding !== undefined && mayWrite && <NewContact onClose={() => go(filter)} />}
+      {importing && <ImportContacts onClose={() => setImporting(false)} />}
+    </Page>
+  );
+}
+
+function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?: string } }) {
+  return (
+    <Table label="Contacts">
+      <thead>
+        <tr>
+          <Th>Address</Th>
+          <Th>Name</Th>
+          <Th later>Language</Th>
+          <Th later>Attributes</Th>
+          <Th later>Changed</Th>
+        </tr>
+      </thead>
+      <tbody>
+        {contacts.map((contact) => (
+          <Tr key={contact.id} className="row-link">
+            <Td className="break-all">
+              <Link
+                to="/contacts"
+                search={{ ...filter, open: contact.email }}
+                data-row
+                className="cover font-medium outline-none"
+              >
+                {contact.email}
+              </Link>
+            </Td>
+            <Td>{[contact.first_name, contact.last_name].filter(Boolean).join(' ')}</Td>
+            <Td later className="text-soft">
+              {contact.locale}
+            </Td>
+            <Td later>
+              <span className="flex flex-wrap gap-1">
+                {Object.keys(contact.attributes)
+                  .slice(0, 4)
+                  .map((name) => (
+                    <Badge key={name}>{name}</Badge>
+                  ))}
+              </span>
+            </Td>
+            <Td later className="text-soft">
+              <Time at={contact.updated_at} />
+            </Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function NoContacts({ filtered }: { filtered: boolean }) {
+  if (filtered) return <Empty icon={SearchX} title="Nobody of that name" />;
+  return (
+    <Empty
+      icon={BookUser}
+      title="No contacts yet"
+      teach={
+        <CodeBlock
+          label="example"
+          code={[
+            `curl -X PUT ${location.origin}/api/v1/contacts/jane@example.com \\`,
+            `  -H 'Authorization: Bearer pr_…' \\`,
+            `  -H 'Content-Type: application/json' \\`,
+            `  -d '{"first_name":"Jane","attributes":{"plan":"pro"}}'`,
+          ].join('\n')}
+        />
+      }
+    >
+      You need none to send. With them, templates can greet people by name without every send
+      repeating it.
+    </Empty>
+  );
+}

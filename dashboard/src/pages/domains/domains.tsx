@@ -1,0 +1,159 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { AtSign, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { fieldError, isAboutFields } from '../../api/problem.ts';
+import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { Badge, StatusBadge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Field, TextInput } from '../../parts/field.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { useMay } from '../../session/session.ts';
+
+export type Domain = Schema<'Domain'>;
+
+export function DomainsPage() {
+  const { api, key } = useHere();
+  const may = useMay();
+  const navigate = useNavigate();
+  const { new: adding } = useSearch({ from: '/inside/domains' });
+  const list = usePages(key('domains'), (cursor) =>
+    ask(api.GET('/api/v1/domains', { params: { query: pageQuery(cursor) } })),
+  );
+  const add = (on: boolean) =>
+    void navigate({ to: '/domains', search: on ? { new: 'true' } : {}, replace: !on });
+  const addButton = may('write:domains') && (
+    <Button kind="primary" icon={Plus} onClick={() => add(true)}>
+      Add domain
+    </Button>
+  );
+  return (
+    <Page
+      full
+      title="Domains"
+      description="The domains you send from. Their DNS records prove that you may."
+      actions={addButton}
+    >
+      {list.isPending ? (
+        <SkeletonRows rows={4} />
+      ) : list.isError ? (
+        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+      ) : list.rows.length === 0 ? (
+        <Empty icon={AtSign} title="No sending domain yet" actions={addButton}>
+          Live mail needs one. Add the domain of your From addresses, publish the records shown at
+          your DNS provider, and it turns green by itself.
+        </Empty>
+      ) : (
+        <>
+          <Table label="Domains">
+            <thead>
+              <tr>
+                <Th>Domain</Th>
+                <Th>Status</Th>
+                <Th>Records</Th>
+                <Th later>Checked</Th>
+                <Th later>Added</Th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.rows.map((domain) => (
+                <DomainRow key={domain.id} domain={domain} />
+              ))}
+            </tbody>
+          </Table>
+          <LoadMore {...list} />
+        </>
+      )}
+      {adding !== undefined && may('write:domains') && <AddDomain onClose={() => add(false)} />}
+    </Page>
+  );
+}
+
+function DomainRow({ domain }: { domain: Domain }) {
+  const required = domain.records.filter((record) => record.required);
+  const found = required.filter((record) => record.status === 'found');
+  return (
+    <Tr className="row-link">
+      <Td>
+        <Link
+          to="/domains/$id"
+          params={{ id: domain.id }}
+          data-row
+          className="cover font-medium outline-none"
+        >
+          {domain.name}
+        </Link>
+      </Td>
+      <Td>
+        <span className="flex gap-1.5">
+          <StatusBadge status={domain.status} />
+          {domain.trusted && <Badge>trusted</Badge>}
+        </span>
+      </Td>
+      <Td className="text-soft">
+        {found.length} of {required.length}
+      </Td>
+      <Td later className="text-soft">
+        <Time at={domain.checked_at} />
+      </Td>
+      <Td later className="text-soft">
+        <Time at={domain.created_at} />
+      </Td>
+    </Tr>
+  );
+}
+
+function AddDomain({ onClose }: { onClose: () => void }) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const adding = useMutation({
+    mutationFn: () => ask(api.POST('/api/v1/domains', { body: { name: name.trim() } })),
+    onSuccess: (domain) => {
+      void queries.invalidateQueries({ queryKey: ['domains'] });
+      void navigate({ to: '/domains/$id', params: { id: domain.id } });
+    },
+  });
+  return (
+    <Dialog title="Add a domain" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          adding.mutate();
+        }}
+      >
+        <Field
+          label="Domain"
+          hint="What stands after the @ of your From addresses. A subdomain such as mail.yourdomain.com is a domain of its own."
+          error={fieldError(adding.error, '/name')}
+        >
+          <TextInput
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            placeholder="yourdomain.com"
+            required
+          />
+        </Field>
+        {adding.isError && !isAboutFields(adding.error, ['/name']) && (
+          <ProblemNote error={adding.error} className="mt-4" />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={adding.isPending}>
+            Add domain
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}

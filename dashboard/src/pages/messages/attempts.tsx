@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import { Plug } from 'lucide-react';
+import { ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { StatusBadge } from '../../parts/badge.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { ClockTime } from '../../parts/time.tsx';
+
+/** Every try, with the conversation that was had. */
+export function Attempts({ messageId }: { messageId: string }) {
+  const { api, key } = useHere();
+  const attempts = useQuery({
+    queryKey: key('message', messageId, 'attempts'),
+    queryFn: () =>
+      ask(api.GET('/api/v1/messages/{id}/attempts', { params: { path: { id: messageId } } })),
+  });
+  if (attempts.isPending) return <SkeletonRows rows={3} />;
+  if (attempts.isError) return <ProblemNote error={attempts.error} />;
+  if (attempts.data.data.length === 0) {
+    return (
+      <Empty icon={Plug} title="Not tried yet">
+        Each delivery attempt shows here, with every word that was said.
+      </Empty>
+    );
+  }
+  return (
+    <div className="grid gap-3">
+      {attempts.data.data.toReversed().map((attempt, index) => (
+        <AttemptCard
+          key={`${attempt.recipient} ${attempt.number}`}
+          attempt={attempt}
+          open={index === 0}
+        />
+      ))}
+    </div>
+  );
+}
+
+function AttemptCard({ attempt, open }: { attempt: Schema<'Attempt'>; open: boolean }) {
+  const tookMs = Date.parse(attempt.finished_at) - Date.parse(attempt.started_at);
+  return (
+    <details open={open} className="rounded-xl border border-line">
+      <summary className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-xl px-4 py-2.5 text-sm">
+        <span className="font-medium">Attempt {attempt.number}</span>
+        <StatusBadge status={attempt.outcome} />
+        <span className="min-w-0 truncate text-soft">{attempt.recipient}</span>
+        <span className="ml-auto flex gap-3 text-xs text-faint">
+          {attempt.smtp?.mx && <span>{attempt.smtp.mx}</span>}
+          <span>{tookMs} ms</span>
+          <ClockTime at={attempt.started_at} />
+        </span>
+      </summary>
+      <div className="overflow-x-auto border-t border-line px-4 py-3">
+        {attempt.transcript.length === 0 ? (
+          <p className="text-sm text-soft">Nothing was said: the test inbox took it directly.</p>
+        ) : (
+          <ol className="grid gap-0.5 font-mono text-xs leading-5">
+            {attempt.transcript.map((line, index) => (
+              <li
+                // biome-ignore lint/suspicious/noArrayIndexKey: a conversation never changes its order.
+                key={index}
+                className="grid grid-cols-[4rem_1rem_1fr] gap-2"
+              >
+                <span className="text-right text-faint">{Math.round(line.at_ms)} ms</span>
+                <span
+                  title={SIDES[line.side].title}
+                  className={classNames('text-center', SIDES[line.side].tone)}
+                >
+                  <span aria-hidden>{SIDES[line.side].sign}</span>
+                  <span className="sr-only">{SIDES[line.side].title}:</span>
+                </span>
+                <span className="break-words whitespace-pre-wrap">{line.text}</span>
+              </li>
+            ))}
+          </ol>
+        )}
+      </div>
+    </details>
+  );
+}
+
+const SIDES = {
+  us: { sign: '→', title: 'We said', tone: 'text-accent-ink' },
+  them: { sign: '←', title: 'They said', tone: 'text-good' },
+  note: { sign: '·', title: 'Note', tone: 'text-faint' },
+} as const;

@@ -1,0 +1,156 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { CalendarClock, CircleX, Download, Ellipsis, RotateCw } from 'lucide-react';
+import { useState } from 'react';
+import { ask, askRaw, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { fieldError, isAboutFields } from '../../api/problem.ts';
+import { confirmFirst } from '../../frame/confirm.tsx';
+import { tell, tellProblem } from '../../frame/toasts.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Field, TextInput } from '../../parts/field.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { useMay } from '../../session/session.ts';
+
+type Message = Schema<'Message'>;
+
+const CANCELLABLE = ['scheduled', 'queued', 'deferred'];
+const RETRYABLE = ['deferred', 'bounced', 'failed', 'expired'];
+
+/** What can still be done with a message, by the state of its recipients. */
+export function MessageActions({ message }: { message: Message }) {
+  const { api, place } = useHere();
+  const queries = useQueryClient();
+  const mayWrite = useMay()('write:messages');
+  const [rescheduling, setRescheduling] = useState(false);
+  const some = (states: readonly string[]) =>
+    mayWrite && message.recipients.some(({ status }) => states.includes(status));
+  const params = { path: { id: message.id } };
+  const changed = async () => {
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ['message'] }),
+      queries.invalidateQueries({ queryKey: ['messages'] }),
+    ]);
+  };
+  const retrying = useMutation({
+    mutationFn: () => ask(api.POST('/api/v1/messages/{id}/retry', { params })),
+    onSuccess: async () => {
+      await changed();
+      tell('It is tried again now.');
+    },
+    onError: tellProblem,
+  });
+  const cancel = () =>
+    confirmFirst({
+      title: 'Cancel this message?',
+      body: 'Recipients who have not received it yet never will.',
+      verb: 'Cancel message',
+      run: async () => {
+        await ask(api.POST('/api/v1/messages/{id}/cancel', { params }));
+        await changed();
+        tell('The message is cancelled.');
+      },
+    });
+  return (
+    <>
+      {some(RETRYABLE) && (
+        <Button icon={RotateCw} busy={retrying.isPending} onClick={() => retrying.mutate()}>
+          Try again now
+        </Button>
+      )}
+      {some(['scheduled']) && (
+        <Button icon={CalendarClock} onClick={() => setRescheduling(true)}>
+          Reschedule
+        </Button>
+      )}
+      <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
+        <MenuItem
+          icon={Download}
+          onSelect={() => void download(place, message.id).catch(tellProblem)}
+        >
+          Download as .eml
+        </MenuItem>
+        {some(CANCELLABLE) && (
+          <MenuItem icon={CircleX} danger onSelect={cancel}>
+            Cancel
+          </MenuItem>
+        )}
+      </Menu>
+      {rescheduling && (
+        <Reschedule message={message} onClose={() => setRescheduling(false)} onChanged={changed} />
+      )}
+    </>
+  );
+}
+
+async function download(place: Parameters<typeof askRaw>[0], id: string): Promise<void> {
+  const answer = await askRaw(place, `/api/v1/messages/${id}/raw`);
+  saveFile(await answer.blob(), `${id}.eml`);
+}
+
+function Reschedule({
+  message,
+  onClose,
+  onChanged,
+}: {
+  message: Message;
+  onClose: () => void;
+  onChanged: () => Promise<void>;
+}) {
+  const { api } = useHere();
+  const [at, setAt] = useState(() => localInput(message.scheduled_at ?? new Date().toISOString()));
+  const changing = useMutation({
+    mutationFn: () =>
+      ask(
+        api.PATCH('/api/v1/messages/{id}', {
+          params: { path: { id: message.id } },
+          body: { scheduled_at: new Date(at).toISOString() },
+        }),
+      ),
+    onSuccess: async () => {
+      await onChanged();
+      tell('The message has a new time.');
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="Reschedule" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          changing.mutate();
+        }}
+      >
+        <Field
+          label="When it leaves"
+          hint="In your own time zone."
+          error={fieldError(changing.error, '/scheduled_at')}
+        >
+          <TextInput
+            type="datetime-local"
+            value={at}
+            onChange={(event) => setAt(event.target.value)}
+            required
+          />
+        </Field>
+        {changing.isError && !isAboutFields(changing.error, ['/scheduled_at']) && (
+          <ProblemNote error={changing.error} className="mt-4" />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={changing.isPending}>
+            Reschedule
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A moment as a date field wants it: local and without a zone. */
+function localInput(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,193 @@
+import { ListFilter, Search, X } from 'lucide-react';
+import { Popover } from 'radix-ui';
+import { useEffect, useRef, useState } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { Field, Select, TextInput } from '../../parts/field.tsx';
+import type { MessageFilters } from './use-messages.ts';
+
+const STATUSES = [
+  'scheduled',
+  'queued',
+  'deferred',
+  'delivered',
+  'bounced',
+  'expired',
+  'failed',
+  'cancelled',
+  'suppressed',
+  'partial',
+];
+
+const MORE = ['recipient', 'tag', 'template', 'metadata'] as const;
+
+const TYPING_MS = 250;
+
+export function MessageFilterBar({
+  filters,
+  onChange,
+}: {
+  filters: MessageFilters;
+  onChange: (next: MessageFilters) => void;
+}) {
+  return (
+    <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
+      <SearchInput
+        label="Search subjects and addresses"
+        value={filters.q ?? ''}
+        onChange={(q) => onChange({ ...filters, q })}
+      />
+      <div className="w-36">
+        <Select
+          aria-label="Status"
+          value={filters.status ?? ''}
+          onChange={(event) => onChange({ ...filters, status: event.target.value })}
+        >
+          <option value="">Any status</option>
+          {STATUSES.map((status) => (
+            <option key={status}>{status}</option>
+          ))}
+        </Select>
+      </div>
+      <div className="w-36">
+        <Select
+          aria-label="Time"
+          value={filters.since ?? ''}
+          onChange={(event) => onChange({ ...filters, since: event.target.value })}
+        >
+          <option value="">Any time</option>
+          <option value="1h">Last hour</option>
+          <option value="24h">Last 24 hours</option>
+          <option value="7d">Last 7 days</option>
+          <option value="30d">Last 30 days</option>
+        </Select>
+      </div>
+      <MoreFilters filters={filters} onChange={onChange} />
+      {MORE.filter((name) => filters[name]).map((name) => (
+        <button
+          key={name}
+          type="button"
+          title="Remove this filter"
+          onClick={() => onChange({ ...filters, [name]: '' })}
+          className="inline-flex h-7 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink"
+        >
+          {name}: {filters[name]}
+          <X className="size-3.5" aria-hidden />
+        </button>
+      ))}
+    </search>
+  );
+}
+
+/** Waits for a pause in the typing. */
+export function SearchInput({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => latest.current(text), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, value]);
+  return (
+    <div className="relative min-w-48 flex-1 basis-64 sm:max-w-sm">
+      <Search
+        className="pointer-events-none absolute top-2 left-2.5 size-4 text-faint"
+        aria-hidden
+      />
+      <TextInput
+        type="search"
+        data-search
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+        className="pr-8 pl-8"
+      />
+      {text === '' && (
+        <kbd className="pointer-events-none absolute top-1.5 right-2 rounded border border-line px-1.5 font-mono text-2xs leading-5 text-faint">
+          /
+        </kbd>
+      )}
+    </div>
+  );
+}
+
+function MoreFilters({
+  filters,
+  onChange,
+}: {
+  filters: MessageFilters;
+  onChange: (next: MessageFilters) => void;
+}) {
+  const [open, setOpen] = useState(false);
+  const [draft, setDraft] = useState<MessageFilters>({});
+  const set = (name: (typeof MORE)[number]) => (event: { target: { value: string } }) =>
+    setDraft({ ...draft, [name]: event.target.value });
+  return (
+    <Popover.Root
+      open={open}
+      onOpenChange={(next) => {
+        setDraft(filters);
+        setOpen(next);
+      }}
+    >
+      <Popover.Trigger asChild>
+        <Button icon={ListFilter}>Filter</Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          align="start"
+          sideOffset={6}
+          collisionPadding={12}
+          aria-label="More filters"
+          className="pop z-40 w-72 rounded-xl border border-line bg-raised p-4 shadow-pop"
+        >
+          <form
+            className="grid gap-3"
+            onSubmit={(event) => {
+              event.preventDefault();
+              setOpen(false);
+              onChange({ ...filters, ...draft });
+            }}
+          >
+            <Field label="Recipient">
+              <TextInput
+                value={draft.recipient ?? ''}
+                onChange={set('recipient')}
+                placeholder="jane@example.com"
+              />
+            </Field>
+            <Field label="Tag">
+              <TextInput value={draft.tag ?? ''} onChange={set('tag')} placeholder="welcome" />
+            </Field>
+            <Field label="Template">
+              <TextInput value={draft.template ?? ''} onChange={set('template')} />
+            </Field>
+            <Field label="Metadata" hint="A name, an equals sign, and its value.">
+              <TextInput
+                value={draft.metadata ?? ''}
+                onChange={set('metadata')}
+                placeholder="order_id=1234"
+              />
+            </Field>
+            <Button type="submit" kind="primary">
+              Show
+            </Button>
+          </form>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}

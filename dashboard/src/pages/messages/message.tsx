@@ -1,0 +1,296 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { MailX } from 'lucide-react';
+import { useState } from 'react';
+import { apiOf, ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
+import { Badge, StatusBadge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { CopyCode } from '../../parts/copy.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
+import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { sizeInWords } from '../../parts/size.ts';
+import { SkeletonPage } from '../../parts/skeleton.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { Time } from '../../parts/time.tsx';
+import { goToMode } from '../../session/place.ts';
+import { whyFailed, whySuppressed } from './advice.ts';
+import { Attempts } from './attempts.tsx';
+import { MessageContentTabs } from './content.tsx';
+import { MessageActions } from './message-actions.tsx';
+import { Timeline } from './timeline.tsx';
+
+const BACK = { to: '/messages', label: 'Messages' };
+
+export function MessagePage() {
+  const { id } = useParams({ from: '/inside/messages/$id' });
+  const { api, key } = useHere();
+  const [tab, setTab] = useState('timeline');
+  const query = useQuery({
+    queryKey: key('message', id),
+    queryFn: () => ask(api.GET('/api/v1/messages/{id}', { params: { path: { id } } })),
+  });
+  if (query.isPending) return <SkeletonPage />;
+  if (query.isError) {
+    return problemOf(query.error).status === 404 ? (
+      <NotHere id={id} />
+    ) : (
+      <Page title="Message" back={BACK}>
+        <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
+      </Page>
+    );
+  }
+  const message = query.data;
+  const many = message.recipients.length > 1;
+  return (
+    <Page
+      title={message.subject || 'No subject'}
+      back={BACK}
+      description={
+        <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <StatusBadge status={message.status} />
+          <Time at={message.created_at} className="text-faint" />
+          <span>
+            {message.from.email} <span aria-hidden>→</span>
+            <span className="sr-only">to</span> {message.recipients[0]?.email}
+            {many && ` and ${message.recipients.length - 1} more`}
+          </span>
+        </span>
+      }
+      actions={<MessageActions message={message} />}
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
+        <div className="grid min-w-0 gap-4">
+          <Troubles message={message} />
+          <Tabs
+            label="Message"
+            value={tab}
+            onChange={setTab}
+            tabs={[
+              {
+                id: 'timeline',
+                label: 'Timeline',
+                content: <Timeline events={message.events} many={many} />,
+              },
+              { id: 'content', label: 'Content', content: <MessageContentTabs messageId={id} /> },
+              { id: 'attempts', label: 'Attempts', content: <Attempts messageId={id} /> },
+            ]}
+          />
+        </div>
+        <aside className="grid gap-4">
+          <Recipients recipients={message.recipients} />
+          <Details message={message} />
+        </aside>
+      </div>
+    </Page>
+  );
+}
+
+/** Why it did not arrive, and what to do; once for each reason. */
+function Troubles({ message }: { message: Schema<'Message'> }) {
+  const seen = new Set<string>();
+  const troubled = message.recipients.filter(({ status, reason, bounce }) => {
+    if (status === 'delivered' || status === 'queued' || status === 'scheduled') return false;
+    const kind = `${status} ${bounce?.reason ?? reason}`;
+    return !seen.has(kind) && seen.add(kind);
+  });
+  return troubled.map((recipient) => <Trouble key={recipient.email} recipient={recipient} />);
+}
+
+function Trouble({ recipient }: { recipient: Schema<'Recipient'> }) {
+  const { status, bounce, reason } = recipient;
+  if (bounce) {
+    return (
+      <Note
+        tone={status === 'deferred' ? 'warn' : 'bad'}
+        title={bounce.explanation}
+        icon={<MailX className="mt-0.5 size-4 shrink-0" aria-hidden />}
+      >
+        <TheirWords recipient={recipient} />
+        <NextStep recipient={recipient} bounce={bounce} />
+      </Note>
+    );
+  }
+  if (status === 'suppressed') {
+    return (
+      <Note tone="warn" title={`${recipient.email} was not written to: ${whySuppressed(reason)}`}>
+        <p>
+          Look at the evidence on the{' '}
+          <Link to="/suppressions" search={{ q: recipient.email }} className="underline">
+            suppression list
+          </Link>
+          , and remove the address there if it is right again.
+        </p>
+      </Note>
+    );
+  }
+  if (status === 'failed') return <Note tone="bad" title={whyFailed(reason)} />;
+  return null;
+}
+
+function TheirWords({ recipient: { email, smtp } }: { recipient: Schema<'Recipient'> }) {
+  if (!smtp?.text) return <p>{email}</p>;
+  return (
+    <p>
+      {smtp.mx ?? 'The receiver'} said about {email}:{' '}
+      <q className="font-mono text-xs break-words">
+        {[smtp.code, smtp.enhanced, smtp.text].filter(Boolean).join(' ')}
+      </q>
+    </p>
+  );
+}
+
+function NextStep({
+  recipient,
+  bounce,
+}: {
+  recipient: Schema<'Recipient'>;
+  bounce: Schema<'Bounce'>;
+}) {
+  if (recipient.status === 'deferred') {
+    return (
+      <p>
+        Next try <Time at={recipient.next_attempt_at} />, by itself.
+      </p>
+    );
+  }
+  if (bounce.reason === 'authentication_failed') {
+    return (
+      <p>
+        <Link to="/domains" className="font-medium underline">
+          See what is wrong with the domain
+        </Link>
+      </p>
+    );
+  }
+  if (bounce.class !== 'hard') return null;
+  return (
+    <p>
+      A hard bounce puts the address on the{' '}
+      <Link to="/suppressions" search={{ q: recipient.email }} className="font-medium underline">
+        suppression list
+      </Link>
+      , for the sake of your reputation. Remove it there once the address is right.
+    </p>
+  );
+}
+
+function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
+  return (
+    <Section title={recipients.length > 1 ? `${recipients.length} recipients` : 'Recipient'}>
+      <ul className="grid gap-3">
+        {recipients.map((recipient) => (
+          <li key={`${recipient.kind} ${recipient.email}`} className="text-sm">
+            <div className="flex items-center gap-2">
+              <span className="min-w-0 flex-1 truncate font-medium" title={recipient.email}>
+                {recipient.email}
+              </span>
+              <StatusBadge status={recipient.status} />
+            </div>
+            <div className="text-xs text-faint">
+              {recipient.kind}
+              {recipient.name && ` · ${recipient.name}`}
+              {recipient.attempts > 1 && ` · ${recipient.attempts} attempts`}
+              {recipient.next_attempt_at && (
+                <>
+                  {' · next try '}
+                  <Time at={recipient.next_attempt_at} />
+                </>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Details({ message }: { message: Schema<'Message'> }) {
+  const metadata = Object.entries(message.metadata);
+  return (
+    <Section title="Details">
+      <Facts>
+        <Fact name="Id">
+          <CopyCode text={message.id} />
+        </Fact>
+        <Fact name="From">
+          {message.from.name ? `${message.from.name} <${message.from.email}>` : message.from.email}
+        </Fact>
+        {message.template && (
+          <Fact name="Template">
+            {message.template.key}{' '}
+            <span className="text-faint">
+              {message.template.version === 'draft'
+                ? 'draft'
+                : `version ${message.template.version}`}
+            </span>
+          </Fact>
+        )}
+        {message.scheduled_at && (
+          <Fact name="Scheduled">
+            <Time at={message.scheduled_at} />
+          </Fact>
+        )}
+        {message.size_bytes !== null && <Fact name="Size">{sizeInWords(message.size_bytes)}</Fact>}
+        {message.ttl_seconds !== null && <Fact name="Lives">{message.ttl_seconds} s</Fact>}
+        {message.tags.length > 0 && (
+          <Fact name="Tags">
+            <span className="flex flex-wrap gap-1">
+              {message.tags.map((tag) => (
+                <Link key={tag} to="/messages" search={{ tag }}>
+                  <Badge>{tag}</Badge>
+                </Link>
+              ))}
+            </span>
+          </Fact>
+        )}
+        {metadata.map(([name, value]) => (
+          <Fact key={name} name={name}>
+            <Link
+              to="/messages"
+              search={{ metadata: `${name}=${value}` }}
+              className="font-mono text-xs hover:underline"
+            >
+              {value}
+            </Link>
+          </Fact>
+        ))}
+      </Facts>
+    </Section>
+  );
+}
+
+/** A link may lead to a message of the other mode: say so, and offer to go there. */
+function NotHere({ id }: { id: string }) {
+  const { place } = useHere();
+  const other = place.mode === 'live' ? 'test' : 'live';
+  const elsewhere = useQuery({
+    queryKey: ['message', place.workspaceId, other, id],
+    queryFn: () =>
+      ask(
+        apiOf({ ...place, mode: other }).GET('/api/v1/messages/{id}', { params: { path: { id } } }),
+      ),
+    retry: false,
+  });
+  return (
+    <Page title="Message" back={BACK}>
+      <Empty
+        icon={MailX}
+        title={elsewhere.data ? `This is a ${other} message` : 'There is no such message here'}
+        actions={
+          elsewhere.data && (
+            <Button kind="primary" onClick={() => goToMode(other)}>
+              Go to {other} mode
+            </Button>
+          )
+        }
+      >
+        {elsewhere.data
+          ? `You are in ${place.mode} mode, which never shows ${other} messages.`
+          : 'It may be past its retention, or belong to another workspace.'}
+      </Empty>
+    </Page>
+  );
+}

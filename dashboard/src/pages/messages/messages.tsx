@@ -1,0 +1,130 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Mail, SearchX } from 'lucide-react';
+import { useEffect, useRef } from 'react';
+import { useMedia } from '../../base/use-media.ts';
+import { Badge, StatusBadge } from '../../parts/badge.tsx';
+import { Button, buttonClass } from '../../parts/button.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { Snippets } from '../../parts/code-block.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Time } from '../../parts/time.tsx';
+import { WindowedList } from '../../parts/windowed-list.tsx';
+import { usePlace } from '../../session/place.ts';
+import { sendSnippets } from '../api-keys/send-snippets.ts';
+import { MessageFilterBar } from './message-filters.tsx';
+import { type MessageFilters, type MessageSummary, useMessages } from './use-messages.ts';
+
+const ROW_PX = 44;
+const ROW_ON_PHONE_PX = 64;
+
+export function MessagesPage() {
+  const filters = useSearch({ from: '/inside/messages' });
+  const navigate = useNavigate();
+  const list = useMessages(filters);
+  const wide = useMedia('(min-width: 48rem)');
+  const isNew = useArrivals(list.rows);
+  const change = (next: MessageFilters) =>
+    void navigate({ to: '/messages', search: next, replace: true });
+  return (
+    <Page full title="Messages">
+      <MessageFilterBar filters={filters} onChange={change} />
+      {list.isPending ? (
+        <SkeletonRows rows={12} />
+      ) : list.isError ? (
+        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+      ) : list.rows.length === 0 && !list.hasNextPage ? (
+        <NoMessages filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
+      ) : (
+        <>
+          <WindowedList
+            label="Messages"
+            rows={list.rows}
+            rowHeight={wide ? ROW_PX : ROW_ON_PHONE_PX}
+            keyOf={({ id }) => id}
+          >
+            {(message) => <MessageRow message={message} arrived={isNew(message.id)} />}
+          </WindowedList>
+          <LoadMore {...list} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function MessageRow({ message, arrived }: { message: MessageSummary; arrived: boolean }) {
+  const [first, ...others] = message.recipients;
+  return (
+    <div
+      className={classNames(
+        'row-link grid h-full grid-cols-[1fr_auto] items-center gap-x-3 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6 md:grid-cols-[7rem_minmax(9rem,15rem)_1fr_auto_6rem]',
+        arrived && 'arrived',
+      )}
+    >
+      <span className="order-2 md:order-none">
+        <StatusBadge status={message.status} />
+      </span>
+      <span className="order-1 min-w-0 truncate font-medium md:order-none">
+        {first?.email}
+        {others.length > 0 && <span className="font-normal text-faint"> +{others.length}</span>}
+      </span>
+      <Link
+        to="/messages/$id"
+        params={{ id: message.id }}
+        data-row
+        className="cover order-3 min-w-0 truncate text-soft outline-none md:order-none md:text-ink"
+      >
+        {message.subject === '' ? <span className="text-faint">no subject</span> : message.subject}
+      </Link>
+      <span className="hidden items-center gap-1 md:flex">
+        {message.tags.slice(0, 2).map((tag) => (
+          <Badge key={tag}>{tag}</Badge>
+        ))}
+      </span>
+      <Time
+        at={message.created_at}
+        className="order-4 text-right text-xs text-faint md:order-none"
+      />
+    </div>
+  );
+}
+
+function NoMessages({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  const { mode } = usePlace();
+  if (filtered) {
+    return (
+      <Empty
+        icon={SearchX}
+        title="No message fits these filters"
+        actions={<Button onClick={onClear}>Clear the filters</Button>}
+      />
+    );
+  }
+  return (
+    <Empty
+      icon={Mail}
+      title={mode === 'live' ? 'No live message yet' : 'No test message yet'}
+      actions={
+        <Link to="/api-keys" search={{ new: 'true' }} className={buttonClass('primary')}>
+          Create an API key
+        </Link>
+      }
+      teach={<Snippets snippets={sendSnippets(`pr_${mode}_…`)} />}
+    >
+      Send one, and it appears here by itself, with everything that becomes of it.
+    </Empty>
+  );
+}
+
+/** Which rows came in while somebody was looking. */
+function useArrivals(rows: readonly MessageSummary[]): (id: string) => boolean {
+  const newestAtFirst = useRef<string | undefined>(undefined);
+  const newest = rows[0]?.id;
+  useEffect(() => {
+    newestAtFirst.current ??= newest;
+  }, [newest]);
+  return (id) => newestAtFirst.current !== undefined && id > newestAtFirst.current;
+}

@@ -1,0 +1,71 @@
+import type { Schema } from '../../api/client.ts';
+import { classNames } from '../../parts/class-names.ts';
+import { ClockTime } from '../../parts/time.tsx';
+import { type EventData, wordsOf } from './event-words.tsx';
+
+const TONES = {
+  good: 'bg-good-wash text-good',
+  warn: 'bg-warn-wash text-warn',
+  bad: 'bg-bad-wash text-bad',
+  info: 'bg-info-wash text-info',
+  plum: 'bg-plum-wash text-plum',
+  plain: 'bg-sunken text-soft',
+  accent: 'bg-accent-wash text-accent-ink',
+} as const;
+
+/** What happened, from the beginning to now. */
+export function Timeline({ events, many }: { events: readonly Schema<'Event'>[]; many: boolean }) {
+  return (
+    <ol className="grid">
+      {events.map((event, index) => (
+        <Happening
+          key={event.id}
+          event={event}
+          showRecipient={many}
+          last={index === events.length - 1}
+        />
+      ))}
+    </ol>
+  );
+}
+
+function Happening({
+  event,
+  showRecipient,
+  last,
+}: {
+  event: Schema<'Event'>;
+  showRecipient: boolean;
+  last: boolean;
+}) {
+  const data = event.data as EventData;
+  const { icon: Icon, tone, title, detail } = wordsOf(event.type, data);
+  return (
+    <li className="relative flex gap-3 pb-5 last:pb-1">
+      {!last && <span className="absolute top-7 bottom-0 left-[13px] w-px bg-line" aria-hidden />}
+      <span
+        className={classNames(
+          'flex size-7 shrink-0 items-center justify-center rounded-full',
+          TONES[tone],
+        )}
+      >
+        <Icon className="size-4" aria-hidden />
+      </span>
+      <div className="min-w-0 flex-1 pt-1">
+        <div className="flex flex-wrap items-baseline gap-x-2">
+          <span className="text-sm font-medium">{title}</span>
+          {showRecipient && data.recipient && (
+            <span className="text-sm break-all text-soft">{data.recipient}</span>
+          )}
+          <ClockTime at={event.created_at} className="ml-auto shrink-0 text-xs text-faint" />
+        </div>
+        {detail && <p className="text-sm text-soft">{detail}</p>}
+        {data.smtp?.text && (
+          <p className="mt-1 font-mono text-xs break-words text-faint">
+            {[data.smtp.code, data.smtp.enhanced, data.smtp.text].filter(Boolean).join(' ')}
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}

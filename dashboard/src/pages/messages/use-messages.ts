@@ -1,0 +1,113 @@
+import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { type Api, ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { type PageOf, usePages } from '../../api/use-pages.ts';
+import { onLiveEvents } from '../../frame/live-feed.ts';
+
+export type MessageSummary = Schema<'MessageSummary'>;
+
+/** What the address of the page holds. */
+export interface MessageFilters {
+  q?: string;
+  status?: string;
+  recipient?: string;
+  tag?: string;
+  template?: string;
+  metadata?: string;
+  since?: string;
+}
+
+export const SINCE_MS: Record<string, number> = {
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '7d': 7 * 86_400_000,
+  '30d': 30 * 86_400_000,
+};
+
+const PAGE_ROWS = 100;
+
+/** The list of messages; what is new comes in at the top without a reload. */
+export function useMessages(filters: MessageFilters) {
+  const { api, key } = useHere();
+  const queries = useQueryClient();
+  const queryKey = key('messages', filters);
+  const list = usePages(queryKey, (cursor) => fetchMessages(api, filters, cursor));
+  const keyText = JSON.stringify(queryKey);
+  const latest = useRef({ api, filters, queryKey });
+  latest.current = { api, filters, queryKey };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key is a new list to follow.
+  useEffect(() => {
+    let running = false;
+    let again = false;
+    const refresh = async (): Promise<void> => {
+      if (running) {
+        again = true;
+        return;
+      }
+      running = true;
+      const { api, filters, queryKey } = latest.current;
+      try {
+        const head = await fetchMessages(api, filters, undefined);
+        queries.setQueryData<Pages>(queryKey, (known) => known && withHead(known, head));
+      } catch {
+        // The next event tries again.
+      }
+      running = false;
+      if (again) {
+        again = false;
+        void refresh();
+      }
+    };
+    return onLiveEvents((events) => {
+      if (events.some(({ type }) => type.startsWith('message.'))) void refresh();
+    });
+  }, [queries, keyText]);
+  return list;
+}
+
+type Pages = InfiniteData<PageOf<MessageSummary>, string | undefined>;
+
+/**
+ * The newest page laid over what is known: rows that changed are replaced, new ones come first. Where
+ * the two do not touch, more has happened than one page holds, and the list starts anew.
+ */
+export function withHead(known: Pages, head: PageOf<MessageSummary>): Pages {
+  const fresh = new Map(head.data.map((row) => [row.id, row]));
+  const old = new Set(known.pages.flatMap((page) => page.data.map(({ id }) => id)));
+  const touches = head.data.some(({ id }) => old.has(id)) || old.size === 0;
+  const oldest = head.data.at(-1)?.id;
+  if (!touches || oldest === undefined) return { pages: [head], pageParams: [undefined] };
+  const added = head.data.filter(({ id }) => !old.has(id));
+  const pages = known.pages.map((page, index) => ({
+    ...page,
+    data: [
+      ...(index === 0 ? added : []),
+      // What the new page should hold and does not has left the filter. Ids grow with time.
+      ...page.data
+        .filter(({ id }) => fresh.has(id) || id < oldest)
+        .map((row) => fresh.get(row.id) ?? row),
+    ],
+  }));
+  return { ...known, pages };
+}
+
+function fetchMessages(api: Api, filters: MessageFilters, cursor: string | undefined) {
+  const { q, status, recipient, tag, template, metadata, since } = filters;
+  const [name, ...value] = metadata?.split('=') ?? [];
+  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
+  const query = {
+    limit: PAGE_ROWS,
+    ...(cursor === undefined ? {} : { cursor }),
+    ...(q ? { q } : {}),
+    ...(status ? { status } : {}),
+    ...(recipient ? { recipient } : {}),
+    ...(tag ? { tag } : {}),
+    ...(template ? { template_key: template } : {}),
+    ...(name ? { [`metadata[${name}]`]: value.join('=') } : {}),
+    ...(sinceMs === undefined
+      ? {}
+      : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
+  };
+  return ask(api.GET('/api/v1/messages', { params: { query: query as { limit: number } } }));
+}

@@ -1,0 +1,109 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { tell } from '../../frame/toasts.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Field, Select, TextArea, TextInput } from '../../parts/field.tsx';
+import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { count } from '../../parts/size.ts';
+import { REASONS, type Reason } from './suppressions.tsx';
+
+const ENTRIES_MAX = 1_000;
+
+/** One or many: a line with an @ is an address, one without it a whole domain. */
+export function AddSuppressions({ onClose }: { onClose: () => void }) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const [text, setText] = useState('');
+  const [reason, setReason] = useState<Reason>('manual');
+  const [note, setNote] = useState('');
+  const lines = [...new Set(text.split(/[\s,;]+/).filter((line) => line !== ''))];
+  const adding = useMutation({
+    mutationFn: () =>
+      ask(
+        api.POST('/api/v1/suppressions/bulk', {
+          body: {
+            suppressions: lines.map((line) => ({
+              ...(line.includes('@') ? { email: line } : { domain: line }),
+              reason,
+              ...(note.trim() ? { note: note.trim() } : {}),
+            })),
+          },
+        }),
+      ),
+    onSuccess: async (answer) => {
+      await queries.invalidateQueries({ queryKey: ['suppressions'] });
+      if (answer.failed > 0) return;
+      tell(`${count(answer.created, 'entry', 'entries')} added.`);
+      onClose();
+    },
+  });
+  const failed = adding.data?.data.filter(({ error }) => error !== undefined) ?? [];
+  return (
+    <Dialog title="Add to the list" onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          adding.mutate();
+        }}
+      >
+        <Field
+          label="Addresses or domains"
+          hint="One a line. A line without an @ stops everybody at that domain."
+        >
+          <TextArea
+            mono
+            rows={5}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            placeholder={'jane@example.com\nexample.net'}
+            required
+          />
+        </Field>
+        <Field label="Reason">
+          <Select value={reason} onChange={(event) => setReason(event.target.value as Reason)}>
+            {Object.entries(REASONS).map(([value, { label }]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </Select>
+        </Field>
+        <Field label="Note" optional>
+          <TextInput
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+            maxLength={1000}
+          />
+        </Field>
+        {failed.length > 0 && (
+          <Note tone="bad" title={`${count(failed.length, 'line is', 'lines are')} not right`}>
+            <ul className="list-disc pl-4">
+              {failed.slice(0, 8).map(({ index, error }) => (
+                <li key={index}>
+                  <code className="font-mono text-xs">{lines[index]}</code>{' '}
+                  {error?.errors[0]?.detail ?? error?.detail}
+                </li>
+              ))}
+            </ul>
+          </Note>
+        )}
+        {adding.isError && <ProblemNote error={adding.error} />}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={adding.isPending}
+            disabled={lines.length === 0 || lines.length > ENTRIES_MAX}
+          >
+            {lines.length > 1 ? `Add ${lines.length}` : 'Add'}
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,181 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ChevronLeft, KeySquare, Link2, Trash2 } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
+import { doUnlessUndone } from '../../frame/undo.ts';
+import { buttonClass, IconButton } from '../../parts/button.tsx';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { CopyCode } from '../../parts/copy.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { MailPreview } from '../../parts/mail-preview.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonPage } from '../../parts/skeleton.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { exactTime } from '../../parts/time.tsx';
+import { useMay } from '../../session/session.ts';
+import { Attachments } from '../messages/content.tsx';
+import { useRead } from './read-mail.ts';
+
+type InboxMessage = Schema<'InboxMessage'>;
+
+/** One mail as its recipient sees it, with the links and codes that a test would look for. */
+export function InboxMessagePane({
+  id,
+  onBack,
+  onHide,
+}: {
+  id: string;
+  onBack: () => void;
+  onHide: (on: boolean) => void;
+}) {
+  const { api, key } = useHere();
+  const [, markRead] = useRead(id);
+  const query = useQuery({
+    queryKey: key('test-inbox-message', id),
+    queryFn: () => ask(api.GET('/api/v1/test/inbox/{id}', { params: { path: { id } } })),
+    staleTime: 60_000,
+  });
+  const loaded = query.data !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: read once it is there.
+  useEffect(() => {
+    if (loaded) markRead();
+  }, [loaded]);
+  if (query.isPending) return <SkeletonPage />;
+  if (query.isError) {
+    return problemOf(query.error).status === 404 ? (
+      <Empty icon={Trash2} title="This mail is gone">
+        It was deleted, or it is past its retention.
+      </Empty>
+    ) : (
+      <ProblemNote error={query.error} className="m-6" onRetry={() => void query.refetch()} />
+    );
+  }
+  return <Mail mail={query.data} onBack={onBack} onHide={onHide} />;
+}
+
+function Mail({
+  mail,
+  onBack,
+  onHide,
+}: {
+  mail: InboxMessage;
+  onBack: () => void;
+  onHide: (on: boolean) => void;
+}) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const mayWrite = useMay()('write:messages');
+  const [view, setView] = useState('html');
+  const remove = () =>
+    doUnlessUndone('Mail deleted.', {
+      hide: () => onHide(true),
+      show: () => onHide(false),
+      run: async () => {
+        await ask(api.DELETE('/api/v1/test/inbox/{id}', { params: { path: { id: mail.id } } }));
+        await queries.invalidateQueries({ queryKey: ['test-inbox'] });
+      },
+    });
+  return (
+    <article className="px-4 pt-4 pb-10 sm:px-6 sm:pt-5">
+      <div className="flex items-start gap-2">
+        <IconButton
+          icon={ChevronLeft}
+          label="Back to the list"
+          className="md:hidden"
+          onClick={onBack}
+        />
+        <h2 className="min-w-0 flex-1 text-xl font-semibold tracking-tight break-words">
+          {mail.subject || 'No subject'}
+        </h2>
+        <Link to="/messages/$id" params={{ id: mail.id }} className={buttonClass('plain')}>
+          Timeline
+        </Link>
+        {mayWrite && (
+          <IconButton icon={Trash2} label="Delete" danger className="size-8" onClick={remove} />
+        )}
+      </div>
+      <Envelope mail={mail} />
+      <Finds mail={mail} />
+      <Tabs
+        label="Views of the mail"
+        value={view}
+        onChange={setView}
+        tabs={[
+          { id: 'html', label: 'Mail', content: <MailPreview html={mail.html} /> },
+          {
+            id: 'text',
+            label: 'Text',
+            content: <CodeBlock code={mail.text} label="text part" wrap />,
+          },
+          {
+            id: 'source',
+            label: 'Source',
+            content: <CodeBlock code={mail.html} label="html" wrap />,
+          },
+          ...(mail.attachments.length > 0
+            ? [
+                {
+                  id: 'attachments',
+                  label: `Attachments (${mail.attachments.length})`,
+                  content: <Attachments attachments={mail.attachments} />,
+                },
+              ]
+            : []),
+        ]}
+      />
+    </article>
+  );
+}
+
+function Envelope({ mail }: { mail: InboxMessage }) {
+  const sender = mail.from.name || mail.from.email;
+  return (
+    <div className="mt-3 mb-4 flex items-center gap-3">
+      <span
+        aria-hidden
+        className="inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-accent-wash font-semibold text-accent-ink"
+      >
+        {[...sender][0]?.toUpperCase()}
+      </span>
+      <div className="min-w-0 flex-1 text-sm">
+        <div className="truncate">
+          <span className="font-medium">{sender}</span>
+          {mail.from.name && <span className="text-faint"> &lt;{mail.from.email}&gt;</span>}
+        </div>
+        <div className="truncate text-soft">
+          to {mail.to.map(({ email, name }) => name || email).join(', ')}
+        </div>
+      </div>
+      <time dateTime={mail.arrived_at} className="shrink-0 text-right text-xs text-faint">
+        {exactTime(mail.arrived_at).split('\n')[0]}
+      </time>
+    </div>
+  );
+}
+
+function Finds({ mail: { codes, links } }: { mail: InboxMessage }) {
+  if (codes.length === 0 && links.length === 0) return null;
+  return (
+    <div className="mb-4 flex flex-wrap gap-2">
+      {codes.slice(0, 3).map((code) => (
+        <Find key={code} icon={KeySquare} label="Code" text={code} />
+      ))}
+      {links.slice(0, 5).map((link) => (
+        <Find key={link} icon={Link2} label="Link" text={link} />
+      ))}
+    </div>
+  );
+}
+
+function Find({ icon: Icon, label, text }: { icon: typeof Link2; label: string; text: string }) {
+  return (
+    <span className="inline-flex max-w-full min-w-0 items-center gap-1.5 rounded-lg border border-line px-2 py-1 text-xs sm:max-w-80">
+      <Icon className="size-3.5 shrink-0 text-faint" aria-hidden />
+      <span className="shrink-0 text-faint">{label}</span>
+      <CopyCode text={text} />
+    </span>
+  );
+}
