@@ -1,9 +1,11 @@
 import type { Mode } from '../accounts/mode.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { encodeId, uuidFloor } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
 import type { Sealer } from '../base/sealer.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { inTransaction, type Pool, type PoolClient } from '../storage/pool.ts';
+import { isStorageGone } from '../storage/storage-gone.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { type ContactScope, deleteContact } from './contact-store.ts';
 import { createEraser, ERASED_ADDRESS, ERASED_TEXT, type Eraser } from './erased-text.ts';
@@ -49,6 +51,7 @@ export interface ErasureReport extends ErasureCounts {
 export interface ErasureParts {
   pool: Pool;
   clock: Clock;
+  log: Log;
   suppressions: Suppressions;
   /** Opens and seals the real words of messages made with secret values. */
   sealer: Sealer;
@@ -90,9 +93,15 @@ export class Erasures {
 
   /** Goes on with what was begun and not finished. */
   async work(): Promise<void> {
-    const { pool, clock } = this.#parts;
+    const { pool, clock, log } = this.#parts;
     for (const ref of await listErasures(pool, ERASURES_MAX)) {
-      await this.#finish(ref, clock.now() + WAIT_MS);
+      try {
+        await this.#finish(ref, clock.now() + WAIT_MS);
+      } catch (error) {
+        if (isStorageGone(error)) throw error;
+        // One that fails must not keep the others waiting; the next round tries it again.
+        log.error({ err: error, workspace: ref.workspaceId }, 'an erasure failed');
+      }
     }
   }
 

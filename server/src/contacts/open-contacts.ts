@@ -37,6 +37,6 @@ export function openContacts(parts: ContactParts): OpenContacts {
   return {
     contacts: new Contacts({ pool, clock }),
     imports: new ContactImports({ pool, clock, log, limits }),
-    erasures: new Erasures({ pool, clock, suppressions, sealer, withdraw }),
+    erasures: new Erasures({ pool, clock, log, suppressions, sealer, withdraw }),
   };
 }

@@ -177,6 +177,28 @@ test('the sealed words of a message with secret values are erased too', async ()
   });
 });
 
+test('an erasure that fails is begun again and keeps no other waiting', async () => {
+  const id = await send({ to: { email: 'stays@stays.test' }, cc: [{ email: 'broken@gone.test' }] });
+  await settled(id);
+  const uuid = decodeId('msg', id);
+  const { pool } = app.database;
+  await pool.query(`update message_contents set sealed = 'not sealed by us' where id = $1`, [uuid]);
+  await pool.query(
+    `insert into erasures (workspace_id, mode, email_key, requested_at)
+     values ($1, 'test', 'broken@gone.test', now()), ($1, 'test', 'other@gone.test', now())`,
+    [app.workspaceId],
+  );
+  const left = async (): Promise<string[]> =>
+    (await pool.query<{ email_key: string }>('select email_key from erasures')).rows.map(
+      (row) => row.email_key,
+    );
+  await until(async () => !(await left()).includes('other@gone.test'));
+  expect(await left()).toEqual(['broken@gone.test']);
+  await pool.query('update message_contents set sealed = null where id = $1', [uuid]);
+  await until(async () => (await left()).length === 0);
+  expect(await placesOf('broken@gone.test')).toEqual([]);
+});
+
 test('by the id of a contact; an unknown id is not found', async () => {
   const made = await app.call('PUT', '/contacts/by-id@gone.test', { body: {} });
   const erased = await app.call('DELETE', `/contacts/${made.json.id}?erase=true`);
