@@ -35,7 +35,6 @@ describe('an empty environment', () => {
       dnsServers: [],
       retryWindowMs: 72 * 3_600_000,
     });
-    expect(config.smtp).toEqual({ host: '127.0.0.1', submissionPort: 2587, returnPathPort: 2525 });
     expect(config.limits).toMatchObject({
       ratePerSecond: 100,
       rateBurst: 200,
@@ -51,7 +50,6 @@ describe('an empty environment', () => {
     expect(config.retention).toEqual({
       contentDays: 30,
       recordDays: 90,
-      idempotencyMs: 24 * 3_600_000,
     });
     expect(config.log).toEqual({ level: 'info' });
   });

@@ -48,17 +48,11 @@ export interface Config {
     readonly trackingTarget: string;
     readonly graceMs: number;
   };
-  readonly smtp: {
-    readonly host: string;
-    readonly submissionPort: number;
-    readonly returnPathPort: number;
-  };
   readonly webhooks: { readonly allowPrivate: boolean };
   readonly limits: Limits;
   readonly retention: {
     readonly contentDays: number;
     readonly recordDays: number;
-    readonly idempotencyMs: number;
   };
   readonly log: { readonly level: LogLevel };
 }
@@ -199,17 +193,11 @@ function arrange({ of }: Values): Config {
       trackingTarget: new URL(baseUrl).hostname,
       graceMs: of('DOMAIN_GRACE_HOURS') * HOUR_MS,
     },
-    smtp: {
-      host: of('SMTP_HOST') ?? host,
-      submissionPort: of('SUBMISSION_PORT'),
-      returnPathPort: of('RETURN_PATH_PORT'),
-    },
     webhooks: { allowPrivate: of('WEBHOOK_ALLOW_PRIVATE') },
     limits: arrangeLimits(of),
     retention: {
       contentDays: of('CONTENT_RETENTION_DAYS'),
       recordDays: of('MESSAGE_RETENTION_DAYS'),
-      idempotencyMs: of('IDEMPOTENCY_RETENTION_HOURS') * HOUR_MS,
     },
     log: { level: of('LOG_LEVEL') },
   };

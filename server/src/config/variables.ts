@@ -179,28 +179,6 @@ const delivery = {
   }),
 };
 
-const smtp = {
-  SMTP_HOST: text<string | undefined>({
-    says: 'Address the SMTP doors listen on.',
-    takes: 'an address or a host name of this machine',
-    standard: undefined,
-    standardText: '`HOST`',
-    accepts: /^[A-Za-z0-9.:_-]+$/,
-  }),
-  SUBMISSION_PORT: integer({
-    says: 'Port for sending by SMTP.',
-    standard: 2587,
-    min: 0,
-    max: 65_535,
-  }),
-  RETURN_PATH_PORT: integer({
-    says: 'Port on which bounces and complaints arrive.',
-    standard: 2525,
-    min: 0,
-    max: 65_535,
-  }),
-};
-
 const limits = {
   RATE_LIMIT_PER_SECOND: integer({
     says: 'Requests a second of one workspace.',
@@ -296,12 +274,6 @@ const retention = {
     min: 1,
     max: 3650,
   }),
-  IDEMPOTENCY_RETENTION_HOURS: integer({
-    says: 'How long an `Idempotency-Key` is remembered.',
-    standard: 24,
-    min: 24,
-    max: 720,
-  }),
 };
 
 const logging = {
@@ -316,7 +288,6 @@ export const VARIABLES = {
   ...grouped('Web', http),
   ...grouped('Storage and roles', storage),
   ...grouped('Delivery', delivery),
-  ...grouped('SMTP doors', smtp),
   ...grouped('Limits', limits),
   ...grouped('Retention', retention),
   ...grouped('Log', logging),

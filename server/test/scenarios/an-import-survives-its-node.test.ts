@@ -32,8 +32,6 @@ test('a killed node’s import is finished by another, each line once', {
     DATABASE_URL: database.url,
     SECRET_KEY: 'a secret key for tests, long enough to be one',
     ALLOW_UNSAFE_DATABASE: 'true',
-    SUBMISSION_PORT: '0',
-    RETURN_PATH_PORT: '0',
   };
   const nodes: ServerProcess[] = [];
   const startNode = async (): Promise<ServerProcess> => {
