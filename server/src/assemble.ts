@@ -45,6 +45,7 @@ import { startUpkeep } from './storage/upkeep.ts';
 import { createAddressHash } from './suppressions/address-hash.ts';
 import { Suppressions } from './suppressions/suppressions.ts';
 import { TemplateDirectory } from './templates/template-directory.ts';
+import { Templates } from './templates/templates.ts';
 import { VERSION } from './version.ts';
 
 /**
@@ -130,6 +131,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     noticesArrive,
   });
   const templateDirectory = new TemplateDirectory({ pool, clock, noticesArrive });
+  const templates = new Templates({
+    pool,
+    clock,
+    changed: (workspaceId) => templateDirectory.forgetWorkspace(workspaceId),
+  });
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
   notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));
   notices.on('domains', (workspaceId) => {
@@ -175,12 +181,14 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const limits = sendLimits(config);
   const handover = engine ?? noHandover;
   const idempotency = createIdempotency(pool, clock, storage.secretKey);
+  const contactLookup = new ContactLookup({ pool });
   const acceptor = createAcceptor({
     pool,
     clock,
     config,
     domains: directory,
     templates: templateDirectory,
+    contacts: contactLookup,
     handover,
     idempotency,
     secretKey: storage.secretKey,
@@ -200,7 +208,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
   const operations = allOperations({
     pool,
+    clock,
     acceptor,
+    templates,
+    templateDirectory,
+    contactLookup,
     changes: new MessageChanges({ pool, clock, limits, handover }),
     inbox: new TestInbox({ pool, clock, sealer }),
     idempotency,
@@ -302,6 +314,7 @@ export interface AcceptorNeeds {
   config: Config;
   domains: DomainDirectory;
   templates: TemplateDirectory;
+  contacts: ContactLookup;
   handover: Handover;
   idempotency: Idempotency;
   secretKey: Buffer;
@@ -310,8 +323,7 @@ export interface AcceptorNeeds {
 
 /** The front half of the house, for the server and for the command that sends without one. */
 export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
-  const { pool, clock, config, domains, templates, handover, idempotency } = needs;
-  const contacts = new ContactLookup({ pool });
+  const { pool, clock, config, domains, templates, contacts, handover, idempotency } = needs;
   return new MessageAcceptor({
     pool,
     clock,

@@ -2,6 +2,7 @@ import type { Caller } from './accounts/caller.ts';
 import { SCOPES } from './accounts/scopes.ts';
 import { createAcceptor, createIdempotency } from './assemble.ts';
 import type { OpenParts, SendOrder } from './cli/house.ts';
+import { ContactLookup } from './contacts/contact-lookup.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
 import { SendMessage } from './doors/http/schemas/messages.ts';
 import { bodyValidator } from './doors/http/validate.ts';
@@ -22,6 +23,7 @@ export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promis
     config,
     domains: new DomainDirectory({ pool, clock, noticesArrive }),
     templates: new TemplateDirectory({ pool, clock, noticesArrive }),
+    contacts: new ContactLookup({ pool }),
     handover: noHandover,
     idempotency: createIdempotency(pool, clock, secretKey),
     secretKey,

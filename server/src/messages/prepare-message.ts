@@ -52,13 +52,15 @@ export interface PreparedMessage {
 export interface PrepareOptions {
   /** A live caller may send a template's draft, as a test of it. */
   draftsAllowed?: boolean;
+  /** What placeholders find where the recipient's own record has nothing. */
+  sampleContact?: Record<string, unknown>;
 }
 
 export async function prepareMessage(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  { draftsAllowed = false }: PrepareOptions = {},
+  options: PrepareOptions = {},
 ): Promise<PreparedMessage> {
   const createdAtMs = parts.clock.now();
   const id = uuidv7(createdAtMs);
@@ -74,7 +76,7 @@ export async function prepareMessage(
     id,
     envelope,
     headers,
-    draftsAllowed,
+    ...options,
   });
   await checkSender(parts, caller, words.from);
   const content = contentOf(envelope, words, attachments, request);

@@ -12,9 +12,9 @@ import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
 import { FieldErrors } from './field-errors.ts';
 import { refuseMissing } from './missing-values.ts';
 import { type Envelope, parseNamed } from './parse-envelope.ts';
-import type { PrepareParts } from './prepare-message.ts';
+import type { PrepareOptions, PrepareParts } from './prepare-message.ts';
 import type { AddressInput, SendRequest } from './send-request.ts';
-import { withoutSecrets } from './words-without-secrets.ts';
+import { secretsByName, withoutSecrets } from './words-without-secrets.ts';
 
 /** What a request's content becomes once every placeholder has its value. */
 export interface RenderedContent {
@@ -33,12 +33,10 @@ export interface Words {
   text: string | null;
 }
 
-interface Draft {
+interface Draft extends PrepareOptions {
   id: string;
   envelope: Envelope;
   headers: [string, string][];
-  /** Whether a live caller may use a template's draft: a test send may. */
-  draftsAllowed: boolean;
 }
 
 /**
@@ -96,10 +94,13 @@ export async function renderRequest(
   const budget = new RenderBudget();
   const words = render(values, budget);
   refuseMissing(budget, template, faults);
+  const hiding = template?.hasSecrets
+    ? template
+    : request.secret_variables && secretsByName(request.secret_variables);
   return {
     template: template ? { key: template.key, version: template.version } : null,
     words,
-    shown: template?.hasSecrets ? withoutSecrets(template, values, words, render) : words,
+    shown: hiding ? withoutSecrets(hiding, values, words, render) : words,
   };
 }
 
@@ -224,9 +225,13 @@ async function contactOf(
 ): Promise<{ [key: string]: unknown; locale: string | null }> {
   const { mailbox } = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
   const contact = await parts.contact(caller.workspaceId, caller.mode, mailbox.key);
-  if (!contact) return { email: mailbox.email, locale: null };
-  const { attributes, ...own } = contact;
-  return { ...attributes, ...own };
+  const { attributes, ...own } = contact ?? { email: mailbox.email, locale: null, attributes: {} };
+  const { sampleContact } = draft;
+  if (!sampleContact) return { ...attributes, ...own };
+  const known = Object.entries({ ...attributes, ...own }).filter(
+    ([, value]) => value !== null && value !== '',
+  );
+  return { locale: null, ...sampleContact, ...Object.fromEntries(known) };
 }
 
 function messageRoot(draft: Draft, from: NamedMailbox): Record<string, string> {

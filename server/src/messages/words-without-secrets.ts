@@ -1,8 +1,22 @@
 import { RefusedError } from '../base/refused-error.ts';
-import { redactor } from '../templates/redact.ts';
+import { REDACTED, redactor } from '../templates/redact.ts';
 import { RenderBudget } from '../templates/substitution.ts';
 import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
 import type { Words } from './render-request.ts';
+
+/** Whoever knows which of the values are secret. */
+export type SecretKnower = Pick<ResolvedTemplate, 'secretsIn' | 'withoutSecrets'>;
+
+/** Inline content knows by name: see SendRequest. */
+export function secretsByName(names: readonly string[]): SecretKnower {
+  return {
+    secretsIn: (values) => names.map((name) => values[name]),
+    withoutSecrets: (values) => ({
+      ...values,
+      ...Object.fromEntries(names.map((name) => [name, REDACTED])),
+    }),
+  };
+}
 
 /**
  * The words of a message as anyone but its recipient may see them. They are rendered once more from
@@ -10,7 +24,7 @@ import type { Words } from './render-request.ts';
  * it; then all that still looks like a secret, because another value held it too, is taken out.
  */
 export function withoutSecrets(
-  template: ResolvedTemplate,
+  template: SecretKnower,
   values: Values,
   words: Words,
   render: (values: Values, budget: RenderBudget) => Words,
@@ -34,7 +48,7 @@ export function withoutSecrets(
 
 /** Undefined when the template cannot take the mask, such as a price where it wants a number. */
 function maskedWords(
-  template: ResolvedTemplate,
+  template: SecretKnower,
   values: Values,
   render: (values: Values, budget: RenderBudget) => Words,
 ): Words | undefined {

@@ -60,6 +60,22 @@ export function checkTemplate(checked: CheckedTemplate): Finding[] {
   return findings.slice(0, FINDINGS_MAX);
 }
 
+/** The same for content that is sent inline, which has neither layout nor partials. */
+export function checkInline(words: Words): Finding[] {
+  const { subject, html, text } = words;
+  const findings = checkContent({ subject, html, text });
+  for (const parsed of parsedFields(words)) {
+    for (const key of parsed.partialKeys) {
+      const message = 'Only stored templates can render partials.';
+      findings.push({
+        ...finding('error', 'partial_not_found', message, parsed.field),
+        ...placeOf(parsed, key),
+      });
+    }
+  }
+  return findings.slice(0, FINDINGS_MAX);
+}
+
 export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ severity }) => severity === 'error');
 }

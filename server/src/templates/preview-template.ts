@@ -4,7 +4,6 @@ import { plainTextOf } from '../mail/plain-text.ts';
 import type { CompiledTemplate } from './compile-template.ts';
 import { pathUses } from './path-uses.ts';
 import { type MissingValue, RenderBudget, type RenderWarning } from './substitution.ts';
-import type { CompiledVariant } from './template-variant.ts';
 import { pathOf } from './value-path.ts';
 import { sampleValues } from './variables-schema.ts';
 
@@ -38,7 +37,7 @@ export function previewTemplate(
   const given = request.variables ?? sampleValues(template.variables);
   const faults = template.checkVariables(given);
   refuseWrongKinds(faults);
-  const contact = request.contact ?? sampleContact(variant);
+  const contact = request.contact ?? sampleContact(template, request.locale);
   const from = template.from?.email ?? SAMPLE_SENDER;
   const scope = {
     ...template.withDefaults(given),
@@ -94,7 +93,12 @@ const SAMPLE_SENDER = 'sender@example.com';
 const SAMPLE_MESSAGE = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
 const SAMPLE_CONTACT = { email: 'jane@example.com', first_name: 'Jane', last_name: 'Doe' };
 
-function sampleContact(variant: CompiledVariant): Record<string, unknown> {
+/** Somebody with a value for every field that the template asks for. */
+export function sampleContact(
+  template: CompiledTemplate,
+  locale: string | undefined,
+): Record<string, unknown> {
+  const variant = template.inLocale(locale);
   const { partials } = variant.written;
   const uses = variant.contents().flatMap((content) => pathUses(content, partials));
   const fields = uses

@@ -96,7 +96,7 @@ export async function findUsers(
 ): Promise<User[]> {
   const { rows } = await db.query<User>(
     `with recursive users as (
-       select $2::text as kind, $3::text as key, null::int as version
+       select $2::text as kind, $3::text collate "C" as key, null::int as version
        union
        select v.kind, v.key, v.version from users u
          join template_versions v on v.workspace_id = $1

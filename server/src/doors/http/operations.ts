@@ -11,6 +11,7 @@ import type { Pool } from '../../storage/pool.ts';
 import type { Suppressions } from '../../suppressions/suppressions.ts';
 import type { Operation } from './operation.ts';
 import { cancelMessage } from './operations/cancel-message.ts';
+import { checkTransactional } from './operations/check-transactional.ts';
 import { clearTestInbox } from './operations/clear-test-inbox.ts';
 import { createApiKey } from './operations/create-api-key.ts';
 import { createContact } from './operations/create-contact.ts';
@@ -57,9 +58,10 @@ import { updateSuppression } from './operations/update-suppression.ts';
 import { upsertContact } from './operations/upsert-contact.ts';
 import { verifyDomain } from './operations/verify-domain.ts';
 import { waitForTestMessage } from './operations/wait-for-test-message.ts';
+import { type TemplateOperationParts, templateOperations } from './template-operations.ts';
 
 /** What the operations work with. */
-export interface OperationParts {
+export interface OperationParts extends TemplateOperationParts {
   pool: Pool;
   acceptor: MessageAcceptor;
   changes: MessageChanges;
@@ -83,6 +85,7 @@ export function allOperations(parts: OperationParts): Operation[] {
   return [
     sendTransactional(parts),
     sendBatch(parts),
+    checkTransactional(),
     listMessages(parts),
     getMessage(parts),
     getMessageContent(parts),
@@ -96,6 +99,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     getTestInboxMessage(parts),
     deleteTestInboxMessage(parts),
     clearTestInbox(parts),
+    ...templateOperations(parts),
     listContacts(parts),
     createContact(parts),
     importContacts(parts),

@@ -24,8 +24,25 @@ export const Address = closed(
   { title: 'Address' },
 );
 
-const Variables = Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Unknown(), {
-  examples: [{ first_name: 'Jane' }],
+export const Variables = Type.Record(
+  Type.String({ minLength: 1, maxLength: 128 }),
+  Type.Unknown(),
+  {
+    examples: [{ first_name: 'Jane' }],
+  },
+);
+
+export const Locale = Type.String({
+  pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
+  maxLength: 64,
+  description: 'Picks the variant of the template: `de-AT`, then `de`, then its default.',
+  examples: ['de-AT'],
+});
+
+export const TimeZone = Type.String({
+  maxLength: 64,
+  description: 'IANA name, for the date filter. Default: UTC.',
+  examples: ['Europe/Vienna'],
 });
 
 export const SendMessage = closed(
@@ -87,21 +104,8 @@ export const SendMessage = closed(
           'A published version, or `"draft"` with a test key. Default: the published one.',
       }),
     ),
-    locale: Type.Optional(
-      Type.String({
-        pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
-        maxLength: 64,
-        description: 'Picks the variant of the template: `de-AT`, then `de`, then its default.',
-        examples: ['de-AT'],
-      }),
-    ),
-    time_zone: Type.Optional(
-      Type.String({
-        maxLength: 64,
-        description: 'IANA name, for the date filter. Default: UTC.',
-        examples: ['Europe/Vienna'],
-      }),
-    ),
+    locale: Type.Optional(Locale),
+    time_zone: Type.Optional(TimeZone),
     attachments: Type.Optional(
       Type.Array(
         closed({

@@ -1,0 +1,35 @@
+import { publicSummary } from '../../../templates/public-template.ts';
+import type { ContentKind } from '../../../templates/stored-content.ts';
+import type { Templates } from '../../../templates/templates.ts';
+import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { operation } from '../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/common.ts';
+import { KIND_SCHEMAS } from '../schemas/templates.ts';
+
+/** listTemplates, listLayouts, listPartials. */
+export function listTemplates(parts: { templates: Templates }, kind: ContentKind) {
+  const { Noun, noun, path, summaries } = KIND_SCHEMAS[kind];
+  return operation(
+    {
+      id: `list${Noun}s`,
+      method: 'GET',
+      path,
+      tag: 'Templates',
+      summary: `List ${noun}s`,
+      description: `Newest first, without their texts. Live and test keys see the same ${noun}s.`,
+      scope: 'read:templates',
+      query: closed(PAGE),
+      answers: { 200: { description: `A page of ${noun}s.`, body: summaries } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = decodeUuidCursor(query.cursor);
+      const found = await parts.templates.list(caller, kind, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(found, limit, ({ id }) => [id]);
+      return { status: 200, body: { data: rows.map(publicSummary), next_cursor } };
+    },
+  );
+}

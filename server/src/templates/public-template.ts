@@ -1,0 +1,134 @@
+import { encodeId, type IdPrefix } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import type { Finding } from './check-content.ts';
+import type { TemplateVariable } from './infer-variables.ts';
+import type { Publication } from './publish-content.ts';
+import type { ContentKind, StoredContent } from './stored-content.ts';
+import type { TemplateDirectory } from './template-directory.ts';
+import type { Template, TemplateSummary, Version } from './template-store.ts';
+
+/** The public forms: the same in API answers and at the command line. */
+
+const PREFIXES: Record<ContentKind, IdPrefix> = { template: 'tpl', layout: 'lay', partial: 'prt' };
+
+export function publicTemplate(template: Template, variables: readonly TemplateVariable[]) {
+  const { kind, draft } = template;
+  return { ...basics(template), ...publicContent(kind, draft, variables), ...times(template) };
+}
+
+export function publicSummary(template: TemplateSummary) {
+  const { kind, subject, layout, locales } = template;
+  return {
+    ...basics(template),
+    ...(kind === 'template' ? { subject, layout } : {}),
+    locales,
+    ...times(template),
+  };
+}
+
+export function publicVersion(key: string, version: Version) {
+  return {
+    key,
+    version: version.version,
+    current: version.current,
+    published_at: new Date(version.publishedAtMs).toISOString(),
+    published_by: version.publishedBy,
+    note: version.note,
+    publications: version.publications.map(({ at, by, note }) => ({
+      published_at: new Date(at).toISOString(),
+      published_by: by,
+      note,
+    })),
+  };
+}
+
+export function publicPublication({ key, version, note, touches, ...rest }: Publication) {
+  return {
+    key,
+    version,
+    published_at: new Date(rest.publishedAtMs).toISOString(),
+    published_by: rest.publishedBy,
+    note,
+    warnings: rest.warnings.map(publicFinding),
+    touches: touches.map((one) => ({
+      key: one.key,
+      version: one.version,
+      new_variables: one.newVariables,
+    })),
+  };
+}
+
+export function publicFinding({ code, message, field, line, column }: Finding) {
+  return { code, message, field, line, column };
+}
+
+export function publicContent(
+  kind: ContentKind,
+  content: StoredContent,
+  variables: readonly TemplateVariable[],
+) {
+  const { subject, html, text, from, reply_to, layout, locales } = content;
+  if (kind !== 'template') return { html, text, locales };
+  const declared = new Set(content.variables.map(({ name }) => name));
+  return {
+    subject,
+    html,
+    text,
+    from,
+    reply_to,
+    layout,
+    locales,
+    variables: variables.map((variable) => ({
+      name: variable.name,
+      type: variable.type,
+      required: variable.required,
+      default: variable.default ?? null,
+      example: variable.example ?? null,
+      description: variable.description ?? null,
+      secret: variable.secret ?? false,
+      inferred: !declared.has(variable.name),
+    })),
+  };
+}
+
+/** Declared and inferred; what cannot be parsed has only those that its author declared. */
+export async function variablesOf(
+  directory: TemplateDirectory,
+  { workspaceId, kind, key }: Pick<Template, 'workspaceId' | 'kind' | 'key'>,
+  version: number | 'draft',
+  content: StoredContent,
+): Promise<readonly TemplateVariable[]> {
+  if (kind !== 'template') return [];
+  try {
+    return (await directory.resolve({ workspaceId }, { key, version })).variables;
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    return content.variables.map((variable) => ({
+      ...variable,
+      type: variable.type ?? 'string',
+      required: variable.required ?? false,
+      declared: variable.type !== undefined,
+    }));
+  }
+}
+
+type Basics = Omit<TemplateSummary, 'subject' | 'layout' | 'locales'>;
+
+function basics({ kind, id, key, name, publishedVersion, hasChanges }: Basics) {
+  return {
+    id: encodeId(PREFIXES[kind], id),
+    key,
+    name,
+    published_version: publishedVersion,
+    has_unpublished_changes: hasChanges,
+  };
+}
+
+function times({ publishedAtMs, createdAtMs, updatedAtMs, updatedBy }: Basics) {
+  return {
+    published_at: publishedAtMs === null ? null : new Date(publishedAtMs).toISOString(),
+    created_at: new Date(createdAtMs).toISOString(),
+    updated_at: new Date(updatedAtMs).toISOString(),
+    updated_by: updatedBy,
+  };
+}
