@@ -113,6 +113,33 @@ const suppressions = createRoute({
   ),
 });
 
+const templates = createRoute({
+  getParentRoute: () => inside,
+  path: '/templates',
+  validateSearch: texts('kind', 'new'),
+  component: lazyRouteComponent(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
+});
+
+const template = createRoute({
+  getParentRoute: () => inside,
+  path: '/templates/$kind/$key',
+  component: lazyRouteComponent(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
+});
+
+const team = createRoute({
+  getParentRoute: () => inside,
+  path: '/team',
+  validateSearch: texts('new'),
+  component: lazyRouteComponent(() => import('./pages/team/team.tsx'), 'TeamPage'),
+});
+
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings',
+  validateSearch: texts('tab'),
+  component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+});
+
 export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
@@ -125,11 +152,15 @@ export const router = createRouter({
       messages,
       message,
       testInbox,
+      templates,
+      template,
       contacts,
       domains,
       domain,
       suppressions,
       apiKeys,
+      team,
+      settings,
     ]),
   ]),
   defaultPendingComponent: SkeletonPage,

@@ -1,0 +1,132 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ask } from '../../api/client.ts';
+import { fieldError, isAboutFields } from '../../api/problem.ts';
+import { tell } from '../../frame/toasts.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Field, TextInput } from '../../parts/field.tsx';
+import { Section } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { ME, useMe } from '../../session/session.ts';
+import { SecondFactorSettings } from './second-factor.tsx';
+
+export function AccountSettings() {
+  return (
+    <div className="grid max-w-2xl gap-5">
+      <NameForm />
+      <PasswordForm />
+      <SecondFactorSettings />
+    </div>
+  );
+}
+
+function NameForm() {
+  const me = useMe();
+  const queries = useQueryClient();
+  const [name, setName] = useState(me.name);
+  const saving = useMutation({
+    mutationFn: () => ask(api.PATCH('/api/v1/me', { body: { name: name.trim() } })),
+    onSuccess: (changed) => {
+      queries.setQueryData(ME, changed);
+      tell('Your name is saved.');
+    },
+  });
+  return (
+    <Section title="You">
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.mutate();
+        }}
+      >
+        <Field label="E-mail" hint="It names your account and cannot be changed.">
+          <TextInput value={me.email} readOnly />
+        </Field>
+        <Field label="Name" error={fieldError(saving.error, '/name')}>
+          <TextInput
+            autoComplete="name"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            required
+          />
+        </Field>
+        {saving.isError && !isAboutFields(saving.error, ['/name']) && (
+          <ProblemNote error={saving.error} />
+        )}
+        <div>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={saving.isPending}
+            disabled={name.trim() === me.name || name.trim() === ''}
+          >
+            Save
+          </Button>
+        </div>
+      </form>
+    </Section>
+  );
+}
+
+const PASSWORD_FIELDS = ['/current_password', '/new_password'];
+
+function PasswordForm() {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const changing = useMutation({
+    mutationFn: () =>
+      ask(
+        api.POST('/api/v1/me/password', {
+          body: { current_password: current, new_password: next },
+        }),
+      ),
+    onSuccess: () => {
+      setCurrent('');
+      setNext('');
+      tell('Your password is new. Every other session has ended.');
+    },
+  });
+  return (
+    <Section title="Password">
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          changing.mutate();
+        }}
+      >
+        <Field label="Current password" error={fieldError(changing.error, '/current_password')}>
+          <TextInput
+            type="password"
+            autoComplete="current-password"
+            value={current}
+            onChange={(event) => setCurrent(event.target.value)}
+            required
+          />
+        </Field>
+        <Field
+          label="New password"
+          hint="At least 10 characters; a few words make a good one."
+          error={fieldError(changing.error, '/new_password')}
+        >
+          <TextInput
+            type="password"
+            autoComplete="new-password"
+            value={next}
+            onChange={(event) => setNext(event.target.value)}
+            required
+          />
+        </Field>
+        {changing.isError && !isAboutFields(changing.error, PASSWORD_FIELDS) && (
+          <ProblemNote error={changing.error} />
+        )}
+        <div>
+          <Button type="submit" kind="primary" busy={changing.isPending}>
+            Change password
+          </Button>
+        </div>
+      </form>
+    </Section>
+  );
+}

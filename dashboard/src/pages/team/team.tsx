@@ -1,0 +1,254 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
+import { ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { confirmFirst } from '../../frame/confirm.tsx';
+import { tell, tellProblem } from '../../frame/toasts.tsx';
+import { Badge, StatusBadge } from '../../parts/badge.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Select } from '../../parts/field.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { ME, useMay, useMe, useWorkspace } from '../../session/session.ts';
+import { Invite } from './invite.tsx';
+import { ROLES, type Role, rolesToGive } from './roles.ts';
+
+type Member = Schema<'Member'>;
+
+export function TeamPage() {
+  const { new: inviting } = useSearch({ from: '/inside/team' });
+  const may = useMay();
+  const navigate = useNavigate();
+  const invite = (on: boolean) =>
+    void navigate({ to: '/team', search: on ? { new: 'true' } : {}, replace: !on });
+  return (
+    <Page
+      full
+      title="Team"
+      description="Who works in this workspace, and what they may do."
+      actions={
+        may('write:members') && (
+          <Button kind="primary" icon={UserPlus} onClick={() => invite(true)}>
+            Invite
+          </Button>
+        )
+      }
+    >
+      <Members />
+      <Invitations />
+      {inviting !== undefined && may('write:members') && <Invite onClose={() => invite(false)} />}
+    </Page>
+  );
+}
+
+function Members() {
+  const { api, place } = useHere();
+  const members = useQuery({
+    queryKey: ['members', place.workspaceId],
+    queryFn: () => ask(api.GET('/api/v1/members', { params: { query: { limit: 100 } } })),
+  });
+  if (members.isPending) return <SkeletonRows rows={3} />;
+  if (members.isError) {
+    return (
+      <ProblemNote error={members.error} className="mx-6" onRetry={() => void members.refetch()} />
+    );
+  }
+  return (
+    <Table label="Members">
+      <thead>
+        <tr>
+          <Th>Name</Th>
+          <Th>Role</Th>
+          <Th later>Second factor</Th>
+          <Th later>Joined</Th>
+          <Th aria-label="Actions" />
+        </tr>
+      </thead>
+      <tbody>
+        {members.data.data.map((member) => (
+          <MemberRow key={member.id} member={member} />
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function MemberRow({ member }: { member: Member }) {
+  const me = useMe();
+  const { role: own } = useWorkspace();
+  const mayWrite = useMay()('write:members');
+  const { change, remove, leave } = useMemberChanges();
+  const roles = rolesToGive(own);
+  const mayTouch = mayWrite && roles.includes(member.role);
+  return (
+    <Tr>
+      <Td>
+        <div className="font-medium">
+          {member.name}
+          {member.id === me.id && <span className="ml-1.5 font-normal text-faint">you</span>}
+        </div>
+        <div className="text-xs break-all text-faint">{member.email}</div>
+      </Td>
+      <Td>
+        {mayTouch ? (
+          <div className="w-32">
+            <Select
+              aria-label={`Role of ${member.name}`}
+              value={member.role}
+              onChange={(event) => change(member, event.target.value as Role)}
+            >
+              {ROLES.filter(({ role }) => roles.includes(role)).map(({ role, label, hint }) => (
+                <option key={role} value={role} title={hint}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          </div>
+        ) : (
+          <Badge>{member.role}</Badge>
+        )}
+      </Td>
+      <Td later>
+        {member.totp_enabled ? (
+          <span className="inline-flex items-center gap-1 text-good">
+            <ShieldCheck className="size-4" aria-hidden />
+            on
+          </span>
+        ) : (
+          <span className="text-faint">off</span>
+        )}
+      </Td>
+      <Td later className="text-soft">
+        <Time at={member.joined_at} />
+      </Td>
+      <Td className="w-px">
+        {member.id === me.id ? (
+          <IconButton icon={LogOut} danger label="Leave this workspace" onClick={leave} />
+        ) : (
+          mayTouch && (
+            <IconButton
+              icon={Trash2}
+              danger
+              label={`Remove ${member.name}`}
+              onClick={() => remove(member)}
+            />
+          )
+        )}
+      </Td>
+    </Tr>
+  );
+}
+
+function useMemberChanges() {
+  const { api } = useHere();
+  const workspace = useWorkspace();
+  const queries = useQueryClient();
+  const refresh = () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['members'] }),
+      queries.invalidateQueries({ queryKey: ME }),
+    ]);
+  const changing = useMutation({
+    mutationFn: ({ member, role }: { member: Member; role: Role }) =>
+      ask(
+        api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } }),
+      ),
+    onSuccess: (member) => tell(`${member.name} is ${member.role} now.`),
+    onError: tellProblem,
+    onSettled: refresh,
+  });
+  return {
+    change: (member: Member, role: Role) => changing.mutate({ member, role }),
+    remove: (member: Member) =>
+      confirmFirst({
+        title: `Remove ${member.name}?`,
+        body: 'They lose this workspace at once. API keys they made go on working; revoke those apart.',
+        verb: 'Remove',
+        run: async () => {
+          await ask(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } }));
+          await refresh();
+          tell(`${member.name} is removed.`);
+        },
+      }),
+    leave: () =>
+      confirmFirst({
+        title: `Leave ${workspace.name}?`,
+        body: 'You lose it at once, and come back only by another invitation.',
+        verb: 'Leave',
+        run: async () => {
+          await ask(
+            api.POST('/api/v1/workspaces/{id}/leave', { params: { path: { id: workspace.id } } }),
+          );
+          await queries.invalidateQueries({ queryKey: ME });
+        },
+      }),
+  };
+}
+
+function Invitations() {
+  const { api, place } = useHere();
+  const mayWrite = useMay()('write:members');
+  const queries = useQueryClient();
+  const invitations = useQuery({
+    queryKey: ['invitations', place.workspaceId],
+    queryFn: () => ask(api.GET('/api/v1/invitations', { params: { query: { limit: 100 } } })),
+  });
+  const open = invitations.data?.data.filter(({ status }) => status === 'pending') ?? [];
+  if (open.length === 0) return null;
+  const revoke = (id: string, email: string) =>
+    confirmFirst({
+      title: `Take the invitation of ${email} back?`,
+      body: 'The link that was sent works no longer.',
+      verb: 'Take back',
+      run: async () => {
+        await ask(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id } } }));
+        await queries.invalidateQueries({ queryKey: ['invitations'] });
+      },
+    });
+  return (
+    <section className="mt-8">
+      <h2 className="px-4 pb-2 text-sm font-semibold sm:px-6">Open invitations</h2>
+      <Table label="Open invitations">
+        <thead>
+          <tr>
+            <Th>Address</Th>
+            <Th>Role</Th>
+            <Th later>Sent</Th>
+            <Th>Ends</Th>
+            <Th aria-label="Actions" />
+          </tr>
+        </thead>
+        <tbody>
+          {open.map((invitation) => (
+            <Tr key={invitation.id}>
+              <Td className="font-medium break-all">{invitation.email}</Td>
+              <Td>
+                <StatusBadge status={invitation.role} />
+              </Td>
+              <Td later className="text-soft">
+                <Time at={invitation.created_at} />
+              </Td>
+              <Td className="text-soft">
+                <Time at={invitation.expires_at} />
+              </Td>
+              <Td className="w-px">
+                {mayWrite && (
+                  <IconButton
+                    icon={Trash2}
+                    danger
+                    label={`Take the invitation of ${invitation.email} back`}
+                    onClick={() => revoke(invitation.id, invitation.email)}
+                  />
+                )}
+              </Td>
+            </Tr>
+          ))}
+        </tbody>
+      </Table>
+    </section>
+  );
+}

@@ -1,0 +1,54 @@
+import { type Api, ask, type Schema } from '../../api/client.ts';
+
+/** Templates, layouts and partials live alike: the same calls under three names. */
+export type ContentKind = 'template' | 'layout' | 'partial';
+
+export type Template = Schema<'Template'>;
+export type TemplateSummary = Schema<'TemplateSummary'>;
+export type TemplateVariable = Schema<'TemplateVariable'>;
+export type TemplateChange = Schema<'UpdateTemplate'>;
+export type Finding = Schema<'Finding'>;
+export type Rendered = Schema<'RenderedTemplate'>;
+export type Comparison = Schema<'Comparison'>;
+
+export const KINDS: Record<ContentKind, { one: string; many: string; hint: string }> = {
+  template: {
+    one: 'template',
+    many: 'Templates',
+    hint: 'The words of a mail, with placeholders. A send names it by its key.',
+  },
+  layout: {
+    one: 'layout',
+    many: 'Layouts',
+    hint: 'What goes around templates: head, logo, footer. {{ content }} is where they stand.',
+  },
+  partial: {
+    one: 'partial',
+    many: 'Partials',
+    hint: 'A piece that several templates share, put in by {% render "key" %}.',
+  },
+};
+
+export function isKind(text: string | undefined): text is ContentKind {
+  return text !== undefined && text in KINDS;
+}
+
+export function contentApi(api: Api, kind: ContentKind) {
+  // The three differ in their address alone; layouts and partials have fewer fields.
+  const all = `/api/v1/${kind}s` as '/api/v1/templates';
+  const one = `${all}/{key}` as '/api/v1/templates/{key}';
+  const versions = `${one}/versions` as '/api/v1/templates/{key}/versions';
+  const publish = `${one}/publish` as '/api/v1/templates/{key}/publish';
+  const path = (key: string) => ({ params: { path: { key } } });
+  return {
+    list: (query: { limit: number; cursor?: string }) => ask(api.GET(all, { params: { query } })),
+    get: (key: string) => ask(api.GET(one, path(key))),
+    create: (body: Schema<'CreateTemplate'>) => ask(api.POST(all, { body })),
+    change: (key: string, body: TemplateChange) => ask(api.PATCH(one, { ...path(key), body })),
+    remove: (key: string) => ask(api.DELETE(one, path(key))),
+    versions: (key: string, query: { limit: number; cursor?: string }) =>
+      ask(api.GET(versions, { params: { path: { key }, query } })),
+    publish: (key: string, body: { version?: number; note?: string }) =>
+      ask(api.POST(publish, { ...path(key), body })),
+  };
+}

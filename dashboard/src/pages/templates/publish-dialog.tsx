@@ -1,0 +1,105 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { tell } from '../../frame/toasts.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Field, TextInput } from '../../parts/field.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { count } from '../../parts/size.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Changes } from './changes.tsx';
+import { type ContentKind, contentApi, KINDS } from './content-api.ts';
+import type { Draft } from './use-draft.ts';
+
+/** What would change for everybody, before it does. */
+export function PublishDialog({
+  kind,
+  draft,
+  onClose,
+}: {
+  kind: ContentKind;
+  draft: Draft;
+  onClose: () => void;
+}) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const [note, setNote] = useState('');
+  const { stored } = draft;
+  const publishing = useMutation({
+    mutationFn: async () => {
+      await draft.saveNow();
+      const content = contentApi(api, kind);
+      const done = await content.publish(stored.key, note.trim() ? { note: note.trim() } : {});
+      draft.reload(await content.get(stored.key));
+      return done;
+    },
+    onSuccess: async ({ version, touches }) => {
+      await Promise.all([
+        queries.invalidateQueries({ queryKey: ['templates'] }),
+        queries.invalidateQueries({ queryKey: ['template-versions'] }),
+      ]);
+      const also =
+        touches.length > 0
+          ? ` ${count(touches.length, 'template goes', 'templates go')} out changed.`
+          : '';
+      tell(`Version ${version} is published.${also}`);
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      title={`Publish ${stored.name}`}
+      description={`Sends that are accepted from now on use it, in live and in test mode. The ${KINDS[kind].one} gets a version number and that version never changes.`}
+      onClose={onClose}
+      wide
+    >
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          publishing.mutate();
+        }}
+      >
+        {kind === 'template' && stored.published_version !== null && <Summary draft={draft} />}
+        <Field label="Note" optional hint="Why it changed, for those who come later.">
+          <TextInput
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+            maxLength={500}
+          />
+        </Field>
+        {publishing.isError && <ProblemNote error={publishing.error} />}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={publishing.isPending}>
+            Publish
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+function Summary({ draft }: { draft: Draft }) {
+  const { api, key } = useHere();
+  const { saveNow, stored } = draft;
+  // What was typed a moment ago belongs to what is compared.
+  const save = useRef(saveNow);
+  save.current = saveNow;
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    void save.current().then(() => setReady(true));
+  }, []);
+  const comparison = useQuery({
+    queryKey: key('template-compare', stored.key, 'published', draft.saves),
+    queryFn: () =>
+      ask(api.GET('/api/v1/templates/{key}/compare', { params: { path: { key: stored.key } } })),
+    enabled: ready,
+    staleTime: 0,
+  });
+  if (comparison.isError) return <ProblemNote error={comparison.error} />;
+  if (!comparison.data) return <SkeletonRows rows={3} />;
+  return <Changes comparison={comparison.data} />;
+}

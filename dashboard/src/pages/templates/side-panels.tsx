@@ -1,0 +1,186 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { CircleCheck, CircleX, TriangleAlert } from 'lucide-react';
+import { useState } from 'react';
+import { ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { MailPreview } from '../../parts/mail-preview.tsx';
+import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { sizeInWords } from '../../parts/size.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { type Tab, Tabs } from '../../parts/tabs.tsx';
+import type { ContentKind, Finding, Rendered } from './content-api.ts';
+import type { Draft } from './use-draft.ts';
+import type { Findings } from './use-findings.ts';
+import { VariablesPanel } from './variables-panel.tsx';
+import { VersionsPanel } from './versions-panel.tsx';
+
+/** Beside the words: how they look, what they need, what is wrong with them, what they were. */
+export function SidePanels({
+  kind,
+  draft,
+  findings,
+  locale,
+}: {
+  kind: ContentKind;
+  draft: Draft;
+  findings: Findings;
+  locale: string | null;
+}) {
+  const [tab, setTab] = useState('preview');
+  const count = findings.errors.length + findings.warnings.length;
+  const tabs: Tab[] = [
+    {
+      id: 'preview',
+      label: 'Preview',
+      content:
+        kind === 'template' ? (
+          <RenderedPreview draft={draft} locale={locale} />
+        ) : (
+          <MailPreview html={withPlaceholder(draft.fields.html)} />
+        ),
+    },
+    ...(kind === 'template'
+      ? [
+          { id: 'variables', label: 'Variables', content: <VariablesPanel draft={draft} /> },
+          {
+            id: 'checks',
+            label: (
+              <span className="flex items-center gap-1.5">
+                Checks
+                {count > 0 && (
+                  <Badge tone={findings.errors.length > 0 ? 'bad' : 'warn'}>{count}</Badge>
+                )}
+              </span>
+            ),
+            content: <ChecksPanel findings={findings} />,
+          },
+        ]
+      : []),
+    {
+      id: 'versions',
+      label: 'Versions',
+      content: <VersionsPanel kind={kind} draft={draft} />,
+    },
+  ];
+  return (
+    <div className="px-4 pt-1 pb-8 sm:px-6">
+      <Tabs label="Beside the words" value={tab} onChange={setTab} tabs={tabs} />
+    </div>
+  );
+}
+
+function withPlaceholder(html: string): string {
+  const box =
+    '<div style="border:2px dashed #bbb;padding:40px;text-align:center;color:#888">content</div>';
+  return html.replaceAll(/\{\{\s*content\s*\}\}/g, box);
+}
+
+/** Rendered on the server, with the examples of the variables, after every pause in the typing. */
+function RenderedPreview({ draft, locale }: { draft: Draft; locale: string | null }) {
+  const { api, key } = useHere();
+  const rendered = useQuery({
+    queryKey: key('template-render', draft.stored.key, draft.saves, locale),
+    queryFn: () =>
+      ask(
+        api.POST('/api/v1/templates/{key}/render', {
+          params: { path: { key: draft.stored.key } },
+          body: { version: 'draft', ...(locale === null ? {} : { locale }) },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  return (
+    <div className="grid gap-3">
+      {rendered.isError && <ProblemNote error={rendered.error} />}
+      {rendered.data ? (
+        <RenderedMail rendered={rendered.data} />
+      ) : (
+        rendered.isPending && <SkeletonRows rows={4} />
+      )}
+    </div>
+  );
+}
+
+function RenderedMail({ rendered }: { rendered: Rendered }) {
+  const [view, setView] = useState<'html' | 'text' | 'source'>('html');
+  return (
+    <>
+      {rendered.missing.length > 0 && (
+        <Note tone="warn" title="A send like this would be refused">
+          <ul className="list-disc pl-4">
+            {rendered.missing.map(({ path, detail }) => (
+              <li key={path}>{detail}</li>
+            ))}
+          </ul>
+        </Note>
+      )}
+      <div className="rounded-lg border border-line px-3 py-2 text-sm">
+        <span className="text-faint">Subject </span>
+        <span className="font-medium break-words">{rendered.subject}</span>
+      </div>
+      <div className="flex items-center gap-3 text-xs text-faint">
+        {(['html', 'text', 'source'] as const).map((value) => (
+          <button
+            key={value}
+            type="button"
+            aria-pressed={view === value}
+            onClick={() => setView(value)}
+            className={view === value ? 'font-medium text-ink' : 'hover:text-ink'}
+          >
+            {{ html: 'Mail', text: 'Text', source: 'Source' }[value]}
+          </button>
+        ))}
+        <span className="ml-auto">{sizeInWords(rendered.size_bytes)}</span>
+      </div>
+      {view === 'html' && <MailPreview html={rendered.html} />}
+      {view === 'text' && <CodeBlock code={rendered.text} label="text part" wrap />}
+      {view === 'source' && <CodeBlock code={rendered.html} label="html" wrap />}
+    </>
+  );
+}
+
+function ChecksPanel({ findings: { errors, warnings } }: { findings: Findings }) {
+  if (errors.length + warnings.length === 0) {
+    return (
+      <p className="flex items-center gap-2 text-sm text-good">
+        <CircleCheck className="size-4" aria-hidden />
+        Nothing stands in the way of publishing.
+      </p>
+    );
+  }
+  return (
+    <ul className="grid gap-2">
+      {errors.map((finding) => (
+        <FindingLine key={keyOf(finding)} finding={finding} bad />
+      ))}
+      {warnings.map((finding) => (
+        <FindingLine key={keyOf(finding)} finding={finding} />
+      ))}
+    </ul>
+  );
+}
+
+function keyOf({ code, field, line, column }: Finding): string {
+  return `${code} ${field} ${line}:${column}`;
+}
+
+export function FindingLine({ finding, bad }: { finding: Finding; bad?: boolean }) {
+  const Icon = bad ? CircleX : TriangleAlert;
+  return (
+    <li className="flex gap-2.5 rounded-lg border border-line px-3 py-2 text-sm">
+      <Icon
+        className={bad ? 'mt-0.5 size-4 shrink-0 text-bad' : 'mt-0.5 size-4 shrink-0 text-warn'}
+        aria-hidden
+      />
+      <div className="min-w-0">
+        <p className="break-words">{finding.message}</p>
+        <p className="font-mono text-xs text-faint">
+          {finding.field}, line {finding.line}, column {finding.column}
+        </p>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,204 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { ChevronLeft, Ellipsis, Send, Trash2, UploadCloud } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useHere } from '../../api/here.ts';
+import { confirmFirst } from '../../frame/confirm.tsx';
+import { tell } from '../../frame/toasts.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonPage } from '../../parts/skeleton.tsx';
+import { useMay } from '../../session/session.ts';
+import { type ContentKind, contentApi, isKind, KINDS, type Template } from './content-api.ts';
+import { PublishDialog } from './publish-dialog.tsx';
+import { SidePanels } from './side-panels.tsx';
+import { PublishedBadge } from './templates.tsx';
+import { TestSendDialog } from './test-send-dialog.tsx';
+import { type Draft, useDraft } from './use-draft.ts';
+import { useFindings } from './use-findings.ts';
+import { Words } from './words.tsx';
+
+export function TemplatePage() {
+  const params = useParams({ from: '/inside/templates/$kind/$key' });
+  const kind = isKind(params.kind) ? params.kind : 'template';
+  const { api, key } = useHere();
+  const query = useQuery({
+    queryKey: key('template', kind, params.key),
+    queryFn: () => contentApi(api, kind).get(params.key),
+    // While somebody writes, the screen is the truth.
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  });
+  if (query.isPending) return <SkeletonPage />;
+  if (query.isError) {
+    return (
+      <Page title="Template" back={{ to: '/templates', label: 'Templates' }}>
+        <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
+      </Page>
+    );
+  }
+  return <Editor key={`${kind} ${params.key}`} kind={kind} loaded={query.data} />;
+}
+
+function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
+  const draft = useDraft(kind, loaded);
+  const findings = useFindings(kind, draft);
+  const [locale, setLocale] = useState<string | null>(null);
+  const [pane, setPane] = useState<'write' | 'look'>('write');
+  useEffect(() => {
+    document.title = `${draft.fields.name} · Postrider`;
+  }, [draft.fields.name]);
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <Head kind={kind} draft={draft} />
+      {draft.state === 'failed' && (
+        <ProblemNote
+          error={draft.error}
+          onRetry={() => void draft.saveNow()}
+          className="mx-4 mb-3 sm:mx-6"
+        />
+      )}
+      <fieldset className="flex gap-1 border-t border-line px-4 py-2 lg:hidden">
+        <legend className="sr-only">What to show</legend>
+        {(['write', 'look'] as const).map((value) => (
+          <button
+            key={value}
+            type="button"
+            aria-pressed={pane === value}
+            onClick={() => setPane(value)}
+            className={classNames(
+              'flex-1 rounded-md py-1 text-sm font-medium',
+              pane === value ? 'bg-accent-wash text-accent-ink' : 'text-soft',
+            )}
+          >
+            {value === 'write' ? 'Write' : 'Look'}
+          </button>
+        ))}
+      </fieldset>
+      <div className="flex min-h-0 flex-1 border-t border-line">
+        <div
+          className={classNames(
+            'min-h-0 min-w-0 flex-1 flex-col lg:flex lg:border-r lg:border-line',
+            pane === 'write' ? 'flex' : 'hidden',
+          )}
+        >
+          <Words
+            kind={kind}
+            draft={draft}
+            findings={findings}
+            locale={locale}
+            onLocale={setLocale}
+          />
+        </div>
+        <div
+          data-scroller
+          className={classNames(
+            'min-h-0 min-w-0 flex-1 overflow-y-auto lg:block',
+            pane === 'look' ? 'block' : 'hidden',
+          )}
+        >
+          <SidePanels kind={kind} draft={draft} findings={findings} locale={locale} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const STATES = {
+  saved: 'Saved',
+  waiting: 'Saving…',
+  saving: 'Saving…',
+  failed: 'Not saved',
+} as const;
+
+function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
+  const mayWrite = useMay()('write:templates');
+  const maySend = useMay()('send:transactional');
+  const [open, setOpen] = useState<'publish' | 'test'>();
+  const { stored, fields, state } = draft;
+  return (
+    <header className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 pt-4 pb-3 sm:px-6">
+      <div className="min-w-0 flex-1 basis-56">
+        <Link
+          to="/templates"
+          search={{ kind }}
+          className="-ml-1 mb-0.5 inline-flex items-center gap-0.5 rounded text-xs text-faint hover:text-ink"
+        >
+          <ChevronLeft className="size-3.5" aria-hidden />
+          {KINDS[kind].many}
+        </Link>
+        <div className="flex flex-wrap items-center gap-2">
+          <h1 className="sr-only">{fields.name}</h1>
+          <input
+            aria-label="Name"
+            value={fields.name}
+            readOnly={!mayWrite}
+            onChange={(event) => draft.set({ name: event.target.value })}
+            size={Math.max(fields.name.length, 6)}
+            className="-mx-1 max-w-full rounded bg-transparent px-1 text-xl font-semibold tracking-tight hover:bg-sunken"
+          />
+          <code className="font-mono text-xs text-faint">{stored.key}</code>
+          <PublishedBadge template={stored} />
+          <span
+            role="status"
+            className={classNames('text-xs', state === 'failed' ? 'text-bad' : 'text-faint')}
+          >
+            {STATES[state]}
+          </span>
+        </div>
+      </div>
+      {kind === 'template' && maySend && (
+        <Button icon={Send} onClick={() => setOpen('test')}>
+          Send a test
+        </Button>
+      )}
+      {mayWrite && (
+        <>
+          <Button
+            kind="primary"
+            icon={UploadCloud}
+            disabled={!stored.has_unpublished_changes && stored.published_version !== null}
+            onClick={() => setOpen('publish')}
+          >
+            Publish
+          </Button>
+          <DeleteMenu kind={kind} stored={stored} />
+        </>
+      )}
+      {open === 'publish' && (
+        <PublishDialog kind={kind} draft={draft} onClose={() => setOpen(undefined)} />
+      )}
+      {open === 'test' && <TestSendDialog draft={draft} onClose={() => setOpen(undefined)} />}
+    </header>
+  );
+}
+
+function DeleteMenu({ kind, stored }: { kind: ContentKind; stored: Template }) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = () =>
+    confirmFirst({
+      title: `Delete ${stored.name}?`,
+      body: `Sends that name ${stored.key} are refused from then on. Its versions go too.`,
+      verb: `Delete ${KINDS[kind].one}`,
+      typed: stored.key,
+      run: async () => {
+        await contentApi(api, kind).remove(stored.key);
+        await queries.invalidateQueries({ queryKey: ['templates'] });
+        void navigate({ to: '/templates', search: { kind } });
+        tell(`${stored.name} is deleted.`);
+      },
+    });
+  return (
+    <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
+      <MenuItem icon={Trash2} danger onSelect={remove}>
+        Delete
+      </MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,232 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { FileCode2, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useHere } from '../../api/here.ts';
+import { fieldError, isAboutFields } from '../../api/problem.ts';
+import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Field, TextInput } from '../../parts/field.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { useMay } from '../../session/session.ts';
+import {
+  type ContentKind,
+  contentApi,
+  isKind,
+  KINDS,
+  type TemplateSummary,
+} from './content-api.ts';
+import { STARTERS } from './starters.ts';
+
+export function TemplatesPage() {
+  const search = useSearch({ from: '/inside/templates' });
+  const kind = isKind(search.kind) ? search.kind : 'template';
+  const { api, key } = useHere();
+  const may = useMay()('write:templates');
+  const navigate = useNavigate();
+  const list = usePages(key('templates', kind), (cursor) =>
+    contentApi(api, kind).list(pageQuery(cursor)),
+  );
+  const make = (on: boolean) =>
+    void navigate({ to: '/templates', search: { kind, ...(on ? { new: 'true' } : {}) } });
+  const createButton = may && (
+    <Button kind="primary" icon={Plus} onClick={() => make(true)}>
+      New {KINDS[kind].one}
+    </Button>
+  );
+  return (
+    <Page full title="Templates" description={KINDS[kind].hint} actions={createButton}>
+      <nav aria-label="Kinds" className="flex gap-1 px-4 pb-3 sm:px-6">
+        {Object.entries(KINDS).map(([value, { many }]) => (
+          <Link
+            key={value}
+            to="/templates"
+            search={{ kind: value }}
+            aria-current={value === kind ? 'page' : undefined}
+            className={classNames(
+              'rounded-md px-2.5 py-1 text-sm font-medium',
+              value === kind ? 'bg-accent-wash text-accent-ink' : 'text-soft hover:bg-sunken',
+            )}
+          >
+            {many}
+          </Link>
+        ))}
+      </nav>
+      {list.isPending ? (
+        <SkeletonRows rows={5} />
+      ) : list.isError ? (
+        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+      ) : list.rows.length === 0 ? (
+        <NoTemplates kind={kind} action={createButton} />
+      ) : (
+        <>
+          <TemplateTable kind={kind} rows={list.rows} />
+          <LoadMore {...list} />
+        </>
+      )}
+      {search.new !== undefined && may && <NewTemplate kind={kind} onClose={() => make(false)} />}
+    </Page>
+  );
+}
+
+function TemplateTable({ kind, rows }: { kind: ContentKind; rows: TemplateSummary[] }) {
+  return (
+    <Table label={KINDS[kind].many}>
+      <thead>
+        <tr>
+          <Th>Name</Th>
+          <Th>Published</Th>
+          <Th later>Subject</Th>
+          <Th later>Languages</Th>
+          <Th later>Changed</Th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <Tr key={row.id} className="row-link">
+            <Td>
+              <Link
+                to="/templates/$kind/$key"
+                params={{ kind, key: row.key }}
+                data-row
+                className="cover font-medium outline-none"
+              >
+                {row.name}
+              </Link>
+              <div className="font-mono text-xs text-faint">{row.key}</div>
+            </Td>
+            <Td>
+              <PublishedBadge template={row} />
+            </Td>
+            <Td later className="max-w-80 truncate text-soft">
+              {row.subject}
+            </Td>
+            <Td later className="text-soft">
+              {row.locales.join(', ')}
+            </Td>
+            <Td later className="text-soft">
+              <Time at={row.updated_at} />
+            </Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+export function PublishedBadge({
+  template,
+}: {
+  template: { published_version: number | null; has_unpublished_changes: boolean };
+}) {
+  if (template.published_version === null) return <Badge tone="warn">draft</Badge>;
+  return (
+    <span className="flex flex-wrap gap-1.5">
+      <Badge tone="good">version {template.published_version}</Badge>
+      {template.has_unpublished_changes && <Badge tone="warn">changed since</Badge>}
+    </span>
+  );
+}
+
+function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactNode }) {
+  return (
+    <Empty
+      icon={FileCode2}
+      title={`No ${KINDS[kind].one} yet`}
+      actions={action}
+      teach={
+        kind === 'template' && (
+          <CodeBlock
+            label="example"
+            code={[
+              `curl ${location.origin}/api/v1/transactional/send \\`,
+              `  -H 'Authorization: Bearer pr_…' \\`,
+              `  -H 'Content-Type: application/json' \\`,
+              `  -d '{"to":{"email":"jane@example.com"},"template_key":"welcome",`,
+              `       "template_variables":{"first_name":"Jane"}}'`,
+            ].join('\n')}
+          />
+        )
+      }
+    >
+      {KINDS[kind].hint}
+    </Empty>
+  );
+}
+
+function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void }) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [key, setKey] = useState<string>();
+  const wanted = key ?? keyFrom(name);
+  const making = useMutation({
+    mutationFn: () =>
+      contentApi(api, kind).create({ key: wanted, name: name.trim(), ...STARTERS[kind] }),
+    onSuccess: (made) => {
+      void queries.invalidateQueries({ queryKey: ['templates'] });
+      void navigate({ to: '/templates/$kind/$key', params: { kind, key: made.key } });
+    },
+  });
+  return (
+    <Dialog title={`New ${KINDS[kind].one}`} onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.mutate();
+        }}
+      >
+        <Field label="Name" error={fieldError(making.error, '/name')}>
+          <TextInput
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            placeholder="Welcome"
+            required
+          />
+        </Field>
+        <Field
+          label="Key"
+          hint="How programs name it. It cannot be changed later."
+          error={fieldError(making.error, '/key')}
+        >
+          <TextInput
+            mono
+            value={wanted}
+            onChange={(event) => setKey(event.target.value)}
+            required
+          />
+        </Field>
+        {making.isError && !isAboutFields(making.error, ['/name', '/key']) && (
+          <ProblemNote error={making.error} />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={making.isPending}>
+            Create
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+function keyFrom(name: string): string {
+  return name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 128);
+}

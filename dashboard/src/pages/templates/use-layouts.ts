@@ -1,0 +1,14 @@
+import { useQuery } from '@tanstack/react-query';
+import { useHere } from '../../api/here.ts';
+import { contentApi, type TemplateSummary } from './content-api.ts';
+
+const NONE: TemplateSummary[] = [];
+
+export function useLayouts(): TemplateSummary[] {
+  const { api, key } = useHere();
+  const { data } = useQuery({
+    queryKey: key('templates', 'layout', 'choice'),
+    queryFn: () => contentApi(api, 'layout').list({ limit: 100 }),
+  });
+  return data?.data ?? NONE;
+}

@@ -1,0 +1,176 @@
+import { Braces } from 'lucide-react';
+import { useState } from 'react';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Checkbox, Field, Select, TextInput } from '../../parts/field.tsx';
+import { useMay } from '../../session/session.ts';
+import type { TemplateVariable } from './content-api.ts';
+import type { Draft } from './use-draft.ts';
+
+const TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const;
+
+/** What a send must bring, read off the placeholders and told better by people. */
+export function VariablesPanel({ draft }: { draft: Draft }) {
+  const [open, setOpen] = useState<TemplateVariable>();
+  const mayWrite = useMay()('write:templates');
+  const { variables } = draft.stored;
+  if (variables.length === 0) {
+    return (
+      <Empty icon={Braces} title="No variables">
+        Write <code className="font-mono text-xs">{'{{ first_name }}'}</code> or{' '}
+        <code className="font-mono text-xs">{'${first_name}'}</code>, and it appears here.
+      </Empty>
+    );
+  }
+  const save = (changed: TemplateVariable) => {
+    const others = draft.stored.variables.filter(({ name }) => name !== changed.name);
+    draft.set({ variables: [...others, { ...changed, inferred: false }] });
+    void draft.saveNow();
+    setOpen(undefined);
+  };
+  return (
+    <>
+      <ul className="divide-y divide-line rounded-xl border border-line">
+        {variables.map((variable) => (
+          <li
+            key={variable.name}
+            className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2 text-sm"
+          >
+            <code className="font-mono text-xs font-medium">{variable.name}</code>
+            <span className="text-xs text-faint">{variable.type}</span>
+            {variable.required ? <Badge tone="info">required</Badge> : <Badge>optional</Badge>}
+            {variable.secret && <Badge tone="plum">secret</Badge>}
+            {variable.example !== null && (
+              <span
+                className="max-w-48 truncate text-xs text-soft"
+                title={asText(variable.example)}
+              >
+                e.g. {asText(variable.example)}
+              </span>
+            )}
+            {mayWrite && (
+              <Button
+                size="small"
+                kind="quiet"
+                className="ml-auto"
+                aria-label={`Change ${variable.name}`}
+                onClick={() => setOpen(variable)}
+              >
+                Change
+              </Button>
+            )}
+            {variable.description && (
+              <p className="w-full text-xs text-soft">{variable.description}</p>
+            )}
+          </li>
+        ))}
+      </ul>
+      {open && <EditVariable variable={open} onSave={save} onClose={() => setOpen(undefined)} />}
+    </>
+  );
+}
+
+function EditVariable({
+  variable,
+  onSave,
+  onClose,
+}: {
+  variable: TemplateVariable;
+  onSave: (changed: TemplateVariable) => void;
+  onClose: () => void;
+}) {
+  const [form, setForm] = useState({
+    type: variable.type,
+    required: variable.required,
+    secret: variable.secret,
+    example: asText(variable.example),
+    fallback: asText(variable.default),
+    description: variable.description ?? '',
+  });
+  return (
+    <Dialog title={variable.name} onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSave({
+            ...variable,
+            type: form.type,
+            required: form.required,
+            secret: form.secret,
+            example: asValue(form.example, form.type),
+            default: asValue(form.fallback, form.type),
+            description: form.description.trim() || null,
+          });
+        }}
+      >
+        <Field label="Type">
+          <Select
+            value={form.type}
+            onChange={(event) =>
+              setForm({ ...form, type: event.target.value as TemplateVariable['type'] })
+            }
+          >
+            {TYPES.map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </Select>
+        </Field>
+        <Field label="Example" hint="For previews and tests. Lists and objects as JSON.">
+          <TextInput
+            value={form.example}
+            onChange={(event) => setForm({ ...form, example: event.target.value })}
+          />
+        </Field>
+        <Field label="Default" optional hint="For sends that give no value.">
+          <TextInput
+            value={form.fallback}
+            onChange={(event) => setForm({ ...form, fallback: event.target.value })}
+          />
+        </Field>
+        <Field label="Description" optional>
+          <TextInput
+            value={form.description}
+            onChange={(event) => setForm({ ...form, description: event.target.value })}
+          />
+        </Field>
+        <Checkbox
+          label="Required"
+          hint="A send without it is refused."
+          checked={form.required}
+          onChange={(required) => setForm({ ...form, required })}
+        />
+        <Checkbox
+          label="Secret"
+          hint="A reset link or one-time code: shown to nobody but the recipient."
+          checked={form.secret}
+          onChange={(secret) => setForm({ ...form, secret })}
+        />
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary">
+            Save
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+export function asText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What was typed, as the type wants it; what cannot be read as such stays a text for the API to judge. */
+function asValue(text: string, type: TemplateVariable['type']): unknown {
+  if (text.trim() === '') return null;
+  if (type === 'string' || type === 'date') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
