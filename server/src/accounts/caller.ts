@@ -1,4 +1,5 @@
 import type { Mode } from './mode.ts';
+import type { Role } from './roles.ts';
 import type { Scope } from './scopes.ts';
 
 /** Who asks: the one value that authentication leaves behind and every room trusts. */
@@ -12,4 +13,6 @@ export interface Caller {
   actor: string;
   /** The API key's uuid; undefined for a person's session. */
   keyId: string | undefined;
+  /** What the person is in the workspace; absent for a key. */
+  role?: Role;
 }

@@ -35,3 +35,14 @@ export async function findWorkspaceByName(db: Queryable, name: string): Promise<
   ]);
   return rows;
 }
+
+export async function findWorkspace(db: Queryable, id: string): Promise<Workspace | undefined> {
+  const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces where id = $1`, [
+    id,
+  ]);
+  return rows[0];
+}
+
+export async function renameWorkspace(db: Queryable, id: string, name: string): Promise<void> {
+  await db.query('update workspaces set name = $2 where id = $1', [id, name]);
+}

@@ -155,7 +155,6 @@ function contentOf(
       clicks: request.tracking.clicks ?? false,
     };
   }
-  if (request.confidential) head.confidential = true;
   const { subject, html, text } = words;
   return { subject, head, html, text, attachments };
 }

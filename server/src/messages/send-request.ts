@@ -23,6 +23,11 @@ export interface SendRequest {
   tracking?: { opens?: boolean; clicks?: boolean };
   scheduled_at?: string;
   ttl_seconds?: number;
+  /**
+   * Names among `variables` that hold secrets. Ours alone, no field of the API: the links in the
+   * service's own letters let whoever reads them in as somebody else.
+   */
+  secret_variables?: readonly string[];
 }
 
 export interface AddressInput {

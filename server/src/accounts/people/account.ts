@@ -1,0 +1,189 @@
+import type { Clock } from '../../base/clock.ts';
+import { encodeId, uuidv7 } from '../../base/ids.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { inTransaction, type Pool } from '../../storage/pool.ts';
+import { rightsOf } from '../roles.ts';
+import { insertWorkspace, renameWorkspace } from '../workspace-store.ts';
+import type { AttemptLimits } from './attempt-limits.ts';
+import {
+  findMembership,
+  insertMembership,
+  listMemberships,
+  lockTeam,
+  type Membership,
+  ownsAny,
+} from './member-store.ts';
+import type { Passwords } from './passwords.ts';
+import { findPerson, updateName, updatePassword } from './person-store.ts';
+import { checkPassword, refusedFields } from './person-words.ts';
+import type { SecondFactor } from './second-factor.ts';
+import type { Session } from './session-store.ts';
+import { endSessionsOf } from './session-store.ts';
+import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
+import { codeAttempts, type SignIn } from './sign-in.ts';
+
+/**
+ * A person's own things: their name, password, second factor and workspaces. What would let a thief
+ * of the session stay (a new password, another second factor) asks for the password once more.
+ */
+
+interface AccountParts {
+  pool: Pool;
+  clock: Clock;
+  passwords: Passwords;
+  limits: AttemptLimits;
+  sessions: Sessions;
+  signIn: SignIn;
+  secondFactor: SecondFactor;
+}
+
+export class Account {
+  readonly #parts: AccountParts;
+
+  constructor(parts: AccountParts) {
+    this.#parts = parts;
+  }
+
+  /** The person as they see themselves: read anew, because it may have changed in this request. */
+  async me({ person: { id }, session }: SignedIn) {
+    const { pool } = this.#parts;
+    const person = await findPerson(pool, id);
+    if (!person) throw new RefusedError('not_found', 'There is no such person.');
+    const memberships = await listMemberships(pool, id);
+    return {
+      id: encodeId('usr', id),
+      email: person.email,
+      name: person.name,
+      created_at: new Date(person.createdAtMs).toISOString(),
+      totp_enabled: person.totpConfirmedAtMs !== null,
+      recovery_codes_left: person.recoveryHashes.length,
+      session: {
+        id: encodeId('ses', session.id),
+        created_at: new Date(session.createdAtMs).toISOString(),
+        expires_at: new Date(session.endsAtMs).toISOString(),
+      },
+      workspaces: memberships.map(publicMembership),
+    };
+  }
+
+  async rename({ person }: SignedIn, name: string): Promise<void> {
+    await updateName(this.#parts.pool, person.id, name);
+  }
+
+  /** Ends every other session, and this one goes on under a new secret. */
+  async changePassword(
+    { person }: SignedIn,
+    change: { current: string; wanted: string },
+    client: Client,
+    presented: string | undefined,
+  ): Promise<BegunSession> {
+    const { pool, clock, passwords, sessions } = this.#parts;
+    await this.#confirm(person, change.current, client, '/current_password');
+    checkPassword(change.wanted, person, '/new_password');
+    const hash = await passwords.hash(change.wanted);
+    return inTransaction(pool, async (db) => {
+      await updatePassword(db, person.id, hash);
+      await endSessionsOf(db, person.id, clock.now());
+      return sessions.begin(person, client, presented, db);
+    });
+  }
+
+  async startSecondFactor({ person }: SignedIn, password: string, client: Client) {
+    await this.#confirm(person, password, client, '/password');
+    return this.#parts.secondFactor.start(person.id);
+  }
+
+  async confirmSecondFactor({ person }: SignedIn, code: string, client: Client): Promise<string[]> {
+    const { limits, secondFactor } = this.#parts;
+    const attempts = codeAttempts(person, client);
+    await limits.count(attempts);
+    const codes = await secondFactor.confirm(person.id, code);
+    if (!codes) {
+      const detail = 'The code is wrong. Check that the clock of the phone is right.';
+      throw refusedFields([{ pointer: '/code', code: 'wrong_code', detail }]);
+    }
+    await limits.succeeded(attempts);
+    return codes;
+  }
+
+  async newRecoveryCodes({ person }: SignedIn, password: string, client: Client) {
+    await this.#confirm(person, password, client, '/password');
+    return this.#parts.secondFactor.newRecoveryCodes(person.id);
+  }
+
+  async removeSecondFactor({ person }: SignedIn, password: string, client: Client): Promise<void> {
+    await this.#confirm(person, password, client, '/password');
+    await this.#parts.secondFactor.remove(person.id);
+  }
+
+  workspaces(
+    { person }: SignedIn,
+    page: { before?: string; limit: number },
+  ): Promise<Membership[]> {
+    return listMemberships(this.#parts.pool, person.id, page);
+  }
+
+  /** Only for those who answer for one already: whoever was let in as a guest stays one. */
+  async createWorkspace({ person }: SignedIn, name: string): Promise<Membership> {
+    const { pool, clock } = this.#parts;
+    const nowMs = clock.now();
+    return inTransaction(pool, async (db) => {
+      if (!(await ownsAny(db, person.id))) {
+        const detail = 'Only people who own a workspace make another one.';
+        throw new RefusedError('insufficient_role', detail);
+      }
+      const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
+      await insertWorkspace(db, workspace);
+      const workspaceId = workspace.id;
+      const role = 'owner' as const;
+      await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
+      return { workspaceId, workspaceName: name, workspaceCreatedAtMs: nowMs, role };
+    });
+  }
+
+  async renameWorkspace({ person }: SignedIn, id: string, name: string): Promise<Membership> {
+    return inTransaction(this.#parts.pool, async (db) => {
+      await lockTeam(db, id);
+      const membership = await findMembership(db, id, person.id);
+      if (!membership) throw new RefusedError('not_found', 'There is no workspace with this id.');
+      if (!rightsOf(membership.role).has('write:workspace')) {
+        const detail = `Your role is ${membership.role}. The operation needs write:workspace.`;
+        throw new RefusedError('insufficient_role', detail);
+      }
+      await renameWorkspace(db, id, name);
+      return { ...membership, workspaceName: name };
+    });
+  }
+
+  async #confirm(
+    person: SignedIn['person'],
+    password: string,
+    client: Client,
+    pointer: string,
+  ): Promise<void> {
+    if (await this.#parts.signIn.confirmPassword(person, password, client)) return;
+    throw refusedFields([{ pointer, code: 'wrong_password', detail: 'The password is wrong.' }]);
+  }
+}
+
+export function publicMembership(membership: Membership) {
+  return {
+    id: encodeId('wsp', membership.workspaceId),
+    name: membership.workspaceName,
+    role: membership.role,
+    rights: [...rightsOf(membership.role)],
+    created_at: new Date(membership.workspaceCreatedAtMs).toISOString(),
+  };
+}
+
+export function publicSession(session: Session, currentId: string) {
+  return {
+    id: encodeId('ses', session.id),
+    current: session.id === currentId,
+    created_at: new Date(session.createdAtMs).toISOString(),
+    last_seen_at: new Date(session.seenAtMs).toISOString(),
+    expires_at: new Date(session.endsAtMs).toISOString(),
+    ip: session.ip,
+    user_agent: session.userAgent,
+  };
+}

@@ -1,0 +1,126 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import type { Pool } from '../../storage/pool.ts';
+import {
+  type AttemptLimit,
+  countAttempt,
+  deleteOldAttempts,
+  forgetAttempts,
+  takeBackAttempt,
+} from './attempt-store.ts';
+import { sourceNetwork } from './source-network.ts';
+
+/**
+ * Slows guessing down. Every try of a password or a code is counted twice, before it is made: for
+ * the account and for the source it comes from. The first few cost nothing, then each has to wait
+ * twice as long as the one before. Accounts that do not exist are counted like those that do.
+ *
+ * An account is slowed, never locked. And from a source where its owner has signed in before it has
+ * a count of its own, so that a stranger who guesses all day does not keep the owner out.
+ */
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const LIMITS = {
+  source: {
+    free: 20,
+    waitMs: 5 * SECOND_MS,
+    waitMaxMs: 15 * MINUTE_MS,
+    forgetMs: HOUR_MS,
+  },
+  password: {
+    free: 5,
+    waitMs: 5 * SECOND_MS,
+    waitMaxMs: 5 * MINUTE_MS,
+    forgetMs: HOUR_MS,
+  },
+  /** A code has only a million values: at the longest wait, a hundred tries a day. */
+  code: {
+    free: 5,
+    waitMs: 30 * SECOND_MS,
+    waitMaxMs: 15 * MINUTE_MS,
+    forgetMs: 24 * HOUR_MS,
+  },
+  reset: {
+    free: 3,
+    waitMs: MINUTE_MS,
+    waitMaxMs: HOUR_MS,
+    forgetMs: 24 * HOUR_MS,
+  },
+} as const satisfies Record<string, AttemptLimit>;
+
+export interface Attempt {
+  kind: keyof typeof LIMITS;
+  /** The account, or the network. */
+  of: string;
+}
+
+const KEPT_MS = 25 * HOUR_MS;
+
+export class AttemptLimits {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  /** Throws a RefusedError `too_many_attempts` when one of them has to wait. */
+  async count(attempts: readonly Attempt[]): Promise<void> {
+    for (const attempt of attempts) {
+      const waitMs = await this.#waitFor(attempt);
+      if (waitMs === undefined) continue;
+      const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS));
+      throw new RefusedError(
+        'too_many_attempts',
+        `Too many attempts. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`,
+        { retryAfterSeconds: seconds },
+      );
+    }
+  }
+
+  /** Work that costs us much and that anybody may ask for: it counts for the source alone. */
+  async countedFor<T>(ip: string, work: () => Promise<T>): Promise<T> {
+    const attempts: Attempt[] = [{ kind: 'source', of: sourceNetwork(ip) }];
+    await this.count(attempts);
+    const result = await work();
+    await this.succeeded(attempts);
+    return result;
+  }
+
+  /** For what must not be told: whether it may be done. */
+  async allows(attempt: Attempt): Promise<boolean> {
+    return (await this.#waitFor(attempt)) === undefined;
+  }
+
+  /**
+   * It was the right person. The account starts afresh; the source only gets this one try back,
+   * because a guesser may have an account too.
+   */
+  async succeeded(attempts: readonly Attempt[]): Promise<void> {
+    for (const attempt of attempts) {
+      const subject = subjectOf(attempt);
+      if (attempt.kind === 'source') await takeBackAttempt(this.#pool, subject);
+      else await forgetAttempts(this.#pool, subject);
+    }
+  }
+
+  async sweep(): Promise<void> {
+    await deleteOldAttempts(this.#pool, this.#clock.now() - KEPT_MS);
+  }
+
+  async #waitFor(attempt: Attempt): Promise<number | undefined> {
+    const nowMs = this.#clock.now();
+    const limit = LIMITS[attempt.kind];
+    const freeAtMs = await countAttempt(this.#pool, subjectOf(attempt), limit, nowMs);
+    return freeAtMs === undefined ? undefined : freeAtMs - nowMs;
+  }
+}
+
+function subjectOf({ kind, of }: Attempt): Buffer {
+  return hash('sha256', `${kind}\n${of}`, 'buffer');
+}

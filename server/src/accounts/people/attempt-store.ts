@@ -1,0 +1,69 @@
+import type { Queryable } from '../../storage/pool.ts';
+import { sqlTime } from '../../storage/row-types.ts';
+
+export interface AttemptLimit {
+  /** This many tries cost no wait. */
+  free: number;
+  /** The wait after that, doubled with every further try up to the longest. */
+  waitMs: number;
+  waitMaxMs: number;
+  /** After so long without a try all is forgotten. */
+  forgetMs: number;
+}
+
+/**
+ * Counts a try before it is made, in one statement, so that a thousand at once are a thousand.
+ * Undefined: it may be made. Otherwise the time before which none may be. Without a wait that is
+ * -infinity and not the present: two requests at once do not agree on the present.
+ */
+export async function countAttempt(
+  db: Queryable,
+  subject: Buffer,
+  limit: AttemptLimit,
+  nowMs: number,
+): Promise<number | undefined> {
+  const { rowCount } = await db.query(
+    `insert into attempts_counted as a (subject, attempts, last_at, free_at)
+     values ($1, 1, $2, '-infinity')
+     on conflict (subject) do update set
+       attempts = case when a.last_at < $3 then 1 else a.attempts + 1 end,
+       last_at = $2,
+       free_at = case
+         when a.last_at < $3 or a.attempts + 1 < $4::int then '-infinity'
+         else $2::timestamptz + interval '1 millisecond'
+           * least($6::float8, $5::float8 * power(2, least(a.attempts + 1 - $4, 30)))
+         end
+     where a.free_at <= $2`,
+    [
+      subject,
+      sqlTime(nowMs),
+      sqlTime(nowMs - limit.forgetMs),
+      limit.free,
+      limit.waitMs,
+      limit.waitMaxMs,
+    ],
+  );
+  if (rowCount === 1) return undefined;
+  const { rows } = await db.query<{ freeAtMs: number }>(
+    'select free_at as "freeAtMs" from attempts_counted where subject = $1',
+    [subject],
+  );
+  return rows[0]?.freeAtMs ?? nowMs;
+}
+
+/** The try was a good one: it does not count. */
+export async function takeBackAttempt(db: Queryable, subject: Buffer): Promise<void> {
+  await db.query(
+    `update attempts_counted set attempts = greatest(attempts - 1, 0), free_at = '-infinity'
+     where subject = $1`,
+    [subject],
+  );
+}
+
+export async function forgetAttempts(db: Queryable, subject: Buffer): Promise<void> {
+  await db.query('delete from attempts_counted where subject = $1', [subject]);
+}
+
+export async function deleteOldAttempts(db: Queryable, beforeMs: number): Promise<void> {
+  await db.query('delete from attempts_counted where last_at < $1', [sqlTime(beforeMs)]);
+}

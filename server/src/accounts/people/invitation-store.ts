@@ -1,0 +1,160 @@
+import type { Queryable } from '../../storage/pool.ts';
+import { sqlTime } from '../../storage/row-types.ts';
+import type { Role } from '../roles.ts';
+
+export interface Invitation {
+  workspaceId: string;
+  id: string;
+  email: string;
+  emailKey: string;
+  role: Role;
+  /** A person's id. */
+  invitedBy: string;
+  createdAtMs: number;
+  endsAtMs: number;
+  acceptedAtMs: number | null;
+  revokedAtMs: number | null;
+}
+
+const COLUMNS = `i.workspace_id as "workspaceId", i.id, i.email, i.email_key as "emailKey", i.role,
+  i.invited_by as "invitedBy", i.created_at as "createdAtMs", i.ends_at as "endsAtMs",
+  i.accepted_at as "acceptedAtMs", i.revoked_at as "revokedAtMs"`;
+
+const OPEN = 'i.accepted_at is null and i.revoked_at is null';
+
+export async function insertInvitation(
+  db: Queryable,
+  invitation: Invitation,
+  tokenHash: Buffer,
+): Promise<void> {
+  await db.query(
+    `insert into invitations (workspace_id, id, email, email_key, role, token_hash, invited_by,
+       created_at, ends_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      invitation.workspaceId,
+      invitation.id,
+      invitation.email,
+      invitation.emailKey,
+      invitation.role,
+      tokenHash,
+      invitation.invitedBy,
+      sqlTime(invitation.createdAtMs),
+      sqlTime(invitation.endsAtMs),
+    ],
+  );
+}
+
+/** Newest first. */
+export async function listInvitations(
+  db: Queryable,
+  workspaceId: string,
+  page: { before?: string; limit: number },
+): Promise<Invitation[]> {
+  const { rows } = await db.query<Invitation>(
+    `select ${COLUMNS} from invitations i
+     where i.workspace_id = $1 and ($2::uuid is null or i.id < $2)
+     order by i.id desc limit $3`,
+    [workspaceId, page.before ?? null, page.limit],
+  );
+  return rows;
+}
+
+export async function countOpenInvitations(
+  db: Queryable,
+  workspaceId: string,
+  nowMs: number,
+): Promise<number> {
+  const { rows } = await db.query<{ open: number }>(
+    `select count(*) as open from invitations i
+     where i.workspace_id = $1 and i.ends_at > $2 and ${OPEN}`,
+    [workspaceId, sqlTime(nowMs)],
+  );
+  return rows[0]?.open ?? 0;
+}
+
+/** An invitation that can still be accepted, with the words a stranger may see of it. */
+export async function findOpenInvitation(
+  db: Queryable,
+  tokenHash: Buffer,
+  nowMs: number,
+  lock: '' | 'for update of i' = '',
+): Promise<(Invitation & { workspaceName: string; inviterName: string | null }) | undefined> {
+  const { rows } = await db.query<
+    Invitation & { workspaceName: string; inviterName: string | null }
+  >(
+    `select ${COLUMNS}, w.name as "workspaceName", p.name as "inviterName"
+     from invitations i join workspaces w on w.id = i.workspace_id
+     left join people p on p.id = i.invited_by
+     where i.token_hash = $1 and i.ends_at > $2 and ${OPEN} ${lock}`,
+    [tokenHash, sqlTime(nowMs)],
+  );
+  return rows[0];
+}
+
+/** False when there is none that is open. */
+export async function revokeInvitation(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  nowMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update invitations i set revoked_at = $3
+     where i.workspace_id = $1 and i.id = $2 and i.ends_at > $3 and ${OPEN}`,
+    [workspaceId, id, sqlTime(nowMs)],
+  );
+  return rowCount === 1;
+}
+
+export async function findInvitation(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<Invitation | undefined> {
+  const { rows } = await db.query<Invitation>(
+    `select ${COLUMNS} from invitations i where i.workspace_id = $1 and i.id = $2`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}
+
+/** Makes room for a newer one to the same address. */
+export async function revokeOpenOf(
+  db: Queryable,
+  workspaceId: string,
+  emailKey: string,
+  nowMs: number,
+): Promise<void> {
+  await db.query(
+    `update invitations i set revoked_at = $3
+     where i.workspace_id = $1 and i.email_key = $2 and ${OPEN}`,
+    [workspaceId, emailKey, sqlTime(nowMs)],
+  );
+}
+
+/** With the inviter gone, or no longer allowed to, what they promised is void. */
+export async function revokeOpenBy(
+  db: Queryable,
+  workspaceId: string,
+  invitedBy: string,
+  nowMs: number,
+): Promise<void> {
+  await db.query(
+    `update invitations i set revoked_at = $3
+     where i.workspace_id = $1 and i.invited_by = $2 and ${OPEN}`,
+    [workspaceId, invitedBy, sqlTime(nowMs)],
+  );
+}
+
+export async function markAccepted(
+  db: Queryable,
+  invitation: Invitation,
+  nowMs: number,
+): Promise<void> {
+  await db.query('update invitations set accepted_at = $3 where workspace_id = $1 and id = $2', [
+    invitation.workspaceId,
+    invitation.id,
+    sqlTime(nowMs),
+  ]);
+}

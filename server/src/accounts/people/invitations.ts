@@ -1,0 +1,237 @@
+import type { Clock } from '../../base/clock.ts';
+import { encodeId, uuidv7 } from '../../base/ids.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { parseMailbox } from '../../mail/address.ts';
+import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import type { Role } from '../roles.ts';
+import { findWorkspace } from '../workspace-store.ts';
+import type { AttemptLimits } from './attempt-limits.ts';
+import {
+  countOpenInvitations,
+  findInvitation,
+  findOpenInvitation,
+  type Invitation,
+  insertInvitation,
+  listInvitations,
+  markAccepted,
+  revokeInvitation,
+  revokeOpenOf,
+} from './invitation-store.ts';
+import { invitationLetter, type Post } from './letters.ts';
+import { findMemberByEmail, insertMembership, lockTeam } from './member-store.ts';
+import type { Passwords } from './passwords.ts';
+import { findPersonByEmail, insertPerson, newPerson, type Person } from './person-store.ts';
+import { checkPersonWords, refusedFields } from './person-words.ts';
+import { hashSecret, newSecret } from './secret-token.ts';
+import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
+import { type Actor, refuseUnlessAllowed } from './team.ts';
+
+/**
+ * Invitations into a workspace. A link goes to the address by our own mail, or to whoever invites
+ * when no domain can send yet; it works once, for seven days. It makes an account for that very
+ * address, or lets in the one that exists, after its owner has signed in.
+ */
+
+const LINK_MS = 7 * 24 * 60 * 60 * 1000;
+const OPEN_MAX = 100;
+
+export interface Acceptance {
+  token: string;
+  /** Of somebody who has no account yet. */
+  name?: string;
+  password?: string;
+}
+
+interface InvitationParts {
+  pool: Pool;
+  clock: Clock;
+  limits: AttemptLimits;
+  passwords: Passwords;
+  sessions: Sessions;
+  post: Post;
+  appUrl: string;
+}
+
+export class Invitations {
+  readonly #parts: InvitationParts;
+
+  constructor(parts: InvitationParts) {
+    this.#parts = parts;
+  }
+
+  /** The link is told only when it could not be mailed. */
+  async create(
+    actor: Actor,
+    inviter: Person,
+    wanted: { email: string; role: Role },
+  ): Promise<{ invitation: Invitation; link: string | null }> {
+    const { pool, clock, post, appUrl } = this.#parts;
+    refuseUnlessAllowed(actor, wanted.role);
+    const parsed = parseMailbox(wanted.email);
+    if (!parsed.ok) {
+      throw refusedFields([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
+    }
+    const nowMs = clock.now();
+    const token = newSecret();
+    const invitation: Invitation = {
+      workspaceId: actor.workspaceId,
+      id: uuidv7(nowMs),
+      email: parsed.mailbox.email,
+      emailKey: parsed.mailbox.key,
+      role: wanted.role,
+      invitedBy: inviter.id,
+      createdAtMs: nowMs,
+      endsAtMs: nowMs + LINK_MS,
+      acceptedAtMs: null,
+      revokedAtMs: null,
+    };
+    const workspace = await inTransaction(pool, async (db) => {
+      await lockTeam(db, actor.workspaceId);
+      if (await findMemberByEmail(db, actor.workspaceId, invitation.emailKey)) {
+        throw new RefusedError(
+          'conflict',
+          `${invitation.email} belongs to this workspace already.`,
+        );
+      }
+      await revokeOpenOf(db, actor.workspaceId, invitation.emailKey, nowMs);
+      if ((await countOpenInvitations(db, actor.workspaceId, nowMs)) >= OPEN_MAX) {
+        throw new RefusedError('conflict', `${OPEN_MAX} invitations are open. Revoke some first.`);
+      }
+      await insertInvitation(db, invitation, hashSecret(token));
+      return findWorkspace(db, actor.workspaceId);
+    });
+    const link = `${appUrl}/app/invitation#${token}`;
+    const words = {
+      inviter: inviter.name,
+      workspace: workspace?.name ?? '',
+      role: wanted.role,
+      link,
+    };
+    const mailed = await post(invitationLetter(invitation.email, words), [actor.workspaceId]);
+    return { invitation, link: mailed ? null : link };
+  }
+
+  list(workspaceId: string, page: { before?: string; limit: number }): Promise<Invitation[]> {
+    return listInvitations(this.#parts.pool, workspaceId, page);
+  }
+
+  async revoke(actor: Actor, id: string): Promise<void> {
+    const { pool, clock } = this.#parts;
+    const invitation = await findInvitation(pool, actor.workspaceId, id);
+    if (!invitation) throw new RefusedError('not_found', 'There is no invitation with this id.');
+    refuseUnlessAllowed(actor, invitation.role);
+    if (await revokeInvitation(pool, actor.workspaceId, id, clock.now())) return;
+    throw new RefusedError('conflict', 'This invitation is no longer open.');
+  }
+
+  /** What whoever holds the link may know before they accept. */
+  inspect(token: string, client: Client) {
+    return this.#parts.limits.countedFor(client.ip, () => this.#inspect(token));
+  }
+
+  async #inspect(token: string) {
+    const { pool, clock } = this.#parts;
+    const found = await findOpenInvitation(pool, hashSecret(token), clock.now());
+    if (!found) throw linkOver();
+    return {
+      workspace_name: found.workspaceName,
+      email: found.email,
+      role: found.role,
+      invited_by_name: found.inviterName,
+      account_exists: (await findPersonByEmail(pool, found.emailKey)) !== undefined,
+      expires_at: new Date(found.endsAtMs).toISOString(),
+    };
+  }
+
+  /** By the account that is signed in, when it has the invited address; else by making it. */
+  accept(given: Acceptance, presented: string | undefined, client: Client) {
+    return this.#parts.limits.countedFor(client.ip, () => this.#accept(given, presented, client));
+  }
+
+  async #accept(
+    given: Acceptance,
+    presented: string | undefined,
+    client: Client,
+  ): Promise<SignedIn | BegunSession> {
+    const { pool, clock, sessions } = this.#parts;
+    const hash = hashSecret(given.token);
+    const signedIn =
+      presented === undefined ? undefined : await sessions.find(presented, undefined);
+    const open = await findOpenInvitation(pool, hash, clock.now());
+    if (!open) throw linkOver();
+    if (signedIn?.person.emailKey === open.emailKey) {
+      await inTransaction(pool, (db) => this.#join(db, hash, signedIn.person));
+      return signedIn;
+    }
+    if (await findPersonByEmail(pool, open.emailKey)) throw signInFirst(open.email);
+    return this.#acceptAnew(hash, open, given, presented, client);
+  }
+
+  async #acceptAnew(
+    hash: Buffer,
+    open: Invitation,
+    given: Acceptance,
+    presented: string | undefined,
+    client: Client,
+  ): Promise<BegunSession> {
+    const { pool, clock, passwords, sessions } = this.#parts;
+    const { name, password } = given;
+    if (name === undefined || password === undefined) {
+      const detail = 'This field is required: the address has no account yet.';
+      const missing = { name, password };
+      const fields = (['name', 'password'] as const).filter((one) => missing[one] === undefined);
+      throw refusedFields(fields.map((one) => ({ pointer: `/${one}`, code: 'required', detail })));
+    }
+    checkPersonWords({ email: open.email, name, password });
+    const nowMs = clock.now();
+    const passwordHash = await passwords.hash(password);
+    const { email, emailKey } = open;
+    const person = newPerson({ email, emailKey, name, passwordHash }, nowMs);
+    return inTransaction(pool, async (db) => {
+      if (!(await insertPerson(db, person))) throw signInFirst(open.email);
+      await this.#join(db, hash, person);
+      return sessions.begin(person, client, presented, db);
+    });
+  }
+
+  /** Asks again under the lock: a link that was good a moment ago may be used or revoked by now. */
+  async #join(db: Queryable, hash: Buffer, person: Person): Promise<void> {
+    const nowMs = this.#parts.clock.now();
+    const invitation = await findOpenInvitation(db, hash, nowMs, 'for update of i');
+    if (!invitation) throw linkOver();
+    const { workspaceId, role } = invitation;
+    await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
+    await markAccepted(db, invitation, nowMs);
+  }
+}
+
+function linkOver(): RefusedError {
+  return new RefusedError(
+    'invalid_link',
+    'This invitation was accepted, revoked, has run out, or never was. Ask for a new one.',
+  );
+}
+
+function signInFirst(email: string): RefusedError {
+  return new RefusedError('sign_in_first', `Sign in as ${email}, then accept the invitation.`);
+}
+
+export function publicInvitation(invitation: Invitation, nowMs: number) {
+  return {
+    id: encodeId('inv', invitation.id),
+    email: invitation.email,
+    role: invitation.role,
+    status: statusOf(invitation, nowMs),
+    invited_by: encodeId('usr', invitation.invitedBy),
+    created_at: new Date(invitation.createdAtMs).toISOString(),
+    expires_at: new Date(invitation.endsAtMs).toISOString(),
+  };
+}
+
+export const INVITATION_STATUSES = ['pending', 'accepted', 'revoked', 'expired'] as const;
+
+function statusOf(invitation: Invitation, nowMs: number): (typeof INVITATION_STATUSES)[number] {
+  if (invitation.acceptedAtMs !== null) return 'accepted';
+  if (invitation.revokedAtMs !== null) return 'revoked';
+  return invitation.endsAtMs > nowMs ? 'pending' : 'expired';
+}

@@ -1,0 +1,153 @@
+import type { Queryable } from '../../storage/pool.ts';
+import { sqlTime } from '../../storage/row-types.ts';
+import type { Role } from '../roles.ts';
+
+/** A workspace, as somebody who belongs to it sees it. */
+export interface Membership {
+  workspaceId: string;
+  workspaceName: string;
+  workspaceCreatedAtMs: number;
+  role: Role;
+}
+
+/** Somebody who belongs to a workspace, as the others see them. */
+export interface Member {
+  personId: string;
+  email: string;
+  name: string;
+  role: Role;
+  joinedAtMs: number;
+  hasSecondFactor: boolean;
+}
+
+const MEMBERSHIP = `m.workspace_id as "workspaceId", w.name as "workspaceName",
+  w.created_at as "workspaceCreatedAtMs", m.role
+  from memberships m join workspaces w on w.id = m.workspace_id`;
+
+const MEMBER = `p.id as "personId", p.email, p.name, m.role, m.created_at as "joinedAtMs",
+  p.totp_confirmed_at is not null as "hasSecondFactor"
+  from memberships m join people p on p.id = m.person_id`;
+
+/** False when the person belongs to the workspace already. */
+export async function insertMembership(
+  db: Queryable,
+  membership: { workspaceId: string; personId: string; role: Role; createdAtMs: number },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into memberships (workspace_id, person_id, role, created_at)
+     values ($1, $2, $3, $4) on conflict (workspace_id, person_id) do nothing`,
+    [membership.workspaceId, membership.personId, membership.role, sqlTime(membership.createdAtMs)],
+  );
+  return rowCount === 1;
+}
+
+/** Newest first. */
+export async function listMemberships(
+  db: Queryable,
+  personId: string,
+  page: { before?: string; limit?: number } = {},
+): Promise<Membership[]> {
+  const { rows } = await db.query<Membership>(
+    `select ${MEMBERSHIP}
+     where m.person_id = $1 and ($2::uuid is null or m.workspace_id < $2)
+     order by m.workspace_id desc limit $3`,
+    [personId, page.before ?? null, page.limit ?? null],
+  );
+  return rows;
+}
+
+export async function findMembership(
+  db: Queryable,
+  workspaceId: string,
+  personId: string,
+): Promise<Membership | undefined> {
+  const { rows } = await db.query<Membership>(
+    `select ${MEMBERSHIP} where m.workspace_id = $1 and m.person_id = $2`,
+    [workspaceId, personId],
+  );
+  return rows[0];
+}
+
+/** Newest first by the person's id, which is as old as the account. */
+export async function listMembers(
+  db: Queryable,
+  workspaceId: string,
+  page: { before?: string; limit: number },
+): Promise<Member[]> {
+  const { rows } = await db.query<Member>(
+    `select ${MEMBER}
+     where m.workspace_id = $1 and ($2::uuid is null or m.person_id < $2)
+     order by m.person_id desc limit $3`,
+    [workspaceId, page.before ?? null, page.limit],
+  );
+  return rows;
+}
+
+export async function findMember(
+  db: Queryable,
+  workspaceId: string,
+  personId: string,
+): Promise<Member | undefined> {
+  const { rows } = await db.query<Member>(
+    `select ${MEMBER} where m.workspace_id = $1 and m.person_id = $2`,
+    [workspaceId, personId],
+  );
+  return rows[0];
+}
+
+export async function findMemberByEmail(
+  db: Queryable,
+  workspaceId: string,
+  emailKey: string,
+): Promise<Member | undefined> {
+  const { rows } = await db.query<Member>(
+    `select ${MEMBER} where m.workspace_id = $1 and p.email_key = $2`,
+    [workspaceId, emailKey],
+  );
+  return rows[0];
+}
+
+/** Until the transaction ends, nobody else changes who belongs to the workspace. */
+export async function lockTeam(db: Queryable, workspaceId: string): Promise<void> {
+  await db.query('select from workspaces where id = $1 for no key update', [workspaceId]);
+}
+
+export async function countOwners(db: Queryable, workspaceId: string): Promise<number> {
+  const { rows } = await db.query<{ owners: number }>(
+    `select count(*) as owners from memberships where workspace_id = $1 and role = 'owner'`,
+    [workspaceId],
+  );
+  return rows[0]?.owners ?? 0;
+}
+
+export async function ownsAny(db: Queryable, personId: string): Promise<boolean> {
+  const { rows } = await db.query<{ owns: boolean }>(
+    `select exists (select from memberships where person_id = $1 and role = 'owner') as owns`,
+    [personId],
+  );
+  return rows[0]?.owns ?? false;
+}
+
+export async function updateRole(
+  db: Queryable,
+  workspaceId: string,
+  personId: string,
+  role: Role,
+): Promise<void> {
+  await db.query('update memberships set role = $3 where workspace_id = $1 and person_id = $2', [
+    workspaceId,
+    personId,
+    role,
+  ]);
+}
+
+export async function deleteMembership(
+  db: Queryable,
+  workspaceId: string,
+  personId: string,
+): Promise<void> {
+  await db.query('delete from memberships where workspace_id = $1 and person_id = $2', [
+    workspaceId,
+    personId,
+  ]);
+}

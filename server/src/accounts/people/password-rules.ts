@@ -1,0 +1,115 @@
+/**
+ * What a password must not be. Long enough, and not one that everybody tries first: a common word
+ * dressed up with digits and signs, a row of keys, one thing over and over, or the person's own name.
+ * No rules about capitals and digits: they make passwords worse (NIST SP 800-63B section 5.1.1.2).
+ */
+
+export const PASSWORD_LENGTH_MIN = 10;
+export const PASSWORD_LENGTH_MAX = 256;
+
+/** What is wrong with the password, in words; undefined when it will do. */
+export function weaknessOf(password: string, ownWords: readonly string[]): string | undefined {
+  const length = [...password].length;
+  if (length < PASSWORD_LENGTH_MIN) {
+    return `Use at least ${PASSWORD_LENGTH_MIN} characters. A few words in a row make a good one.`;
+  }
+  if (length > PASSWORD_LENGTH_MAX) return `Use at most ${PASSWORD_LENGTH_MAX} characters.`;
+  const own = ownWords.flatMap(wordsIn).filter((word) => word.length >= 3);
+  if (isMadeOf(password, [...COMMON, ...own])) {
+    return 'This password is among the first that anybody would try. Choose another one.';
+  }
+  return undefined;
+}
+
+function wordsIn(text: string): string[] {
+  const plain = text.toLowerCase().normalize('NFKC');
+  return [plain.replaceAll(/[^\p{L}\p{N}]/gu, ''), ...plain.split(/[^\p{L}\p{N}]+/u)];
+}
+
+/** Whether nothing is left of the password once known words, rows and repetitions are taken out. */
+function isMadeOf(password: string, words: readonly string[]): boolean {
+  const lower = password.toLowerCase().normalize('NFKC');
+  const bare = lower.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  const texts = [lower, plainLetters(lower)];
+  if (bare.length * 2 >= lower.length) texts.push(plainLetters(bare));
+  return texts.some((text) => {
+    const left = withoutRows(withoutWords(text, words));
+    return new Set(left).size <= 2 || isOneThingRepeated(text);
+  });
+}
+
+/** Signs and digits that stand for letters. */
+const STANDS_FOR = new Map(
+  Object.entries({ 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't', '@': 'a', $: 's', '!': 'i' }),
+);
+
+function plainLetters(text: string): string {
+  return [...text].map((character) => STANDS_FOR.get(character) ?? character).join('');
+}
+
+/** The longest words first, so that "password" goes before "pass". */
+function withoutWords(text: string, words: readonly string[]): string {
+  const longestFirst = [...words].sort((a, b) => b.length - a.length);
+  return longestFirst.reduce((left, word) => left.replaceAll(word, ' '), text);
+}
+
+/** Without years, spaces and signs, and runs of three or more along a row of keys, either way. */
+function withoutRows(text: string): string {
+  const left = text.replaceAll(/(?:19|20)\d\d/g, ' ').replaceAll(/[^\p{L}\p{N}]/gu, '');
+  let kept = '';
+  for (let at = 0; at < left.length; ) {
+    const run = runAt(left, at);
+    if (run < 3) kept += left[at];
+    at += run < 3 ? 1 : run;
+  }
+  return kept;
+}
+
+const ROWS = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890',
+  'qwertyuiop',
+  'qwertzuiop',
+  'azertyuiop',
+  'asdfghjkl',
+  'zxcvbnm',
+  'yxcvbnm',
+  '1q2w3e4r5t6y7u8i9o0p',
+  '1qaz2wsx3edc4rfv5tgb6yhn',
+].flatMap((row) => [row, [...row].reverse().join('')]);
+
+/** How many characters from here on stand next to each other in one row, or are all the same. */
+function runAt(text: string, at: number): number {
+  let longest = 1;
+  while (text[at + longest] === text[at]) longest += 1;
+  for (const row of ROWS) {
+    let length = 2;
+    while (at + length <= text.length && row.includes(text.slice(at, at + length))) length += 1;
+    longest = Math.max(longest, length - 1);
+  }
+  return longest;
+}
+
+function isOneThingRepeated(text: string): boolean {
+  return /^(.{1,5})\1+$/su.test(text);
+}
+
+/** The words behind the passwords that are used most, and our own name. */
+const COMMON = `
+  password passwort passphrase pass motdepasse contrasena senha parola wachtwoord secret secreto
+  letmein welcome willkommen bienvenue login logon signin enter access open sesame opensesame
+  admin administrator root superuser user guest default changeme change please test testing tester
+  demo sample example temp temporary qwerty qwertz azerty monkey dragon master shadow sunshine
+  princess football baseball basketball soccer hockey superman batman spiderman pokemon starwars
+  trustno iloveyou loveyou love lovely hello hallo bonjour ciao freedom whatever nothing mustang
+  michael jordan jennifer jessica ashley daniel thomas andrew charlie robert matthew anthony
+  summer winter spring autumn monday tuesday wednesday thursday friday saturday sunday
+  january february march april june july august september october november december
+  flower cookie pepper ginger cheese chocolate banana orange apple purple yellow silver golden
+  computer internet google facebook youtube amazon microsoft windows apple samsung iphone android
+  killer hunter ranger warrior ninja wizard phoenix falcon eagle tiger lion bear wolf
+  company office server system network database email mail mailer postmaster postrider smtp
+  hunter correcthorsebatterystaple zaq1 xsw2 my the and new old our its is it me you your
+`
+  .trim()
+  .split(/\s+/);

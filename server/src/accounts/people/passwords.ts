@@ -1,0 +1,104 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { RefusedError } from '../../base/refused-error.ts';
+
+/**
+ * Password hashes: scrypt with the parameters that OWASP names, written in the PHC format so that
+ * they can be raised later. The work is done off the main thread, few at a time: it shares its
+ * threads with the rest of the house, and each takes 32 MB.
+ */
+
+export interface PasswordCost {
+  /** The binary logarithm of scrypt's N. */
+  ln: number;
+  r: number;
+  p: number;
+}
+
+const COST: PasswordCost = { ln: 15, r: 8, p: 3 };
+const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+const AT_ONCE_MAX = 2;
+const WAITING_MAX = 100;
+
+export class Passwords {
+  readonly #cost: PasswordCost;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(cost: PasswordCost = COST) {
+    this.#cost = cost;
+  }
+
+  async hash(password: string): Promise<string> {
+    const salt = randomBytes(SALT_BYTES);
+    const { ln, r, p } = this.#cost;
+    const key = await this.#derive(password, salt, this.#cost);
+    return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(key)}`;
+  }
+
+  /** Without a hash (nobody has this address) the same work is done, and the answer is no. */
+  async verify(hash: string | undefined, password: string): Promise<boolean> {
+    const known = hash === undefined ? undefined : parsed(hash);
+    const { salt, key, ...cost } = known ?? {
+      ...this.#cost,
+      salt: randomBytes(SALT_BYTES),
+      key: randomBytes(KEY_BYTES),
+    };
+    const derived = await this.#derive(password, salt, cost);
+    return timingSafeEqual(derived, key) && known !== undefined;
+  }
+
+  async #derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
+    await this.#turn();
+    try {
+      return await derive(password, salt, cost);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
+  }
+
+  /** Whoever leaves hands the place on, so that nobody overtakes. */
+  #turn(): Promise<void> {
+    if (this.#running < AT_ONCE_MAX) {
+      this.#running += 1;
+      return Promise.resolve();
+    }
+    if (this.#waiting.length >= WAITING_MAX) {
+      const detail = 'Too many people are signing in at this moment.';
+      throw new RefusedError('too_many_attempts', detail, { retryAfterSeconds: 5 });
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+function derive(password: string, salt: Buffer, { ln, r, p }: PasswordCost): Promise<Buffer> {
+  const options = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 256 };
+  return new Promise((resolve, reject) => {
+    // Two keyboards may write the same letters in different bytes.
+    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}
+
+const HASH = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
+
+function parsed(hash: string) {
+  const match = HASH.exec(hash);
+  if (!match) throw new Error('Broken invariant: a stored password hash has our format');
+  const [, ln, r, p, salt = '', key = ''] = match;
+  return {
+    ln: Number(ln),
+    r: Number(r),
+    p: Number(p),
+    salt: Buffer.from(salt, 'base64'),
+    key: Buffer.from(key, 'base64'),
+  };
+}
+
+function text(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '');
+}

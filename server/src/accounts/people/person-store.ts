@@ -1,0 +1,131 @@
+import { uuidv7 } from '../../base/ids.ts';
+import type { Queryable } from '../../storage/pool.ts';
+import { sqlTime } from '../../storage/row-types.ts';
+
+/** Somebody who may sign in. */
+export interface Person {
+  id: string;
+  email: string;
+  emailKey: string;
+  name: string;
+  passwordHash: string;
+  /** Sealed. */
+  totpSecret: Buffer | null;
+  totpConfirmedAtMs: number | null;
+  totpStep: number | null;
+  recoveryHashes: Buffer[];
+  createdAtMs: number;
+}
+
+/** Somebody new, without a second factor. */
+export function newPerson(
+  words: { email: string; emailKey: string; name: string; passwordHash: string },
+  nowMs: number,
+): Person {
+  return {
+    id: uuidv7(nowMs),
+    ...words,
+    totpSecret: null,
+    totpConfirmedAtMs: null,
+    totpStep: null,
+    recoveryHashes: [],
+    createdAtMs: nowMs,
+  };
+}
+
+export const PERSON_COLUMNS = `p.id, p.email, p.email_key as "emailKey", p.name,
+  p.password_hash as "passwordHash", p.totp_secret as "totpSecret",
+  p.totp_confirmed_at as "totpConfirmedAtMs", p.totp_step as "totpStep",
+  p.recovery_hashes as "recoveryHashes", p.created_at as "createdAtMs"`;
+
+/** False when somebody has this address already. */
+export async function insertPerson(db: Queryable, person: Person): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into people (id, email, email_key, name, password_hash, created_at)
+     values ($1, $2, $3, $4, $5, $6) on conflict (email_key) do nothing`,
+    [
+      person.id,
+      person.email,
+      person.emailKey,
+      person.name,
+      person.passwordHash,
+      sqlTime(person.createdAtMs),
+    ],
+  );
+  return rowCount === 1;
+}
+
+/** Until the transaction ends, nobody else becomes a person. */
+export async function lockPeople(db: Queryable): Promise<void> {
+  await db.query('lock table people in share row exclusive mode');
+}
+
+export async function anybodyExists(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    'select exists (select from people) as found',
+  );
+  return rows[0]?.found ?? false;
+}
+
+export async function findPerson(
+  db: Queryable,
+  id: string,
+  lock: '' | 'for update' = '',
+): Promise<Person | undefined> {
+  const { rows } = await db.query<Person>(
+    `select ${PERSON_COLUMNS} from people p where p.id = $1 ${lock}`,
+    [id],
+  );
+  return rows[0];
+}
+
+export async function findPersonByEmail(
+  db: Queryable,
+  emailKey: string,
+): Promise<Person | undefined> {
+  const { rows } = await db.query<Person>(
+    `select ${PERSON_COLUMNS} from people p where p.email_key = $1`,
+    [emailKey],
+  );
+  return rows[0];
+}
+
+/** One statement whether the person exists or not: the time it takes must not tell. */
+export async function findForSignIn(
+  db: Queryable,
+  emailKey: string,
+  source: string,
+): Promise<(Person & { sourceIsKnown: boolean }) | undefined> {
+  const { rows } = await db.query<Person & { sourceIsKnown: boolean }>(
+    `select ${PERSON_COLUMNS}, exists (
+       select from sessions s where s.person_id = p.id and s.source = $2) as "sourceIsKnown"
+     from people p where p.email_key = $1`,
+    [emailKey, source],
+  );
+  return rows[0];
+}
+
+export async function updateName(db: Queryable, id: string, name: string): Promise<void> {
+  await db.query('update people set name = $2 where id = $1', [id, name]);
+}
+
+export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
+  await db.query('update people set password_hash = $2 where id = $1', [id, hash]);
+}
+
+export async function updateSecondFactor(
+  db: Queryable,
+  person: Pick<Person, 'id' | 'totpSecret' | 'totpConfirmedAtMs' | 'totpStep' | 'recoveryHashes'>,
+): Promise<void> {
+  await db.query(
+    `update people set totp_secret = $2, totp_confirmed_at = $3, totp_step = $4,
+       recovery_hashes = $5 where id = $1`,
+    [
+      person.id,
+      person.totpSecret,
+      sqlTime(person.totpConfirmedAtMs),
+      person.totpStep,
+      person.recoveryHashes,
+    ],
+  );
+}

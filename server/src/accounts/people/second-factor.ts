@@ -1,0 +1,125 @@
+import type { Clock } from '../../base/clock.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import type { Sealer } from '../../base/sealer.ts';
+import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import { findPerson, type Person, updateSecondFactor } from './person-store.ts';
+import { hashSecret } from './secret-token.ts';
+import {
+  base32,
+  newRecoveryCodes,
+  newTotpSecret,
+  recoveryCodeOf,
+  stepOfCode,
+  totpUri,
+} from './totp.ts';
+
+/**
+ * The second factor of a person: set up with a secret for an authenticator app, in force once a
+ * first code has proved that the app has it. Each code works once; recovery codes too.
+ */
+
+const ISSUER = 'Postrider';
+
+export class SecondFactor {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #sealer: Sealer;
+
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#sealer = parts.sealer;
+  }
+
+  /** A new secret, not asked for yet. Asking again before it is confirmed replaces it. */
+  async start(personId: string): Promise<{ secret: string; uri: string }> {
+    const secret = newTotpSecret();
+    return inTransaction(this.#pool, async (db) => {
+      const person = await locked(db, personId);
+      if (person.totpConfirmedAtMs !== null) {
+        throw new RefusedError('conflict', 'The second factor is on. Remove it first.');
+      }
+      await updateSecondFactor(db, {
+        ...NOTHING,
+        id: person.id,
+        totpSecret: this.#sealer.seal(secret),
+      });
+      return { secret: base32(secret), uri: totpUri(secret, person.email, ISSUER) };
+    });
+  }
+
+  /** From now on it is asked for. Undefined when the code is wrong. */
+  async confirm(personId: string, code: string): Promise<string[] | undefined> {
+    return inTransaction(this.#pool, async (db) => {
+      const person = await locked(db, personId);
+      if (person.totpSecret === null || person.totpConfirmedAtMs !== null) {
+        throw new RefusedError(
+          'conflict',
+          'There is no second factor that waits for its first code.',
+        );
+      }
+      const step = this.#stepOf(person, code);
+      if (step === undefined) return undefined;
+      const codes = newRecoveryCodes();
+      await updateSecondFactor(db, {
+        id: person.id,
+        totpSecret: person.totpSecret,
+        totpConfirmedAtMs: this.#clock.now(),
+        totpStep: step,
+        recoveryHashes: codes.map(hashSecret),
+      });
+      return codes;
+    });
+  }
+
+  async newRecoveryCodes(personId: string): Promise<string[]> {
+    return inTransaction(this.#pool, async (db) => {
+      const person = await locked(db, personId);
+      if (person.totpConfirmedAtMs === null) throw isOff();
+      const codes = newRecoveryCodes();
+      await updateSecondFactor(db, { ...person, recoveryHashes: codes.map(hashSecret) });
+      return codes;
+    });
+  }
+
+  async remove(personId: string): Promise<void> {
+    await inTransaction(this.#pool, async (db) => {
+      const person = await locked(db, personId);
+      if (person.totpSecret === null) throw isOff();
+      await updateSecondFactor(db, { ...NOTHING, id: person.id });
+    });
+  }
+
+  /** Uses a code up; false when it is none. The person's row must be locked. */
+  async take(db: Queryable, person: Person, code: string): Promise<boolean> {
+    const step = this.#stepOf(person, code.replaceAll(/\s/g, ''));
+    if (step !== undefined) {
+      await updateSecondFactor(db, { ...person, totpStep: step });
+      return true;
+    }
+    const recovery = recoveryCodeOf(code);
+    const hash = recovery === undefined ? undefined : hashSecret(recovery);
+    const left = person.recoveryHashes.filter((one) => !hash?.equals(one));
+    if (left.length === person.recoveryHashes.length) return false;
+    await updateSecondFactor(db, { ...person, recoveryHashes: left });
+    return true;
+  }
+
+  #stepOf(person: Person, code: string): number | undefined {
+    if (person.totpSecret === null) return undefined;
+    const secret = this.#sealer.open(person.totpSecret);
+    return stepOfCode(secret, code, this.#clock.now(), person.totpStep);
+  }
+}
+
+const NOTHING = { totpSecret: null, totpConfirmedAtMs: null, totpStep: null, recoveryHashes: [] };
+
+function isOff(): RefusedError {
+  return new RefusedError('conflict', 'There is no second factor.');
+}
+
+async function locked(db: Queryable, personId: string): Promise<Person> {
+  const person = await findPerson(db, personId, 'for update');
+  if (!person) throw new RefusedError('not_found', 'There is no such person.');
+  return person;
+}

@@ -1,0 +1,146 @@
+import type { Queryable } from '../../storage/pool.ts';
+import { sqlTime } from '../../storage/row-types.ts';
+import type { Role } from '../roles.ts';
+import { PERSON_COLUMNS, type Person } from './person-store.ts';
+
+export interface Session {
+  id: string;
+  personId: string;
+  createdAtMs: number;
+  seenAtMs: number;
+  endsAtMs: number;
+  ip: string;
+  source: string;
+  userAgent: string;
+}
+
+const COLUMNS = `s.id, s.person_id as "personId", s.created_at as "createdAtMs",
+  s.seen_at as "seenAtMs", s.ends_at as "endsAtMs", s.ip, s.source, s.user_agent as "userAgent"`;
+
+export async function insertSession(
+  db: Queryable,
+  session: Session,
+  tokenHash: Buffer,
+): Promise<void> {
+  await db.query(
+    `insert into sessions (token_hash, id, person_id, created_at, seen_at, ends_at, ip, source,
+       user_agent)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      tokenHash,
+      session.id,
+      session.personId,
+      sqlTime(session.createdAtMs),
+      sqlTime(session.seenAtMs),
+      sqlTime(session.endsAtMs),
+      session.ip,
+      session.source,
+      session.userAgent,
+    ],
+  );
+}
+
+/** Who presents this secret, and what they are in the workspace they name. */
+export async function findSession(
+  db: Queryable,
+  tokenHash: Buffer,
+  workspaceId: string | undefined,
+  nowMs: number,
+): Promise<{ session: Session; person: Person; role: Role | undefined } | undefined> {
+  const { rows } = await db.query<FoundRow>({
+    name: 'find-session',
+    text: `select ${PERSON_COLUMNS}, m.role, s.id as "sessionId", s.created_at as "begunAtMs",
+        s.seen_at as "seenAtMs", s.ends_at as "endsAtMs", s.ip, s.source,
+        s.user_agent as "userAgent"
+      from sessions s join people p on p.id = s.person_id
+      left join memberships m on m.workspace_id = $2 and m.person_id = p.id
+      where s.token_hash = $1 and s.ends_at > $3 and s.ended_at is null`,
+    values: [tokenHash, workspaceId ?? null, sqlTime(nowMs)],
+  });
+  const row = rows[0];
+  if (!row) return undefined;
+  const { role, sessionId, begunAtMs, seenAtMs, endsAtMs, ip, source, userAgent, ...person } = row;
+  const times = { createdAtMs: begunAtMs, seenAtMs, endsAtMs };
+  const session = { id: sessionId, personId: person.id, ...times, ip, source, userAgent };
+  return { session, person, role: role ?? undefined };
+}
+
+type FoundRow = Person &
+  Omit<Session, 'id' | 'personId' | 'createdAtMs'> & {
+    role: Role | null;
+    sessionId: string;
+    begunAtMs: number;
+  };
+
+export async function prolongSession(
+  db: Queryable,
+  id: string,
+  seenAtMs: number,
+  endsAtMs: number,
+): Promise<void> {
+  await db.query('update sessions set seen_at = $2, ends_at = $3 where id = $1', [
+    id,
+    sqlTime(seenAtMs),
+    sqlTime(endsAtMs),
+  ]);
+}
+
+/** Those that have not ended, newest first. */
+export async function listSessions(
+  db: Queryable,
+  personId: string,
+  page: { nowMs: number; before?: string; limit: number },
+): Promise<Session[]> {
+  const { rows } = await db.query<Session>(
+    `select ${COLUMNS} from sessions s
+     where s.person_id = $1 and s.ends_at > $2 and s.ended_at is null
+       and ($3::uuid is null or s.id < $3)
+     order by s.id desc limit $4`,
+    [personId, sqlTime(page.nowMs), page.before ?? null, page.limit],
+  );
+  return rows;
+}
+
+export async function endSessionByToken(
+  db: Queryable,
+  tokenHash: Buffer,
+  nowMs: number,
+): Promise<void> {
+  await db.query('update sessions set ended_at = $2 where token_hash = $1 and ended_at is null', [
+    tokenHash,
+    sqlTime(nowMs),
+  ]);
+}
+
+/** False when the person has no such session. */
+export async function endSession(
+  db: Queryable,
+  personId: string,
+  id: string,
+  nowMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update sessions set ended_at = $3
+     where person_id = $1 and id = $2 and ended_at is null and ends_at > $3`,
+    [personId, id, sqlTime(nowMs)],
+  );
+  return rowCount === 1;
+}
+
+export async function endSessionsOf(
+  db: Queryable,
+  personId: string,
+  nowMs: number,
+  exceptId?: string,
+): Promise<void> {
+  await db.query(
+    `update sessions set ended_at = $2
+     where person_id = $1 and ended_at is null and ($3::uuid is null or id <> $3)`,
+    [personId, sqlTime(nowMs), exceptId ?? null],
+  );
+}
+
+/** What ended so long ago that nobody asks for it any more. */
+export async function deleteOldSessions(db: Queryable, beforeMs: number): Promise<void> {
+  await db.query('delete from sessions where ends_at < $1', [sqlTime(beforeMs)]);
+}

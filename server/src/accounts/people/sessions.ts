@@ -1,0 +1,128 @@
+import type { Clock } from '../../base/clock.ts';
+import { uuidv7 } from '../../base/ids.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import type { Role } from '../roles.ts';
+import type { Person } from './person-store.ts';
+import { hashSecret, newSecret } from './secret-token.ts';
+import {
+  deleteOldSessions,
+  endSession,
+  endSessionByToken,
+  endSessionsOf,
+  findSession,
+  insertSession,
+  listSessions,
+  prolongSession,
+  type Session,
+} from './session-store.ts';
+import { sourceNetwork } from './source-network.ts';
+
+/**
+ * Sessions: from a secret in a cookie to the person who signed in. A session ends after a week
+ * without use, after thirty days in any case, and at once when it is signed out, on every node: it
+ * is looked up at each request and remembered nowhere.
+ */
+
+/** Where a request comes from. */
+export interface Client {
+  ip: string;
+  userAgent: string;
+}
+
+export interface SignedIn {
+  person: Person;
+  session: Session;
+}
+
+/** A session that was just begun, with its secret, which exists nowhere else. */
+export interface BegunSession extends SignedIn {
+  token: string;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const IDLE_MAX_MS = 7 * DAY_MS;
+export const SESSION_MAX_MS = 30 * DAY_MS;
+/** Use is written down this often and not at each request. */
+const SEEN_EVERY_MS = 5 * 60 * 1000;
+const USER_AGENT_CHARS_MAX = 300;
+
+export class Sessions {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+
+  constructor(parts: { pool: Pool; clock: Clock }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+  }
+
+  /**
+   * Always under a new secret: one that somebody put into the browser before the sign-in
+   * (`presented`) is worth nothing after it.
+   */
+  async begin(
+    person: Person,
+    client: Client,
+    presented: string | undefined,
+    db?: Queryable,
+  ): Promise<BegunSession> {
+    const nowMs = this.#clock.now();
+    const token = newSecret();
+    const session: Session = {
+      id: uuidv7(nowMs),
+      personId: person.id,
+      createdAtMs: nowMs,
+      seenAtMs: nowMs,
+      endsAtMs: nowMs + IDLE_MAX_MS,
+      ip: client.ip,
+      source: sourceNetwork(client.ip),
+      userAgent: client.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    };
+    const write = async (to: Queryable): Promise<void> => {
+      if (presented !== undefined) await endSessionByToken(to, hashSecret(presented), nowMs);
+      await insertSession(to, session, hashSecret(token));
+    };
+    await (db ? write(db) : inTransaction(this.#pool, write));
+    return { person, session, token };
+  }
+
+  /** Undefined when the secret is of no session, or of one that has ended. */
+  async find(
+    token: string,
+    workspaceId: string | undefined,
+  ): Promise<(SignedIn & { role: Role | undefined }) | undefined> {
+    const nowMs = this.#clock.now();
+    const found = await findSession(this.#pool, hashSecret(token), workspaceId, nowMs);
+    if (!found) return undefined;
+    const { session } = found;
+    if (nowMs - session.seenAtMs >= SEEN_EVERY_MS) {
+      session.seenAtMs = nowMs;
+      session.endsAtMs = Math.min(nowMs + IDLE_MAX_MS, session.createdAtMs + SESSION_MAX_MS);
+      await prolongSession(this.#pool, session.id, nowMs, session.endsAtMs);
+    }
+    return found;
+  }
+
+  list(person: Person, page: { before?: string; limit: number }): Promise<Session[]> {
+    return listSessions(this.#pool, person.id, { ...page, nowMs: this.#clock.now() });
+  }
+
+  /** Signing out what has ended already is no error. */
+  async end(token: string): Promise<void> {
+    await endSessionByToken(this.#pool, hashSecret(token), this.#clock.now());
+  }
+
+  async endOne(person: Person, id: string): Promise<void> {
+    if (await endSession(this.#pool, person.id, id, this.#clock.now())) return;
+    throw new RefusedError('not_found', 'There is no session with this id.');
+  }
+
+  async endAll(person: Person, exceptId?: string): Promise<void> {
+    await endSessionsOf(this.#pool, person.id, this.#clock.now(), exceptId);
+  }
+
+  /** Rows stay for as long as their source is to be known again. */
+  async sweep(): Promise<void> {
+    await deleteOldSessions(this.#pool, this.#clock.now() - SESSION_MAX_MS);
+  }
+}

@@ -1,0 +1,129 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { uuidv7 } from '../../base/ids.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import {
+  firstWorkspace,
+  insertWorkspace,
+  listWorkspaces,
+  lockWorkspaces,
+  renameWorkspace,
+} from '../workspace-store.ts';
+import type { Workspace } from '../workspaces.ts';
+import type { AttemptLimits } from './attempt-limits.ts';
+import { insertMembership } from './member-store.ts';
+import type { Passwords } from './passwords.ts';
+import { anybodyExists, insertPerson, lockPeople, newPerson } from './person-store.ts';
+import { checkPersonWords, type NewPersonWords } from './person-words.ts';
+import type { BegunSession, Client, Sessions } from './sessions.ts';
+
+/**
+ * The first run: while nobody has an account, the first visitor becomes the owner of all there is.
+ * There is no default password. From the machine itself that is open to whoever sits at it; from
+ * anywhere else it takes the link that the server prints at its start. Once somebody has an account
+ * the link is dead for good.
+ */
+
+export interface NewOwner extends NewPersonWords {
+  workspaceName?: string;
+  token?: string;
+}
+
+interface SetupParts {
+  pool: Pool;
+  clock: Clock;
+  limits: AttemptLimits;
+  passwords: Passwords;
+  sessions: Sessions;
+  secretKey: Buffer;
+}
+
+export class Setup {
+  readonly #parts: SetupParts;
+  #done = false;
+
+  constructor(parts: SetupParts) {
+    this.#parts = parts;
+  }
+
+  async isNeeded(): Promise<boolean> {
+    if (this.#done) return false;
+    // People are never deleted: once there is one, there always will be.
+    this.#done = await anybodyExists(this.#parts.pool);
+    return !this.#done;
+  }
+
+  /** What the operator is shown at the start; undefined when there is nothing to set up. */
+  async link(appUrl: string): Promise<string | undefined> {
+    if (!(await this.isNeeded())) return undefined;
+    const workspace = await firstWorkspace(this.#parts.pool);
+    if (!workspace) return undefined;
+    return `${appUrl}/app/setup#${this.#tokenFor(workspace)}`;
+  }
+
+  /** `trusted`: the visitor sits at this machine. */
+  claim(owner: NewOwner, client: Client, trusted: boolean): Promise<BegunSession> {
+    return this.#parts.limits.countedFor(client.ip, () => this.#claim(owner, client, trusted));
+  }
+
+  async #claim(owner: NewOwner, client: Client, trusted: boolean): Promise<BegunSession> {
+    const { pool, clock, passwords, sessions } = this.#parts;
+    if (!(await this.isNeeded())) throw alreadyDone();
+    if (!trusted && !(await this.#isToken(owner.token))) {
+      throw new RefusedError(
+        'setup_link_required',
+        'From another machine the first account is made with the link that the server printed at its start.',
+      );
+    }
+    const mailbox = checkPersonWords(owner);
+    const nowMs = clock.now();
+    const passwordHash = await passwords.hash(owner.password);
+    const { email, key: emailKey } = mailbox;
+    const person = newPerson({ email, emailKey, name: owner.name, passwordHash }, nowMs);
+    const begun = await inTransaction(pool, async (db) => {
+      await lockPeople(db);
+      if (await anybodyExists(db)) throw alreadyDone();
+      await insertPerson(db, person);
+      for (const workspace of await this.#workspaces(db, owner.workspaceName, nowMs)) {
+        const membership = { workspaceId: workspace.id, personId: person.id };
+        await insertMembership(db, { ...membership, role: 'owner', createdAtMs: nowMs });
+      }
+      return sessions.begin(person, client, undefined, db);
+    });
+    this.#done = true;
+    return begun;
+  }
+
+  /** All that the command line made before, under the name given now; the first one if there is none. */
+  async #workspaces(db: Queryable, name: string | undefined, nowMs: number): Promise<Workspace[]> {
+    await lockWorkspaces(db);
+    const all = await listWorkspaces(db);
+    const [first] = all;
+    if (!first) {
+      const made = { id: uuidv7(nowMs), name: name ?? 'Default', createdAtMs: nowMs };
+      await insertWorkspace(db, made);
+      return [made];
+    }
+    if (name !== undefined) await renameWorkspace(db, first.id, name);
+    return all;
+  }
+
+  async #isToken(given: string | undefined): Promise<boolean> {
+    const workspace = await firstWorkspace(this.#parts.pool);
+    if (given === undefined || !workspace) return false;
+    const right = Buffer.from(this.#tokenFor(workspace));
+    const text = Buffer.from(given);
+    return text.length === right.length && timingSafeEqual(text, right);
+  }
+
+  /** The same on every node and at every start, and another one for another database. */
+  #tokenFor(workspace: Workspace): string {
+    const key = Buffer.from(hkdfSync('sha256', this.#parts.secretKey, 'postrider', 'setup', 32));
+    return createHmac('sha256', key).update(workspace.id).digest('base64url');
+  }
+}
+
+function alreadyDone(): RefusedError {
+  return new RefusedError('conflict', 'The first account was made already. Sign in.');
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../../base/clock.ts';
+import { RefusedError } from '../../base/refused-error.ts';
+import { parseMailbox } from '../../mail/address.ts';
+import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import type { Attempt, AttemptLimits } from './attempt-limits.ts';
+import type { Passwords } from './passwords.ts';
+import { findForSignIn, type Person } from './person-store.ts';
+import type { SecondFactor } from './second-factor.ts';
+import { hashSecret, newSecret } from './secret-token.ts';
+import type { BegunSession, Client, Sessions } from './sessions.ts';
+import { sourceNetwork } from './source-network.ts';
+import { deleteTokens, findPersonOfToken, insertToken } from './token-store.ts';
+
+/**
+ * Signing in: an address and a password come in; a new session leaves, or a challenge when the
+ * person has a second factor. Who guesses learns nothing: an address that nobody has takes the same
+ * time and gets the same answer as a wrong password, and both are slowed down alike.
+ */
+
+export type SignInOutcome =
+  | { kind: 'signed_in'; begun: BegunSession }
+  | { kind: 'second_factor_required'; challenge: string };
+
+const CHALLENGE_MS = 10 * 60 * 1000;
+
+interface SignInParts {
+  pool: Pool;
+  clock: Clock;
+  passwords: Passwords;
+  limits: AttemptLimits;
+  sessions: Sessions;
+  secondFactor: SecondFactor;
+}
+
+export class SignIn {
+  readonly #parts: SignInParts;
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+  }
+
+  async withPassword(
+    given: { email: string; password: string },
+    client: Client,
+    presented: string | undefined,
+  ): Promise<SignInOutcome> {
+    const { pool, clock, sessions } = this.#parts;
+    const found = await findForSignIn(pool, emailKeyOf(given.email), sourceNetwork(client.ip));
+    const person = await this.#check(found, given, client);
+    if (person.totpConfirmedAtMs === null) {
+      return { kind: 'signed_in', begun: await sessions.begin(person, client, presented) };
+    }
+    const challenge = newSecret();
+    await insertToken(pool, {
+      hash: hashSecret(challenge),
+      personId: person.id,
+      purpose: 'second_factor',
+      endsAtMs: clock.now() + CHALLENGE_MS,
+    });
+    return { kind: 'second_factor_required', challenge };
+  }
+
+  /** The second step. A wrong code leaves the challenge as it is. */
+  async withCode(
+    given: { challenge: string; code: string },
+    client: Client,
+    presented: string | undefined,
+  ): Promise<BegunSession> {
+    const { pool, clock, limits, sessions, secondFactor } = this.#parts;
+    const hash = hashSecret(given.challenge);
+    const find = (db: Queryable, lock: '' | 'for update') =>
+      findPersonOfToken(db, hash, 'second_factor', clock.now(), lock);
+    const waiting = await find(pool, '');
+    if (!waiting) throw challengeOver();
+    const attempts = codeAttempts(waiting, client);
+    await limits.count(attempts);
+    const begun = await inTransaction(pool, async (db) => {
+      const person = await find(db, 'for update');
+      if (!person) throw challengeOver();
+      if (!(await secondFactor.take(db, person, given.code))) throw wrongCode();
+      await deleteTokens(db, person.id, 'second_factor');
+      return sessions.begin(person, client, presented, db);
+    });
+    await limits.succeeded(attempts);
+    return begun;
+  }
+
+  /** For what a session alone must not do: whether this is the person, and not just their browser. */
+  async confirmPassword(person: Person, password: string, client: Client): Promise<boolean> {
+    const known = { ...person, sourceIsKnown: true };
+    try {
+      await this.#check(known, { email: person.email, password }, client);
+      return true;
+    } catch (error) {
+      if (error instanceof RefusedError && error.code === 'invalid_credentials') return false;
+      throw error;
+    }
+  }
+
+  async #check(
+    person: (Person & { sourceIsKnown: boolean }) | undefined,
+    given: { email: string; password: string },
+    client: Client,
+  ): Promise<Person> {
+    const { limits, passwords } = this.#parts;
+    const source = sourceNetwork(client.ip);
+    const account = emailKeyOf(given.email);
+    const attempts: Attempt[] = [
+      { kind: 'source', of: source },
+      { kind: 'password', of: person?.sourceIsKnown ? `${account}\n${source}` : account },
+    ];
+    await limits.count(attempts);
+    const right = await passwords.verify(person?.passwordHash, given.password);
+    if (!person || !right) {
+      throw new RefusedError('invalid_credentials', 'The e-mail address or the password is wrong.');
+    }
+    await limits.succeeded(attempts);
+    return person;
+  }
+}
+
+/** The one form in which addresses of people are compared; what is no address is nobody's. */
+export function emailKeyOf(email: string): string {
+  const parsed = parseMailbox(email);
+  return parsed.ok ? parsed.mailbox.key : email.toLowerCase();
+}
+
+/** A good password does not clear these: who has it must still not guess codes. */
+export function codeAttempts(person: Person, client: Client): Attempt[] {
+  return [
+    { kind: 'source', of: sourceNetwork(client.ip) },
+    { kind: 'code', of: person.id },
+  ];
+}
+
+function challengeOver(): RefusedError {
+  return new RefusedError(
+    'invalid_link',
+    'This sign-in has run out. Start again with the password.',
+  );
+}
+
+function wrongCode(): RefusedError {
+  return new RefusedError('invalid_credentials', 'The code is wrong, or was used before.');
+}

@@ -1,0 +1,49 @@
+import type { Queryable } from '../../storage/pool.ts';
+import { sqlTime } from '../../storage/row-types.ts';
+import { PERSON_COLUMNS, type Person } from './person-store.ts';
+
+export type TokenPurpose = 'password_reset' | 'second_factor';
+
+export async function insertToken(
+  db: Queryable,
+  token: { hash: Buffer; personId: string; purpose: TokenPurpose; endsAtMs: number },
+): Promise<void> {
+  await db.query(
+    `insert into one_time_tokens (token_hash, person_id, purpose, ends_at)
+     values ($1, $2, $3, $4)`,
+    [token.hash, token.personId, token.purpose, sqlTime(token.endsAtMs)],
+  );
+}
+
+/** The person a token stands for. Locked until the transaction ends, it can be used once only. */
+export async function findPersonOfToken(
+  db: Queryable,
+  hash: Buffer,
+  purpose: TokenPurpose,
+  nowMs: number,
+  lock: '' | 'for update' = '',
+): Promise<Person | undefined> {
+  const { rows } = await db.query<Person>(
+    `select ${PERSON_COLUMNS} from one_time_tokens t join people p on p.id = t.person_id
+     where t.token_hash = $1 and t.purpose = $2 and t.ends_at > $3
+     ${lock}`,
+    [hash, purpose, sqlTime(nowMs)],
+  );
+  return rows[0];
+}
+
+/** All of one purpose at once: the others were asked for before this one was used. */
+export async function deleteTokens(
+  db: Queryable,
+  personId: string,
+  purpose: TokenPurpose,
+): Promise<void> {
+  await db.query('delete from one_time_tokens where person_id = $1 and purpose = $2', [
+    personId,
+    purpose,
+  ]);
+}
+
+export async function deleteOldTokens(db: Queryable, nowMs: number): Promise<void> {
+  await db.query('delete from one_time_tokens where ends_at < $1', [sqlTime(nowMs)]);
+}

@@ -1,0 +1,57 @@
+import { SCOPES, type Scope } from './scopes.ts';
+
+/**
+ * What people may do, by their role in a workspace. A person's session has the scopes of the role,
+ * and beyond them rights that no API key can hold: those over the team and the workspace itself.
+ */
+
+export const ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+export const TEAM_RIGHTS = ['read:members', 'write:members', 'write:workspace'] as const;
+
+export type TeamRight = (typeof TEAM_RIGHTS)[number];
+
+export type Right = Scope | TeamRight;
+
+const ALL: readonly Right[] = [...SCOPES, ...TEAM_RIGHTS];
+
+/** Whoever may change domains or members can in the end send as anybody: that is for admins. */
+const NOT_FOR_DEVELOPERS = new Set<Right>(['write:domains', 'write:members', 'write:workspace']);
+
+const RIGHTS: Record<Role, ReadonlySet<Right>> = {
+  owner: new Set(ALL),
+  admin: new Set(ALL),
+  developer: new Set(ALL.filter((right) => !NOT_FOR_DEVELOPERS.has(right))),
+  viewer: new Set(ALL.filter((right) => right.startsWith('read:'))),
+};
+
+export function rightsOf(role: Role): ReadonlySet<Right> {
+  return RIGHTS[role];
+}
+
+/** The part of a role's rights that API keys know too. */
+export function scopesOf(role: Role): ReadonlySet<Scope> {
+  return SCOPES_OF[role];
+}
+
+const SCOPES_OF: Record<Role, ReadonlySet<Scope>> = {
+  owner: scopesAmong(RIGHTS.owner),
+  admin: scopesAmong(RIGHTS.admin),
+  developer: scopesAmong(RIGHTS.developer),
+  viewer: scopesAmong(RIGHTS.viewer),
+};
+
+function scopesAmong(rights: ReadonlySet<Right>): ReadonlySet<Scope> {
+  return new Set(SCOPES.filter((scope) => rights.has(scope)));
+}
+
+export function isTeamRight(text: string): text is TeamRight {
+  return (TEAM_RIGHTS as readonly string[]).includes(text);
+}
+
+/** Only an owner makes, changes or removes an owner. */
+export function mayGiveOrTake(actor: Role, role: Role): boolean {
+  return role !== 'owner' || actor === 'owner';
+}
