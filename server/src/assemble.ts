@@ -3,6 +3,8 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeys } from './accounts/api-keys.ts';
 import { Authenticator } from './accounts/authenticate.ts';
+import type { PasswordCost } from './accounts/people/passwords.ts';
+import { openPeople, type People } from './accounts/people/people.ts';
 import { RateLimiter } from './accounts/rate-limit.ts';
 import { Workspaces } from './accounts/workspaces.ts';
 import { createLiveRoute } from './assemble-delivery.ts';
@@ -28,14 +30,18 @@ import { createHttpMetrics, createRegistry, gauge } from './doors/http/metrics.t
 import { openapiDocument } from './doors/http/openapi.ts';
 import type { PublishedLimits } from './doors/http/operations/get-limits.ts';
 import { allOperations } from './doors/http/operations.ts';
+import { sessionCookie } from './doors/http/session-cookie.ts';
 import { MessageAcceptor } from './messages/accept-message.ts';
+import { IDEMPOTENCY_MS } from './messages/accept-store.ts';
 import { MessageChanges } from './messages/change-message.ts';
 import { type Handover, noHandover } from './messages/handover.ts';
 import { Idempotency } from './messages/idempotency.ts';
 import { deleteOldKeys } from './messages/idempotency-store.ts';
 import type { SendLimits } from './messages/limits.ts';
 import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
+import { forgetSealed } from './messages/sealed-content-store.ts';
 import { TestInbox } from './messages/test-inbox.ts';
+import { createOwnPost } from './own-post.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
@@ -60,6 +66,7 @@ export interface App extends AsyncDisposable {
   readonly storage: Storage;
   readonly workspaces: Workspaces;
   readonly apiKeys: ApiKeys;
+  readonly people: People;
   readonly domains: Domains;
   readonly engine: Engine | undefined;
   /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
@@ -76,6 +83,8 @@ export interface AssembleOptions {
   aroundLiveRoute?: (route: Route) => Route;
   /** How accepts share commits: the benchmark compares. */
   acceptGroup?: { itemsMax: number; inFlightMax: number };
+  /** What hashing a password costs: tests make many people. */
+  passwordCost?: PasswordCost;
 }
 
 /** What scripts/build-dashboard.ts makes. */
@@ -83,6 +92,8 @@ const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
 const SWEEP_MS = 10_000;
 const EXPIRY_ROUND_MS = 600_000;
 const RESUME_MS = 2_000;
+const FORGET_MS = 60_000;
+const FORGOTTEN_MAX = 500;
 const SWEPT_KEYS_MAX = 5_000;
 
 export async function assemble(options: AssembleOptions): Promise<App> {
@@ -203,8 +214,19 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     clock,
     log,
     suppressions,
+    sealer,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
+  });
+  const cookie = sessionCookie(config.http.baseUrl);
+  const people = openPeople({
+    pool,
+    clock,
+    log,
+    secretKey: storage.secretKey,
+    post: createOwnPost({ acceptor, domains, log }),
+    appUrl: config.http.baseUrl,
+    ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
   const operations = allOperations({
     pool,
@@ -222,6 +244,8 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     suppressions,
     domains,
     apiKeys,
+    people,
+    cookie,
     limits: publishedLimits(config),
     baseUrl,
     batchMax: config.limits.batchMax,
@@ -230,6 +254,8 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const http = createHttpServer({
     operations,
     authenticator,
+    sessions: people.sessions,
+    cookie,
     rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),
     idempotency,
     clock,
@@ -257,11 +283,17 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const rounds = new Rounds({ clock, log });
   rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
   rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
+  rounds.every(EXPIRY_ROUND_MS, 'forget ended sessions', () => people.sweep());
   rounds.every(SWEEP_MS, 'verify domains', () => verifier.verifyDue(leaving.signal));
   rounds.every(RESUME_MS, 'go on with imports', () => imports.work());
   rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
   rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
   rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
+  rounds.every(FORGET_MS, 'forget secrets of finished messages', async () => {
+    while ((await forgetSealed(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {
+      if (state === 'draining') return;
+    }
+  });
   rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
     while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
       if (state === 'draining') return;
@@ -281,6 +313,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     leaving.abort();
     erasures.stop();
     await http.close();
+    await people.resets.settled();
     await imports.stop();
     await acceptor.drained();
     await engine?.stop(config.http.drainMs);
@@ -297,6 +330,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     storage,
     workspaces,
     apiKeys,
+    people,
     domains,
     engine,
     stop: () => (stopping ??= stop()),
@@ -377,7 +411,7 @@ function publishedLimits({ limits, delivery, retention }: Config): PublishedLimi
     tags: 10,
     schedule_ahead_seconds: limits.scheduleMaxMs / 1000,
     retry_window_seconds: delivery.retryWindowMs / 1000,
-    idempotency_seconds: retention.idempotencyMs / 1000,
+    idempotency_seconds: IDEMPOTENCY_MS / 1000,
     content_retention_days: retention.contentDays,
     record_retention_days: retention.recordDays,
   };

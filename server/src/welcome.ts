@@ -9,17 +9,30 @@ import type { Config } from './config/read-config.ts';
 export async function welcome(app: App, config: Config): Promise<string> {
   const url = config.http.port === 0 ? app.address : config.http.baseUrl;
   const token = await firstKey(app);
+  const setupLink = await app.people.setup.link(url);
   const lines = [
     '',
     `  Postrider is running at ${url}`,
     `  Reference: ${url}/docs`,
     '',
+    ...(setupLink === undefined ? [] : ownerSteps(url, setupLink)),
     ...(token === undefined
       ? ['  Make a key: npx postrider keys create --mode test --scopes all']
       : firstSteps(url, token)),
     '',
   ];
   return lines.join('\n');
+}
+
+/** Whoever reads this may become the owner: the link is theirs alone to hand on. */
+function ownerSteps(url: string, link: string): string[] {
+  return [
+    `  Nobody has an account yet. On this machine open ${url}/app to make the first one;`,
+    '  from another machine it takes this link, which works once:',
+    '',
+    `    ${link}`,
+    '',
+  ];
 }
 
 /** The first test key, on a database that has neither a workspace nor a key. */

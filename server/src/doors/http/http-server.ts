@@ -1,32 +1,34 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
-import type { RateLimiter } from '../../accounts/rate-limit.ts';
+import type { SignedIn } from '../../accounts/people/sessions.ts';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { RefusedError } from '../../base/refused-error.ts';
-import { hashRequest, type Idempotency } from '../../messages/idempotency.ts';
+import {
+  hashRequest,
+  type Idempotency,
+  type IdempotencyRequest,
+} from '../../messages/idempotency.ts';
+import { type AdmissionParts, admit } from './admission.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Operation, Reply, Request } from './operation.ts';
 import { isOurFault, problemOf } from './problem.ts';
 import { bodyValidator, isOptionalBody, queryValidator, type Validator } from './validate.ts';
+import { visitOf } from './visit.ts';
 
 /**
  * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
  * answers. The order is fixed: path and method, key, scope, rate, and only then is the body read.
  */
 
-export interface HttpParts {
+export interface HttpParts extends AdmissionParts {
   operations: readonly Operation[];
-  authenticator: Pick<Authenticator, 'authenticate'>;
-  rateLimiter: RateLimiter;
   idempotency: Idempotency;
   clock: Clock;
   log: Log;
   metrics: HttpMetrics;
-  baseUrl: string;
   bodyBytesMax: number;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
@@ -35,12 +37,6 @@ export interface HttpParts {
 export const API_PREFIX = '/api/v1';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller | null;
-  }
-}
 
 export function createHttpServer(parts: HttpParts): FastifyInstance {
   const server = Fastify({
@@ -57,6 +53,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
     http: { headersTimeout: 15_000, connectionsCheckingInterval: 2_000 },
   });
   server.decorateRequest('caller', null);
+  server.decorateRequest('signedIn', null);
   readBodies(server);
   server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
   server.setNotFoundHandler((request, reply) =>
@@ -122,77 +119,6 @@ function validatorsOf({ rules }: Operation): Checks {
   };
 }
 
-/** Who is it, may they, and not too often: all before the body is read. */
-function admit(
-  parts: HttpParts,
-  { rules }: Operation,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: (error?: Error) => void,
-): void {
-  reply.header('x-request-id', request.id);
-  if (Object.values(request.params as object).includes('')) {
-    done(new RefusedError('not_found', 'There is nothing at this path.'));
-    return;
-  }
-  if (rules.scope === 'public') {
-    done();
-    return;
-  }
-  const admitted = (caller: Caller): void => {
-    request.caller = caller;
-    limitRate(parts.rateLimiter, caller, reply);
-    if (rules.scope !== 'any' && !caller.scopes.has(rules.scope as never)) {
-      throw lackingScope(caller, rules.scope);
-    }
-    if (rules.testKeysOnly && caller.mode !== 'test') {
-      throw new RefusedError('insufficient_scope', 'This operation works with test keys only.');
-    }
-  };
-  try {
-    const caller = parts.authenticator.authenticate(bearerOf(request), request.ip);
-    if (caller instanceof Promise) {
-      caller.then(admitted).then(() => done(), done);
-    } else {
-      admitted(caller);
-      done();
-    }
-  } catch (error) {
-    done(error as Error);
-  }
-}
-
-function bearerOf(request: FastifyRequest): string {
-  const header = request.headers.authorization;
-  if (header === undefined || header === '') {
-    throw new RefusedError('missing_api_key', 'The request has no Authorization header.');
-  }
-  const match = /^Bearer +([^ ]+) *$/i.exec(header);
-  if (!match) {
-    const detail = 'The Authorization header must be "Bearer" and an API key.';
-    throw new RefusedError('missing_api_key', detail);
-  }
-  return match[1] as string;
-}
-
-function lackingScope(caller: Caller, scope: string): RefusedError {
-  const has = caller.scopes.size === 0 ? 'no scope' : [...caller.scopes].join(', ');
-  return new RefusedError(
-    'insufficient_scope',
-    `This key has ${has}. The operation needs ${scope}.`,
-  );
-}
-
-/** Headers of the IETF draft "RateLimit header fields for HTTP". */
-function limitRate(limiter: RateLimiter, caller: Caller, reply: FastifyReply): void {
-  const { allowed, remaining, retryAfterSeconds } = limiter.take(caller.workspaceId);
-  reply.header('ratelimit-policy', `"workspace";q=${limiter.burst};w=2`);
-  reply.header('ratelimit', `"workspace";r=${remaining};t=${allowed ? 1 : retryAfterSeconds}`);
-  if (allowed) return;
-  const detail = `The workspace may make ${limiter.perSecond} requests a second.`;
-  throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
-}
-
 async function run(
   parts: HttpParts,
   operation: Operation,
@@ -209,7 +135,7 @@ async function run(
     if (request.body === undefined) request.body = {};
     checks.body?.check(request.body);
   }
-  const asked = requestOf(operation, request, reply);
+  const asked = requestOf(parts, operation, request, reply);
   if (asked.idempotency && !rules.keepsOwnIdempotency) {
     return send(reply, await runOnce(parts, operation, asked));
   }
@@ -217,12 +143,17 @@ async function run(
 }
 
 function requestOf(
+  parts: HttpParts,
   { rules }: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Request<unknown, unknown, unknown> {
   return {
     caller: request.caller as Caller,
+    signedIn: request.signedIn as SignedIn,
+    get visit() {
+      return visitOf(request, parts.cookie);
+    },
     requestId: request.id,
     params: request.params,
     query: request.query,
@@ -239,8 +170,8 @@ function requestOf(
   };
   function idempotencyOf(from: FastifyRequest) {
     const key = from.headers['idempotency-key'];
-    const { caller } = from;
-    if (key === undefined || !caller) return undefined;
+    const place = idempotencyPlace(from);
+    if (key === undefined || !place) return undefined;
     if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
       const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
       throw new RefusedError('validation_failed', detail, {
@@ -249,8 +180,17 @@ function requestOf(
     }
     const path = from.url.split('?', 1)[0] as string;
     const requestHash = hashRequest(from.method, path, rules.rawBody ? null : (from.body ?? null));
-    return { workspaceId: caller.workspaceId, mode: caller.mode, key, requestHash };
+    return { ...place, key, requestHash };
   }
+}
+
+/** Keys of requests that are about no workspace lie under the person who made them. */
+function idempotencyPlace({
+  caller,
+  signedIn,
+}: FastifyRequest): Pick<IdempotencyRequest, 'workspaceId' | 'mode'> | undefined {
+  if (caller) return { workspaceId: caller.workspaceId, mode: caller.mode };
+  return signedIn ? { workspaceId: signedIn.person.id, mode: 'live' } : undefined;
 }
 
 async function runOnce(

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { type Right, ROLES, rightsOf } from '../../accounts/roles.ts';
 import { exampleOf } from './example.ts';
 import type { NamedSchemas } from './named-schemas.ts';
 import type { Answer, Operation } from './operation.ts';
@@ -57,7 +58,11 @@ export function refusalsOf(rules: Rules): ProblemCode[] {
   const codes = new Set<ProblemCode>(rules.refusals ?? []);
   if (rules.scope !== 'public') {
     for (const code of KEY_REFUSALS) codes.add(code);
+    for (const code of sessionRefusals(rules)) codes.add(code);
     if (rules.scope !== 'any' || rules.testKeysOnly) codes.add('insufficient_scope');
+    codes.add('storage_unavailable');
+  } else if (rules.signsIn) {
+    if (rules.method !== 'GET') codes.add('cross_site_request');
     codes.add('storage_unavailable');
   }
   codes.add('validation_failed');
@@ -71,6 +76,17 @@ export function refusalsOf(rules: Rules): ProblemCode[] {
     codes.add('unsupported_media_type');
   }
   return [...codes];
+}
+
+/** What a person with a session can meet, beyond what a key can. */
+function sessionRefusals({ scope, method }: Rules): ProblemCode[] {
+  const codes: ProblemCode[] = ['invalid_session'];
+  if (method !== 'GET') codes.push('cross_site_request');
+  if (scope === 'person') return codes;
+  codes.push('not_a_member');
+  const everyRoleMay = ROLES.every((role) => scope === 'any' || rightsOf(role).has(scope as Right));
+  if (!everyRoleMay) codes.push('insufficient_role');
+  return codes;
 }
 
 const KEY_REFUSALS = [

@@ -1,10 +1,13 @@
 import type { TSchema } from 'typebox';
+import { isTeamRight, ROLES } from '../../accounts/roles.ts';
 import { SCOPES } from '../../accounts/scopes.ts';
 import { API_PREFIX } from './http-server.ts';
 import { NamedSchemas } from './named-schemas.ts';
 import { responsesOf, sharedAnswers } from './openapi-answers.ts';
 import { type Operation, TAGS } from './operation.ts';
 import { webhookDescriptions } from './schemas/webhook-payloads.ts';
+import { sessionCookie } from './session-cookie.ts';
+import { isOptionalBody } from './validate.ts';
 
 /**
  * The OpenAPI 3.1 document, generated from the operations that the server runs: what is written here
@@ -40,7 +43,7 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
     },
     servers: [{ url: options.baseUrl, description: 'This server' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { session: [] }],
     paths,
     webhooks,
     components: {
@@ -50,6 +53,12 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
           scheme: 'bearer',
           bearerFormat: 'pr_live_… or pr_test_…',
           description: `An API key. Scopes: ${SCOPES.join(', ')}.`,
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie(options.baseUrl).name,
+          description: SESSION,
         },
       },
       ...answers,
@@ -66,6 +75,8 @@ const INTRODUCTION = `Send e-mail with one request and learn what became of it.
 - **Lists** are newest first, take \`limit\` and \`cursor\`, and answer \`data\` and \`next_cursor\`.
 - **Versioning.** \`/api/v1\` only grows: fields, endpoints, event types and error codes may be added. What would break a client goes to \`/api/v2\`; what is retired is announced by \`Deprecation\` and \`Sunset\` at least 12 months ahead.`;
 
+const SESSION = `A person’s session, as the application at \`/app\` uses it. It names its workspace by the header \`Postrider-Workspace\` and its mode (\`live\` or \`test\`) by \`Postrider-Mode\`; what changes something needs the latter in any case, from the application’s own origin. Its scopes follow the role in the workspace: ${ROLES.join(', ')}.`;
+
 function describe({ rules }: Operation, named: NamedSchemas): Json {
   const operation: Json = {
     operationId: rules.id,
@@ -75,6 +86,7 @@ function describe({ rules }: Operation, named: NamedSchemas): Json {
   };
   if (rules.scope === 'public') operation.security = [];
   else operation['x-scope'] = rules.scope;
+  if (isForPeople(rules)) operation.security = [{ session: [] }];
   const parameters = [
     ...parametersOf('path', rules.params, named),
     ...parametersOf('query', rules.query, named),
@@ -86,7 +98,7 @@ function describe({ rules }: Operation, named: NamedSchemas): Json {
     if (rules.examples) media.examples = rules.examples;
     const types = rules.rawBody ?? ['application/json'];
     operation.requestBody = {
-      required: true,
+      required: rules.rawBody !== undefined || !isOptionalBody(rules.body),
       content: Object.fromEntries(types.map((type) => [type, media])),
     };
   }
@@ -95,14 +107,28 @@ function describe({ rules }: Operation, named: NamedSchemas): Json {
 }
 
 function descriptionOf(rules: Operation['rules']): string {
-  const needs =
-    rules.scope === 'public'
-      ? 'Needs no key.'
-      : rules.scope === 'any'
-        ? 'Any valid key.'
-        : `Scope: \`${rules.scope}\`.`;
+  const needs = needsOf(rules);
   const test = rules.testKeysOnly ? ' Test keys only.' : '';
   return `${rules.description ? `${rules.description}\n\n` : ''}${needs}${test}`;
+}
+
+function isForPeople({ scope }: Operation['rules']): boolean {
+  return scope === 'person' || isTeamRight(scope);
+}
+
+function needsOf({ scope }: Operation['rules']): string {
+  switch (scope) {
+    case 'public':
+      return 'Needs no key.';
+    case 'any':
+      return 'Any valid key.';
+    case 'person':
+      return 'For people who are signed in, not for keys.';
+    default:
+      return isTeamRight(scope)
+        ? `For people whose role has \`${scope}\`, not for keys.`
+        : `Scope: \`${scope}\`.`;
+  }
 }
 
 const IDEMPOTENCY_KEY = {

@@ -1,8 +1,11 @@
 import type { Static, TSchema } from 'typebox';
 import type { Caller } from '../../accounts/caller.ts';
+import type { SignedIn } from '../../accounts/people/sessions.ts';
+import type { TeamRight } from '../../accounts/roles.ts';
 import type { Scope } from '../../accounts/scopes.ts';
 import type { IdempotencyRequest } from '../../messages/idempotency.ts';
 import type { ProblemCode } from './problem-types.ts';
+import type { Visit } from './visit.ts';
 
 /**
  * One operation of the API: its path, its rules, its documentation and its work in one value. The
@@ -20,8 +23,13 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
   tag: Tag;
   summary: string;
   description?: string;
-  /** 'public': no key needed. 'any': any valid key. A list: any one of them. */
-  scope: Scope | 'public' | 'any';
+  /**
+   * 'public': no key needed. 'any': any valid key, or a session. 'person': a session, whatever the
+   * workspace. A right over the team is a session's alone.
+   */
+  scope: Scope | TeamRight | 'public' | 'any' | 'person';
+  /** Public, and about the session's cookie: no other site may have it called. */
+  signsIn?: true;
   params?: P;
   query?: Q;
   body?: B;
@@ -56,13 +64,20 @@ export const TAGS = {
   Webhooks: 'Have events sent to you.',
   Events: 'The ledger of all that happened.',
   'API keys': 'Make, limit, rotate and revoke keys.',
+  'Sign-in': 'For the application: the first account, sessions, forgotten passwords.',
+  Account: 'A person’s own things: profile, password, second factor, sessions, workspaces.',
+  Team: 'Who belongs to a workspace, and as what.',
   Service: 'The service itself: limits and this document.',
 } as const;
 
 export type Tag = keyof typeof TAGS;
 
 export interface Request<P, Q, B> {
+  /** Present wherever a workspace is meant: not in operations that are public or a person's. */
   caller: Caller;
+  /** Present when a person asks, with a session. */
+  signedIn: SignedIn;
+  visit: Visit;
   requestId: string;
   params: P;
   query: Q;
@@ -80,7 +95,7 @@ export interface Reply {
   status: number;
   /** An object becomes JSON; text and bytes go out as they are; a stream flows. */
   body?: unknown;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   mediaType?: string;
 }
 

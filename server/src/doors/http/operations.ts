@@ -1,4 +1,5 @@
 import type { ApiKeys } from '../../accounts/api-keys.ts';
+import type { People } from '../../accounts/people/people.ts';
 import type { ContactImports } from '../../contacts/contact-imports.ts';
 import type { Contacts } from '../../contacts/contacts.ts';
 import type { Erasures } from '../../contacts/erase-address.ts';
@@ -58,6 +59,8 @@ import { updateSuppression } from './operations/update-suppression.ts';
 import { upsertContact } from './operations/upsert-contact.ts';
 import { verifyDomain } from './operations/verify-domain.ts';
 import { waitForTestMessage } from './operations/wait-for-test-message.ts';
+import { peopleOperations } from './people-operations.ts';
+import type { SessionCookie } from './session-cookie.ts';
 import { type TemplateOperationParts, templateOperations } from './template-operations.ts';
 
 /** What the operations work with. */
@@ -73,6 +76,8 @@ export interface OperationParts extends TemplateOperationParts {
   suppressions: Suppressions;
   domains: Domains;
   apiKeys: ApiKeys;
+  people: People;
+  cookie: SessionCookie;
   limits: PublishedLimits;
   baseUrl: string;
   batchMax: number;
@@ -130,6 +135,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     updateApiKey(parts),
     rotateApiKey(parts),
     revokeApiKey(parts),
+    ...peopleOperations(parts),
     getLimits(parts),
     getOpenapiJson(parts),
     getOpenapiYaml(parts),

@@ -51,6 +51,42 @@ export const PROBLEMS = {
     meaning: 'Somebody revoked this key. It will never work again.',
     fix: `Create a key at ${KEYS_PAGE}.`,
   },
+  invalid_credentials: {
+    status: 401,
+    title: 'The sign-in is not right',
+    meaning: 'The e-mail address, the password or the code is wrong.',
+    fix: 'Try again, or set a new password at {app}/app/forgot-password.',
+  },
+  invalid_session: {
+    status: 401,
+    title: 'The session has ended',
+    meaning: 'The session ran out or was signed out, here or elsewhere.',
+    fix: 'Sign in again at {app}/app.',
+  },
+  cross_site_request: {
+    status: 403,
+    title: 'The request does not come from the application',
+    meaning: 'A request with a session must prove that no other site made it.',
+    fix: 'Send the Postrider-Mode header, from the address of the application itself.',
+  },
+  not_a_member: {
+    status: 403,
+    title: 'You do not belong to this workspace',
+    meaning: 'The workspace that Postrider-Workspace names does not exist, or you are not in it.',
+    fix: 'Choose one of your workspaces: GET /api/v1/workspaces lists them.',
+  },
+  insufficient_role: {
+    status: 403,
+    title: 'Your role does not allow this',
+    meaning: 'You are signed in, but your role in the workspace may not do this.',
+    fix: 'Ask an owner of the workspace, listed at {app}/app/team.',
+  },
+  setup_link_required: {
+    status: 403,
+    title: 'The first account needs the link that was printed',
+    meaning: 'Only from the machine itself is the first account made without the one-time link.',
+    fix: 'Open the link that the server printed at its start.',
+  },
   insufficient_scope: {
     status: 403,
     title: 'The API key lacks a scope',
@@ -105,6 +141,18 @@ export const PROBLEMS = {
     meaning: 'What you ask for does not fit what the record is now.',
     fix: 'Read the record again and decide anew.',
   },
+  last_owner: {
+    status: 409,
+    title: 'A workspace needs an owner',
+    meaning: 'This is its only owner, who cannot leave or be made less.',
+    fix: 'Make somebody else an owner first.',
+  },
+  sign_in_first: {
+    status: 409,
+    title: 'The address has an account',
+    meaning: 'An invitation to an address with an account is accepted by that account.',
+    fix: 'Sign in as the invited address, then accept.',
+  },
   idempotency_key_in_progress: {
     status: 409,
     title: 'The first request with this key is still running',
@@ -140,6 +188,12 @@ export const PROBLEMS = {
     title: 'Some fields are not valid',
     meaning: 'The body or the query does not follow its rules; `errors` names every field.',
     fix: 'Correct the fields named in errors.',
+  },
+  invalid_link: {
+    status: 422,
+    title: 'The link is not good any more',
+    meaning: 'It was used, was revoked, has run out, or never was.',
+    fix: 'Ask for a new one.',
   },
   missing_variables: {
     status: 422,
@@ -188,6 +242,12 @@ export const PROBLEMS = {
     title: 'Too many requests',
     meaning: 'The workspace sends requests faster than its limit.',
     fix: 'Wait as Retry-After says. The RateLimit header tells what is left.',
+  },
+  too_many_attempts: {
+    status: 429,
+    title: 'Too many attempts',
+    meaning: 'Passwords and codes can be tried only so often, by account and by source.',
+    fix: 'Wait as Retry-After says.',
   },
   quota_exceeded: {
     status: 429,

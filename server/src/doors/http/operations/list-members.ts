@@ -1,0 +1,32 @@
+import { publicMember } from '../../../accounts/people/team.ts';
+import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { operation } from '../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { Member } from '../schemas/people.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function listMembers({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'listMembers',
+      method: 'GET',
+      path: '/members',
+      tag: 'Team',
+      summary: 'List the members of the workspace',
+      description: 'Newest accounts first.',
+      scope: 'read:members',
+      query: closed(PAGE),
+      answers: { 200: { description: 'A page of members.', body: page(Member, 'MemberPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = decodeUuidCursor(query.cursor);
+      const found = await people.team.list(caller.workspaceId, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(found, limit, (member) => [member.personId]);
+      return { status: 200, body: { data: rows.map(publicMember), next_cursor } };
+    },
+  );
+}

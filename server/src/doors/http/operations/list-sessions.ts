@@ -1,0 +1,33 @@
+import { publicSession } from '../../../accounts/people/account.ts';
+import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { operation } from '../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { Session } from '../schemas/people.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function listSessions({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'listSessions',
+      method: 'GET',
+      path: '/me/sessions',
+      tag: 'Account',
+      summary: 'List one’s sessions',
+      description: 'Where one is signed in at this moment, newest first.',
+      scope: 'person',
+      query: closed(PAGE),
+      answers: { 200: { description: 'A page of sessions.', body: page(Session, 'SessionPage') } },
+    },
+    async ({ signedIn, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = decodeUuidCursor(query.cursor);
+      const found = await people.sessions.list(signedIn.person, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(found, limit, (session) => [session.id]);
+      const data = rows.map((session) => publicSession(session, signedIn.session.id));
+      return { status: 200, body: { data, next_cursor } };
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import { operation } from '../operation.ts';
+import { uuidOf } from '../path-id.ts';
+import { pathId } from '../schemas/common.ts';
+import { actorOf } from './acting-member.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function revokeInvitation({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'revokeInvitation',
+      method: 'DELETE',
+      path: '/invitations/{id}',
+      tag: 'Team',
+      summary: 'Revoke an invitation',
+      description: 'Its link is dead at once. It stays in the list as revoked.',
+      scope: 'write:members',
+      params: pathId('inv', 'the invitation'),
+      answers: { 204: { description: 'Revoked.' } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('inv', (params as { id: string }).id, 'invitation');
+      await people.invitations.revoke(actorOf(caller), id);
+      return { status: 204 };
+    },
+  );
+}
