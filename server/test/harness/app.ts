@@ -3,7 +3,7 @@ import type { Mode } from '../../src/accounts/mode.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
 import { type App, assemble } from '../../src/assemble.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
+import { type Log, silentLog } from '../../src/base/log.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
 import { type AnswerCheck, answerCheck } from './answer-schemas.ts';
@@ -58,7 +58,11 @@ export interface TestAppOptions {
   clock?: Clock;
   liveRoute?: Route;
   database?: TestDatabase;
+  log?: Log;
 }
+
+/** Next to nothing, so that a run can make hundreds of people. */
+export const PASSWORD_COST = { ln: 4, r: 1, p: 1 };
 
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await freshDatabase());
@@ -73,7 +77,8 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   });
   const app = await assemble({
     config,
-    log: silentLog,
+    log: options.log ?? silentLog,
+    passwordCost: PASSWORD_COST,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
   });

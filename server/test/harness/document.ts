@@ -7,6 +7,10 @@ export interface DocumentedOperation {
   /** With {parameters}. */
   path: string;
   isPublic: boolean;
+  /** Takes a session and no key. */
+  forPeople: boolean;
+  /** What it needs; undefined when it is public. */
+  scope: string | undefined;
   takesBody: boolean;
   needsBody: boolean;
   bodyTypes: string[];
@@ -34,7 +38,8 @@ interface Response {
 
 interface Described {
   operationId: string;
-  security?: unknown[];
+  security?: object[];
+  'x-scope'?: string;
   requestBody?: { required?: boolean; content: Record<string, Media> };
   responses: Record<string, Response>;
 }
@@ -54,6 +59,8 @@ export function operationsOf(document: unknown): DocumentedOperation[] {
       method: method.toUpperCase(),
       path,
       isPublic: described.security?.length === 0,
+      forPeople: described.security?.some((one) => 'session' in one) ?? false,
+      scope: described['x-scope'],
       takesBody: described.requestBody !== undefined,
       needsBody: described.requestBody?.required ?? false,
       bodyTypes: Object.keys(described.requestBody?.content ?? {}),

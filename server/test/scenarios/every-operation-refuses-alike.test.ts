@@ -3,11 +3,12 @@ import { operatorOf } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/idempotency.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { type DocumentedOperation, documentedOperations, filled } from '../harness/document.ts';
+import { type KnownPerson, member, type Visitor } from '../harness/visitor.ts';
 
 /**
  * Goal: what every operation promises alike, it keeps alike: keys, scopes, methods, bodies, limits.
  * Method: the list of operations is read from the served OpenAPI document, so that a new operation
- * is covered the day it is added.
+ * is covered the day it is added. Those for people alone are called with an owner's session.
  */
 
 let app: TestApp;
@@ -17,6 +18,7 @@ let revokedKey: string;
 let boundKey: string;
 let scopelessKey: string;
 let otherScope: string;
+let owner: { person: KnownPerson; visitor: Visitor };
 
 beforeAll(async () => {
   app = await startApp({
@@ -37,14 +39,17 @@ beforeAll(async () => {
   boundKey = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
   scopelessKey = await app.newKey({ scopes: ['read:events'] });
   otherScope = await app.newKey({ scopes: ['send:transactional'] });
+  owner = await member(app, 'owner');
   while (Date.now() < (expiring.key.expiresAtMs ?? 0)) await new Promise((r) => setTimeout(r, 20));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 type Call = Parameters<TestApp['call']>[2];
 
-function call(operation: DocumentedOperation, options: Call = {}) {
-  return app.call(operation.method, filled(operation.path, 'none'), options);
+function call(operation: DocumentedOperation, options: Call = {}, query = '') {
+  const path = filled(operation.path, 'none') + query;
+  const asked = operation.forPeople && options.key === undefined ? owner.visitor : app;
+  return asked.call(operation.method, path, options);
 }
 
 async function everywhere(
@@ -122,9 +127,8 @@ test('an unknown path is 404 before anyone is asked for a key', async () => {
 
 test('an unknown query parameter is 422 and named', async () => {
   await everywhere(async (operation) => {
-    const path = `${filled(operation.path, 'none')}?unheard_of=1`;
     const body = operation.takesBody ? { body: {} } : {};
-    const answer = await app.call(operation.method, path, body);
+    const answer = await call(operation, body, '?unheard_of=1');
     expect([operation.id, answer.status]).toEqual([operation.id, 422]);
     expect(answer.json.errors).toContainEqual(
       expect.objectContaining({ parameter: 'unheard_of', code: 'unknown_field' }),
@@ -223,7 +227,8 @@ test('every answer carries a request id, and authenticated ones their rate limit
       expect(answer.headers.get('ratelimit')).toMatch(/^"workspace";r=\d+;t=\d+$/);
       expect(answer.headers.get('ratelimit-policy')).toMatch(/^"workspace";q=\d+;w=\d+$/);
     },
-    (operation) => operation.id !== 'waitForTestMessage' && operation.id !== 'streamEvents',
+    // The first two wait, the last one would sign everybody out who asks after it.
+    ({ id }) => !['waitForTestMessage', 'streamEvents', 'endSessions'].includes(id),
   );
 });
 
@@ -243,11 +248,18 @@ test('too many requests are 429 with Retry-After', async () => {
 });
 
 describe('an Idempotency-Key', () => {
-  async function takenKey(key: string, status: number | null): Promise<void> {
+  /** Keys of what is about no workspace lie under the person. */
+  async function takenKey(
+    operation: DocumentedOperation,
+    key: string,
+    status: number | null,
+  ): Promise<void> {
+    const place =
+      operation.scope === 'person' ? [owner.person.id, 'live'] : [app.workspaceId, 'test'];
     await app.database.pool.query(
       `insert into idempotency_keys (workspace_id, mode, key, request_hash, status, created_at)
-       values ($1, 'test', $2, '\\x00', $3, $4)`,
-      [app.workspaceId, key, status, new Date()],
+       values ($1, $2, $3, '\\x00', $4, $5)`,
+      [...place, key, status, new Date()],
     );
   }
 
@@ -260,7 +272,7 @@ describe('an Idempotency-Key', () => {
   ])('that %s is refused', async (_, stored, status, code) => {
     await everywhere(async (operation) => {
       const key = `${operation.id}-${code}`;
-      await takenKey(key, stored);
+      await takenKey(operation, key, stored);
       if (stored === null) {
         await app.database.pool.query(
           'update idempotency_keys set request_hash = $2 where key = $1',

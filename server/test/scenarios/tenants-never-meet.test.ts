@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { type DocumentedOperation, documentedOperations, filled } from '../harness/document.ts';
+import { makePerson, member, signedInAs, type Visitor } from '../harness/visitor.ts';
 
 /**
  * Goal: to another tenant, and to the other mode, a record does not exist: same status, same words
  * as for an id that never was.
  * Method: every operation with a path parameter, from the served document, is called by its owner's
- * neighbour with a real id and with one that never was.
+ * neighbour, with keys and with a session, with a real id and with one that never was.
  */
 
 let app: TestApp;
 let neighbour: string;
 let neighbourLive: string;
+let neighbourPerson: Visitor;
 const ids = new Map<string, string>();
 
 /** What stands in the path, by the first segments after /api/v1. A new kind must be added here. */
@@ -27,6 +29,10 @@ const NEVER: Record<string, string> = {
   layouts: 'never',
   partials: 'never',
   webhooks: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  workspaces: 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  members: 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  invitations: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  me: 'ses_01kc8x3f7ye6qvj2m4n5p6q7r8',
 };
 
 beforeAll(async () => {
@@ -34,7 +40,10 @@ beforeAll(async () => {
   const workspace = await app.app.workspaces.create('Neighbour');
   neighbour = await app.newKey({ workspaceId: workspace.id });
   neighbourLive = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
+  const person = await makePerson(app, 'neighbour@people.example', 'owner', workspace.id);
+  neighbourPerson = await signedInAs(app, person, workspace.id);
   await makeOneOfEach();
+  await makePeople();
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -49,6 +58,15 @@ async function makeOneOfEach(): Promise<void> {
     const made = await app.call('POST', path, { body, key: app.liveKey });
     if (made.status < 300) ids.set(kind, String(made.json[field]));
   }
+}
+
+async function makePeople(): Promise<void> {
+  const { visitor, person } = await member(app, 'owner');
+  const body = { email: 'joe@people.example', role: 'viewer' };
+  ids.set('invitations', (await visitor.call('POST', '/invitations', { body })).json.id);
+  ids.set('members', person.publicId);
+  ids.set('workspaces', visitor.workspace as string);
+  ids.set('me', (await visitor.call('GET', '/me')).json.session.id);
 }
 
 const MAKE: [string, string, object, string][] = [
@@ -80,14 +98,18 @@ test('a neighbour gets the answer of an id that never was', async () => {
     const real = ids.get(kind);
     if (real === undefined) continue;
     const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
-    for (const key of [neighbour, neighbourLive]) {
-      const call = { ...body, key };
+    for (const [by, call] of [
+      [app, { ...body, key: neighbour }],
+      [app, { ...body, key: neighbourLive }],
+      [neighbourPerson, body],
+      [neighbourPerson, { ...body, headers: { 'postrider-mode': 'live' } }],
+    ] as const) {
       const [theirs, none] = [real, never as string].map((id) =>
-        app.call(operation.method, filled(operation.path, id), call),
+        by.call(operation.method, filled(operation.path, id), call),
       );
       const [a, b] = [await theirs, await none];
       expect([operation.id, a?.status]).toEqual([operation.id, b?.status]);
-      expect(a?.status).toBeGreaterThanOrEqual(403);
+      expect(a?.status, operation.id).toBeGreaterThanOrEqual(403);
       const { request_id: _a, ...words } = a?.json ?? {};
       const { request_id: _b, ...others } = b?.json ?? {};
       expect(words).toEqual(others);
@@ -107,9 +129,14 @@ test('lists of a neighbour are empty', async () => {
   );
   for (const list of lists) {
     if (list.id === 'listApiKeys') continue;
-    const answer = await app.call('GET', list.path, { key: neighbour });
-    const foreign = JSON.stringify(answer.json);
-    for (const id of ids.values()) expect(foreign).not.toContain(`"${id}"`);
+    const answers = [
+      await app.call('GET', list.path, { key: neighbour }),
+      await neighbourPerson.call('GET', list.path),
+    ];
+    for (const { json } of answers) {
+      const foreign = JSON.stringify(json);
+      for (const id of ids.values()) expect(foreign).not.toContain(`"${id}"`);
+    }
   }
 });
 

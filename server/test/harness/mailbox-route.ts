@@ -1,0 +1,50 @@
+import { type AttemptReport, Gate, type Route } from '../../src/delivery/delivery.ts';
+import type { MessageContent } from '../../src/messages/content.ts';
+
+/** A last hop for live mail that keeps what arrives. */
+export interface MailboxRoute extends Route {
+  readonly arrived: { to: string; content: MessageContent }[];
+  /** The next mail to this address that was not handed out yet. */
+  next(to: string): Promise<MessageContent>;
+}
+
+export function mailboxRoute(): MailboxRoute {
+  const gate = new Gate(100);
+  const arrived: MailboxRoute['arrived'] = [];
+  const taken = new Set<MessageContent>();
+  let wake: (() => void)[] = [];
+  return {
+    needsContent: true,
+    arrived,
+    gateFor: () => gate,
+    async attempt(message, deliveries) {
+      for (const { recipient } of deliveries) {
+        arrived.push({ to: recipient, content: message.content as MessageContent });
+      }
+      for (const one of wake.splice(0)) one();
+      return deliveries.map(() => REPORT);
+    },
+    async next(to) {
+      for (;;) {
+        const found = arrived.find((one) => one.to === to && !taken.has(one.content));
+        if (found) {
+          taken.add(found.content);
+          return found.content;
+        }
+        await new Promise<void>((resolve) => wake.push(resolve));
+      }
+    },
+    abort: () => {},
+    close: async () => {
+      wake = [];
+    },
+  };
+}
+
+const REPORT: AttemptReport = {
+  end: { kind: 'accepted', reply: { code: 250, enhanced: '2.0.0', text: 'OK' } },
+  startedAtMs: 0,
+  finishedAtMs: 0,
+  smtp: null,
+  transcript: null,
+};

@@ -1,0 +1,96 @@
+import { insertMembership } from '../../src/accounts/people/member-store.ts';
+import { Passwords } from '../../src/accounts/people/passwords.ts';
+import { insertPerson, newPerson, type Person } from '../../src/accounts/people/person-store.ts';
+import type { Role } from '../../src/accounts/roles.ts';
+import { encodeId } from '../../src/base/ids.ts';
+import { type Answer, type CallOptions, PASSWORD_COST, type TestApp } from './app.ts';
+
+/**
+ * Somebody at a browser: keeps the cookie that the server sets and sends it back, with the headers
+ * that the application sends.
+ */
+export class Visitor {
+  cookie: string | undefined;
+  workspace: string | undefined;
+  mode: 'live' | 'test' = 'test';
+  /** Sent with every request; undefined leaves a header out that would be there. */
+  headers: Record<string, string | undefined> = {};
+  readonly #app: TestApp;
+
+  constructor(app: TestApp) {
+    this.#app = app;
+  }
+
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const headers = Object.entries({
+      cookie: this.cookie,
+      'postrider-mode': this.mode,
+      'postrider-workspace': this.workspace,
+      ...this.headers,
+      ...options.headers,
+    }).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+    const answer = await this.#app.call(method, path, {
+      key: null,
+      ...options,
+      headers: Object.fromEntries(headers),
+    });
+    for (const line of answer.headers.getSetCookie()) this.#keep(line);
+    return answer;
+  }
+
+  signIn(email: string, password = PASSWORD): Promise<Answer> {
+    return this.call('POST', '/session', { body: { email, password } });
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...rules] = line.split('; ');
+    this.cookie = rules.includes('Max-Age=0') ? undefined : pair;
+  }
+}
+
+export const PASSWORD = 'tulip freight oboe';
+
+const passwordHash = await new Passwords(PASSWORD_COST).hash(PASSWORD);
+
+export interface KnownPerson extends Person {
+  /** usr_… */
+  publicId: string;
+}
+
+/** An account, in a workspace when a role is given (the app's own unless another is named). */
+export async function makePerson(
+  app: TestApp,
+  email: string,
+  role?: Role,
+  workspaceId = app.workspaceId,
+): Promise<KnownPerson> {
+  const { pool } = app.app.storage;
+  const nowMs = Date.now();
+  const name = email.split('@')[0] as string;
+  const words = { email, emailKey: email.toLowerCase(), name, passwordHash };
+  const person = newPerson(words, nowMs);
+  await insertPerson(pool, person);
+  if (role) {
+    await insertMembership(pool, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
+  }
+  return { ...person, publicId: encodeId('usr', person.id) };
+}
+
+/** A visitor with a session, who works in the workspace. */
+export async function signedInAs(
+  app: TestApp,
+  person: Person,
+  workspaceId = app.workspaceId,
+): Promise<Visitor> {
+  const visitor = new Visitor(app);
+  const client = { ip: '127.0.0.1', userAgent: 'a test' };
+  const { token } = await app.app.people.sessions.begin(person, client, undefined);
+  visitor.cookie = `postrider_session=${token}`;
+  visitor.workspace = encodeId('wsp', workspaceId);
+  return visitor;
+}
+
+export async function member(app: TestApp, role: Role, email = `${role}@people.example`) {
+  const person = await makePerson(app, email, role);
+  return { person, visitor: await signedInAs(app, person) };
+}
