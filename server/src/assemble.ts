@@ -39,6 +39,7 @@ import { Idempotency } from './messages/idempotency.ts';
 import { deleteOldKeys } from './messages/idempotency-store.ts';
 import type { SendLimits } from './messages/limits.ts';
 import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
+import { forgetSealed } from './messages/sealed-content-store.ts';
 import { TestInbox } from './messages/test-inbox.ts';
 import { createOwnPost } from './own-post.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
@@ -91,6 +92,8 @@ const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
 const SWEEP_MS = 10_000;
 const EXPIRY_ROUND_MS = 600_000;
 const RESUME_MS = 2_000;
+const FORGET_MS = 60_000;
+const FORGOTTEN_MAX = 500;
 const SWEPT_KEYS_MAX = 5_000;
 
 export async function assemble(options: AssembleOptions): Promise<App> {
@@ -286,6 +289,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
   rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
   rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
+  rounds.every(FORGET_MS, 'forget secrets of finished messages', async () => {
+    while ((await forgetSealed(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {
+      if (state === 'draining') return;
+    }
+  });
   rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
     while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
       if (state === 'draining') return;

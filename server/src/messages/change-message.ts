@@ -17,6 +17,7 @@ import {
   type StoredMessage,
 } from './message-store.ts';
 import { parseSchedule } from './parse-options.ts';
+import { isForgotten } from './sealed-content-store.ts';
 
 /**
  * What a caller may still change: cancel what has not left, move a scheduled message, try again what
@@ -109,6 +110,12 @@ export class MessageChanges {
   /** Deferred deliveries become due now; bounced, failed and expired ones are queued again. */
   async retry(scope: Scope, id: string): Promise<StoredMessage> {
     await this.#find(scope, id);
+    if (await isForgotten(this.#pool, scope, id)) {
+      throw new RefusedError(
+        'not_retryable',
+        'The message was made with secret values, and its words are no longer kept.',
+      );
+    }
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       const deliveries = await lockDeliveries(client, scope, id);

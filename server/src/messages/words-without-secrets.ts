@@ -18,46 +18,50 @@ export function secretsByName(names: readonly string[]): SecretKnower {
   };
 }
 
+type Render = (values: Values, budget: RenderBudget) => Words;
+
 /**
  * The words of a message as anyone but its recipient may see them. They are rendered once more from
  * values in which every secret is replaced, so that no part of one is left whatever filters made of
  * it; then all that still looks like a secret, because another value held it too, is taken out.
  */
 export function withoutSecrets(
-  template: SecretKnower,
+  knower: SecretKnower,
   values: Values,
   words: Words,
-  render: (values: Values, budget: RenderBudget) => Words,
+  render: Render,
 ): Words {
-  const secrets = template.secretsIn(values);
+  const secrets = knower.secretsIn(values);
   if (secrets.length === 0) return words;
-  const { text } = redactor(secrets);
-  const { from, replyTo, headers, subject, html, ...rest } =
-    maskedWords(template, values, render) ?? words;
-  const renamed = <T extends { name?: string }>(one: T): T =>
-    one.name === undefined ? one : { ...one, name: text(one.name) };
-  return {
-    from: renamed(from),
-    replyTo: replyTo.map(renamed),
-    headers: headers.map(([name, value]) => [name, text(value)]),
-    subject: text(subject),
-    html: text(html),
-    text: rest.text === null ? null : text(rest.text),
-  };
+  const masked =
+    rendered(knower.withoutSecrets(values, 'plain'), render) ??
+    // A price or a date cannot be a word.
+    rendered(knower.withoutSecrets(values, 'typed'), render);
+  if (!masked) return changed(words, () => REDACTED);
+  return changed(masked, redactor(secrets).text);
 }
 
-/** Undefined when the template cannot take the mask, such as a price where it wants a number. */
-function maskedWords(
-  template: SecretKnower,
-  values: Values,
-  render: (values: Values, budget: RenderBudget) => Words,
-): Words | undefined {
+function rendered(values: Values, render: Render): Words | undefined {
   const budget = new RenderBudget();
   try {
-    const words = render(template.withoutSecrets(values), budget);
+    const words = render(values, budget);
     return budget.missing.length === 0 ? words : undefined;
   } catch (error) {
     if (error instanceof RefusedError) return undefined;
     throw error;
   }
+}
+
+function changed(words: Words, change: (text: string) => string): Words {
+  const renamed = <T extends { name?: string }>(one: T): T =>
+    one.name === undefined ? one : { ...one, name: change(one.name) };
+  const { from, replyTo, headers, subject, html, text } = words;
+  return {
+    from: renamed(from),
+    replyTo: replyTo.map(renamed),
+    headers: headers.map(([name, value]) => [name, change(value)]),
+    subject: change(subject),
+    html: change(html),
+    text: text === null ? null : change(text),
+  };
 }

@@ -2,7 +2,7 @@ import type { FieldError } from '../base/refused-error.ts';
 import { inferVariables, mergeVariables, type TemplateVariable } from './infer-variables.ts';
 import { pickLocale } from './locales.ts';
 import { mergeGuesses } from './merge-guesses.ts';
-import { secretValues, withoutSecrets } from './redact.ts';
+import { type Mask, secretValues, withoutSecrets } from './redact.ts';
 import { ownWords, type Recipe, type StoredContent, type VersionName } from './stored-content.ts';
 import { withDefaults } from './substitution/defaults.ts';
 import { type ParsedContent, parseContent } from './substitution.ts';
@@ -80,8 +80,8 @@ export class CompiledTemplate implements ResolvedTemplate {
     return secretValues(this.variables, values);
   }
 
-  withoutSecrets(values: Values): Values {
-    return withoutSecrets(this.variables, values);
+  withoutSecrets(values: Values, mask: Mask): Values {
+    return withoutSecrets(this.variables, values, mask);
   }
 
   /** Without these it cannot be rendered. */

@@ -56,9 +56,9 @@ export async function publishContent(
   await takePublishingTurn(db, ref.workspaceId);
   const content = await contentToPublish(db, ref, order.version);
   const findings = await checkContentOf(db, ref, order.version ?? 'draft', content);
-  const { touched, findings: harm } = await touchedBy(db, ref, content);
-  findings.push(...harm);
   refuseErrors(findings);
+  const { touched, findings: harm } = await touchedBy(db, ref, content);
+  refuseErrors(harm);
   const version = order.version ?? (await insertVersion(db, ref, content));
   await publishVersion(db, ref, { ...order, version });
   await appendEvents(db, [

@@ -40,42 +40,65 @@ export function secretValues(
     .filter((value) => value !== undefined && value !== null);
 }
 
+/** `plain`: every secret becomes a word. `typed`: numbers and dates become others of their kind. */
+export type Mask = 'plain' | 'typed';
+
 /**
  * The same values with every secret text and number in them replaced: what is rendered from these
  * holds no part of a secret, whatever filters do to it. Nothing given is changed.
  */
 export function withoutSecrets(
-  variables: readonly Pick<Variable, 'name' | 'secret'>[],
+  variables: readonly Pick<Variable, 'name' | 'secret' | 'type'>[],
   values: Readonly<Record<string, unknown>>,
+  mask: Mask,
 ): Readonly<Record<string, unknown>> {
+  const types = mask === 'typed' ? new Map(variables.map(({ name, type }) => [name, type])) : NONE;
   return variables
     .filter(({ secret }) => secret === true)
     .reduce(
       (masked, { name }) =>
-        maskedAt(masked, name.replaceAll('[]', '.[]').split('.')) as Record<string, unknown>,
+        maskedAt(masked, name.replaceAll('[]', '.[]').split('.'), '', types) as typeof values,
       values,
     );
 }
 
-function maskedAt(target: unknown, path: readonly string[]): unknown {
+type Types = ReadonlyMap<string, Variable['type']>;
+const NONE: Types = new Map();
+
+function maskedAt(target: unknown, path: readonly string[], walked: string, types: Types): unknown {
   const [step, ...rest] = path;
-  if (step === undefined) return masked(target, 0);
+  if (step === undefined) return masked(target, walked, types, 0);
   if (step === '[]') {
-    return Array.isArray(target) ? target.map((item) => maskedAt(item, rest)) : target;
+    if (!Array.isArray(target)) return target;
+    return target.map((item) => maskedAt(item, rest, `${walked}[]`, types));
   }
   if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step)) return target;
   const record = target as Record<string, unknown>;
-  return { ...record, [step]: maskedAt(record[step], rest) };
+  return { ...record, [step]: maskedAt(record[step], rest, below(walked, step), types) };
 }
 
-function masked(value: unknown, depth: number): unknown {
+function masked(value: unknown, path: string, types: Types, depth: number): unknown {
   if (depth >= DEPTH_MAX) return REDACTED;
-  if (typeof value === 'string') return value === '' ? value : REDACTED;
-  if (typeof value === 'number' || typeof value === 'bigint') return REDACTED;
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
+    if (value === '') return value;
+    const type = types.get(path);
+    return type === 'number' ? 0 : type === 'date' ? MASKED_DATE : REDACTED;
+  }
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => masked(item, depth + 1));
-  const entries = Object.entries(value).map(([key, inner]) => [key, masked(inner, depth + 1)]);
+  if (Array.isArray(value)) {
+    return value.map((item) => masked(item, `${path}[]`, types, depth + 1));
+  }
+  const entries = Object.entries(value).map(([key, inner]) => [
+    key,
+    masked(inner, below(path, key), types, depth + 1),
+  ]);
   return Object.fromEntries(entries);
+}
+
+const MASKED_DATE = '1970-01-01T00:00:00Z';
+
+function below(path: string, step: string): string {
+  return path === '' ? step : `${path}.${step}`;
 }
 
 function valuesAt(targets: readonly unknown[], path: readonly string[]): unknown[] {

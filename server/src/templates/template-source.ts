@@ -1,4 +1,5 @@
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import type { Mask } from './redact.ts';
 import type { RenderOptions, Scope } from './substitution.ts';
 
 /** Where a send finds stored templates: parsed once, kept, and forgotten when a new one is published. */
@@ -34,7 +35,7 @@ export interface ResolvedTemplate {
   /** The values of secret variables. */
   secretsIn(values: Values): unknown[];
   /** The values with every secret one replaced. */
-  withoutSecrets(values: Values): Values;
+  withoutSecrets(values: Values, mask: Mask): Values;
   inLocale(locale: string | undefined): TemplateVariant;
 }
 

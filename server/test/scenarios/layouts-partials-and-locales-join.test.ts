@@ -1,0 +1,238 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: a message is made of a template, the layout around it and the partials inside, all in the
+ * recipient's language, each as published at the moment of the send; nothing that would break them
+ * can be published. Method: by API, with dry runs of sends for the words that go out.
+ */
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const post = (path: string, body: unknown = {}) => app.call('POST', path, { body });
+const patch = (path: string, body: unknown) => app.call('PATCH', path, { body });
+
+async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+  const { status, json, text } = await answer;
+  expect([status < 300, text]).toEqual([true, text]);
+  return json;
+}
+
+async function published(path: string, body: Record<string, unknown>): Promise<Answer['json']> {
+  await ok(post(path, body));
+  return ok(post(`${path}/${body.key}/publish`));
+}
+
+async function republished(path: string, body: unknown): Promise<Answer['json']> {
+  await ok(patch(path, body));
+  return ok(post(`${path}/publish`));
+}
+
+function dryRun(key: string, more: Record<string, unknown> = {}): Promise<Answer> {
+  const { subject: _, html: __, ...envelope } = goodSend();
+  return post('/transactional/send?dry_run=true', { ...envelope, template_key: key, ...more });
+}
+
+describe('a layout with partials', () => {
+  beforeAll(async () => {
+    await published('/partials', {
+      key: 'footer',
+      html: '<p class="small">{{ company }}</p>',
+      text: '-- {{ company }}',
+    });
+    await published('/layouts', {
+      key: 'main',
+      html: '<html><head><style>h1 { color: red } .small { color: gray } @media (max-width: 1px) { h1 { color: blue } }</style></head><body><div style="display:none">Pre</div>{{ content }}{% render "footer" %}</body></html>',
+      text: '{{ content }}\n{% render "footer" %}',
+    });
+    await published('/templates', {
+      key: 'news',
+      subject: 'News for ${name}',
+      html: '<h1 style="margin:0">Hello {{ name }}</h1>',
+      text: 'Hello ${name}',
+      layout: 'main',
+      variables: [{ name: 'company', default: 'Example Ltd.' }],
+    });
+  });
+
+  test('goes around the template, in html and text, with CSS inlined across all of them', async () => {
+    const sent = await ok(dryRun('news', { template_variables: { name: 'A & B' } }));
+    expect(sent.html).toContain(
+      '<h1 style="color: red; margin:0">Hello A &amp; B</h1><p style="color: gray;" class="small">Example Ltd.</p>',
+    );
+    expect(sent.html).toContain('@media (max-width: 1px)');
+    expect(sent.text).toBe('Hello A & B\n-- Example Ltd.');
+  });
+
+  test('what it lacks is told where its author wrote it', async () => {
+    await republished('/partials/footer', {
+      html: '<p class="small">{{ company }} {{ city }}</p>',
+    });
+    const lacking = await dryRun('news', { template_variables: { name: 'A' } });
+    expect(lacking.json.errors).toEqual([
+      expect.objectContaining({
+        pointer: '/template_variables/city',
+        path: 'city',
+        field: 'partials.footer.html',
+        line: 1,
+        column: 32,
+      }),
+    ]);
+  });
+
+  test('publishing it tells which templates go out changed, and what they need then', async () => {
+    const layout = await ok(app.call('GET', '/layouts/main'));
+    const { version, touches } = await republished('/layouts/main', {
+      html: layout.html.replace('{{ content }}', '{{ banner }}{{ content }}'),
+    });
+    expect(version).toBe(2);
+    expect(touches).toEqual([{ key: 'news', version: 1, new_variables: ['banner'] }]);
+    const values = { name: 'A', city: 'Wien', banner: 'Sale' };
+    const sent = await ok(dryRun('news', { template_variables: values }));
+    expect(sent.html).toContain('Sale<h1');
+    const back = await ok(post('/layouts/main/publish', { version: 1 }));
+    expect(back.touches[0].new_variables).toEqual([]);
+    expect((await ok(dryRun('news', { template_variables: values }))).html).not.toContain('Sale');
+    const through = await ok(post('/partials/footer/publish', { version: 1 }));
+    expect(through.touches).toEqual([{ key: 'news', version: 1, new_variables: [] }]);
+  });
+
+  test('what templates could not be sent with is not published', async () => {
+    await ok(patch('/partials/footer', { text: null }));
+    const refused = await post('/partials/footer/publish');
+    expect(refused.json.errors).toEqual([
+      expect.objectContaining({
+        code: 'breaks_template',
+        detail: expect.stringContaining('The template `news` could not be sent any more'),
+      }),
+    ]);
+    await ok(patch('/layouts/main', { html: '<p>no place for a template</p>' }));
+    expect((await post('/layouts/main/publish')).json.code).toBe('template_syntax');
+  });
+
+  test('is not deleted while it is used, unless forced', async () => {
+    const refused = await app.call('DELETE', '/layouts/main');
+    expect(refused.json).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refused.json.detail).toContain('the template "news"');
+    expect((await app.call('DELETE', '/partials/footer')).status).toBe(409);
+    expect((await app.call('DELETE', '/partials/footer?force=true')).status).toBe(204);
+    expect((await app.call('DELETE', '/layouts/main?force=true')).status).toBe(204);
+    const gone = await dryRun('news', { template_variables: { name: 'A' } });
+    expect(gone.json).toMatchObject({ status: 422, code: 'template_not_found' });
+    expect(gone.json.detail).toContain('layout "main"');
+  });
+});
+
+describe('partials', () => {
+  test('must be published, and go in no circle', async () => {
+    await ok(post('/partials', { key: 'a', html: 'a{% render "b" %}' }));
+    const lacking = await post('/partials/a/publish');
+    expect(lacking.json.errors[0]).toMatchObject({
+      pointer: '/html',
+      code: 'partial_not_found',
+      line: 1,
+      column: 2,
+    });
+    await published('/partials', { key: 'b', html: 'b' });
+    await ok(post('/partials/a/publish'));
+    await ok(patch('/partials/b', { html: 'b{% render "a" %}' }));
+    const circle = await post('/partials/b/publish');
+    expect(circle.json.errors[0]).toMatchObject({ code: 'partial_cycle' });
+    await ok(patch('/partials/b', { html: '{% render "b" %}' }));
+    expect((await post('/partials/b/publish')).json.errors[0].code).toBe('partial_cycle');
+  });
+
+  test('two that would close a circle together cannot both be published', async () => {
+    await published('/partials', { key: 'x', html: 'x' });
+    await published('/partials', { key: 'y', html: 'y' });
+    await ok(patch('/partials/x', { html: '{% render "y" %}' }));
+    await ok(patch('/partials/y', { html: '{% render "x" %}' }));
+    const both = await Promise.all([post('/partials/x/publish'), post('/partials/y/publish')]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 422]);
+  });
+
+  test('a draft may use what was never published; a publication may not', async () => {
+    await ok(post('/layouts', { key: 'new', html: '<b>{{ content }}</b>' }));
+    await ok(post('/templates', { key: 'fresh', subject: 'S', html: 'H', layout: 'new' }));
+    const draft = await ok(dryRun('fresh', { template_version: 'draft' }));
+    expect(draft.html).toBe('<b>H</b>');
+    const refused = await post('/templates/fresh/publish');
+    expect(refused.json.errors[0]).toMatchObject({ pointer: '/layout', code: 'layout_not_found' });
+    await ok(post('/layouts/new/publish'));
+    await ok(post('/templates/fresh/publish'));
+    await ok(patch('/layouts/new', { html: '<i>{{ content }}</i>' }));
+    expect((await ok(dryRun('fresh', { template_version: 'draft' }))).html).toBe('<b>H</b>');
+  });
+});
+
+describe('locales', () => {
+  beforeAll(async () => {
+    await published('/partials', {
+      key: 'bye',
+      html: 'Bye',
+      locales: { de: { html: 'Tschüss' }, 'de-AT': { html: 'Baba' } },
+    });
+    await published('/templates', {
+      key: 'many',
+      subject: 'Hello',
+      html: '{{ 1234.5 | money: "EUR" }} {% render "bye" %}',
+      text: 'English',
+      locales: {
+        de: { subject: 'Hallo', html: 'Guten Tag {% render "bye" %}' },
+        'de-AT': { subject: 'Servus' },
+        fr: { subject: 'Bonjour', html: '{{ extra }}' },
+      },
+    });
+  });
+
+  const words = async (more: Record<string, unknown>) => {
+    const { subject, html, text } = await ok(dryRun('many', more));
+    return [subject, html, text];
+  };
+
+  test.each([
+    ['de', ['Hallo', 'Guten Tag Tschüss', 'Guten Tag Tschüss']],
+    ['de-CH', ['Hallo', 'Guten Tag Tschüss', 'Guten Tag Tschüss']],
+    ['DE-at', ['Servus', '1.234,50\u00a0€ Baba', 'English']],
+    ['it', ['Hello', '1234,50\u00a0€ Bye', 'English']],
+  ])(
+    '%s falls back subtag by subtag, with partials in the same language',
+    async (locale, expected) => {
+      const [subject, html, text] = await words({ locale });
+      expect(subject).toBe(expected[0]);
+      expect(text).toBe(expected[2]);
+      if (locale !== 'DE-at') expect(html).toBe(expected[1]);
+      else expect(html).toMatch(/Baba$/);
+    },
+  );
+
+  test('without one the contact’s own is taken', async () => {
+    await ok(app.call('PUT', '/contacts/hans@example.com', { body: { locale: 'de-DE' } }));
+    expect((await words({ to: { email: 'hans@example.com' } }))[0]).toBe('Hallo');
+    expect(
+      (
+        await words({
+          to: { email: 'hans@example.com' },
+          locale: 'fr-FR',
+          template_variables: { extra: 'x' },
+        })
+      )[0],
+    ).toBe('Bonjour');
+    expect((await words({}))[0]).toBe('Hello');
+  });
+
+  test('what only one variant needs is asked of its own sends alone', async () => {
+    expect((await dryRun('many', { locale: 'fr' })).json.errors).toEqual([
+      expect.objectContaining({ path: 'extra', field: 'locales.fr.html' }),
+    ]);
+    const schema = await ok(app.call('GET', '/templates/many/schema'));
+    expect(schema.required ?? []).toEqual([]);
+    expect(Object.keys(schema.properties)).toEqual(['extra']);
+  });
+});
