@@ -18,6 +18,7 @@ it('makes a key, prints it once, and lets no second server in', async () => {
   const server = await serverProcess({ dataDir: folder.path });
   await server.start();
   await expect.poll(() => server.output, { timeout: 20_000 }).toContain('/test/inbox/wait');
+  expect(server.output).toMatch(/\/app\/setup#[\w-]{43}\n/);
   const [sending, reading] = pastedRequests(server.output);
   const sent = await fetch(sending.url, { method: 'POST', ...sending });
   expect(sent.status).toBe(202);
