@@ -7,19 +7,10 @@ import { appendEvents } from '../events/events-store.ts';
 import { inTransaction, type Pool, type PoolClient } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
-import { type ContactScope, deleteContact } from './contact-store.ts';
-import { createEraser, ERASED_ADDRESS, ERASED_TEXT, type Eraser } from './erased-text.ts';
 import {
-  countErased,
   deleteContents,
-  deleteErasure,
   type ErasableMessage,
-  type ErasureCounts,
-  type ErasureRef,
-  insertErasure,
   type LockedDelivery,
-  listErasures,
-  lockErasure,
   lockMessagesTo,
   readAttempts,
   readContent,
@@ -31,6 +22,17 @@ import {
   writeDeliveries,
   writeEvents,
   writeMessages,
+} from './address-traces-store.ts';
+import { type ContactScope, deleteContact } from './contact-store.ts';
+import { createEraser, ERASED_ADDRESS, ERASED_TEXT, type Eraser } from './erased-text.ts';
+import {
+  countErased,
+  deleteErasure,
+  type ErasureCounts,
+  type ErasureRef,
+  insertErasure,
+  listErasures,
+  lockErasure,
 } from './erasure-store.ts';
 
 /**

@@ -20,7 +20,7 @@ const LINES = 20_000;
 const KILLS = 2;
 
 test('a killed node’s import is finished by another, each line once', {
-  timeout: 120_000,
+  timeout: 400_000,
 }, async () => {
   await using database = await freshDatabase();
   const { pool } = database;
@@ -60,15 +60,20 @@ test('a killed node’s import is finished by another, each line once', {
     expect(sent.status).toBe(202);
     let node = first;
     let seen = 0;
+    let killed = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      await until(async () => (await counted()).lines > seen, { what: 'lines to be worked off' });
+      const what = 'lines to be worked off';
+      await until(async () => (await counted()).lines > seen, { what, timeoutMs: 60_000 });
       await node.kill();
       const { lines: done, status } = await counted();
-      expect(status).toBe('running');
+      // A quick machine may be through before the second kill.
+      if (status === 'running') killed += 1;
+      else break;
       seen = done;
       node = await startNode();
     }
-    await until(async () => (await counted()).status === 'finished', { timeoutMs: 60_000 });
+    expect(killed).toBeGreaterThan(0);
+    await until(async () => (await counted()).status === 'finished', { timeoutMs: 120_000 });
     const { rows } = await pool.query(
       'select lines, created, updated, unchanged, failed from contact_imports',
     );

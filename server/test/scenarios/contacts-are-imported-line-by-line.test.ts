@@ -31,7 +31,7 @@ async function finished(id: string, query = '', key?: string): Promise<any> {
       report = await app.call('GET', `/imports/${id}${query}`, key ? { key } : {});
       return report.json.status === 'finished' || report.json.status === 'failed';
     },
-    { what: 'the import to end', timeoutMs: 60_000 },
+    { what: 'the import to end', timeoutMs: 300_000 },
   );
   return report.json;
 }
@@ -110,6 +110,14 @@ describe('CSV', () => {
   });
 });
 
+test('a large file that is refused is told why, and the connection lives on', async () => {
+  const file = Buffer.alloc(24 * 1024 * 1024, 'name,phone\nJane,1\n');
+  for (let n = 0; n < 3; n++) {
+    const answer = await upload(file, CSV);
+    expect([answer.status, answer.json.code]).toEqual([422, 'validation_failed']);
+  }
+});
+
 describe('NDJSON', () => {
   test('takes nested attributes, and its failures come page by page', async () => {
     const lines = [
@@ -138,7 +146,7 @@ describe('NDJSON', () => {
   });
 });
 
-test('a hundred thousand lines', { timeout: 120_000 }, async () => {
+test('a hundred thousand lines', { timeout: 400_000 }, async () => {
   const other = await app.app.workspaces.create('Large');
   const key = await app.newKey({ workspaceId: other.id });
   const lines = ['email,first_name,team,score'];

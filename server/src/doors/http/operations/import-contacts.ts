@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { RefusedError } from '../../../base/refused-error.ts';
 import {
@@ -56,9 +57,10 @@ export function importContacts(parts: { imports: ContactImports; idempotency: Id
     async ({ caller, stream, contentType, idempotency }) => {
       try {
         const kind = kindOf(contentType);
-        const upload = await parts.imports.receive(caller, kind, stream ?? nothing());
+        const upload = await parts.imports.receive(caller, kind, piecesOf(stream));
         return await started(parts.idempotency, idempotency, upload);
       } catch (error) {
+        if (stream instanceof Readable) stream.resume();
         if (!idempotency || !(error instanceof RefusedError)) throw error;
         // A key that was used for something else is told as such, whatever else is wrong.
         if (!error.code.startsWith('idempotency_key'))
@@ -75,6 +77,16 @@ function kindOf(contentType: string): 'csv' | 'ndjson' {
   if (mediaType === CSV) return 'csv';
   if (mediaType === NDJSON || mediaType === '') return 'ndjson';
   throw new RefusedError('unsupported_media_type', `Send the file as ${NDJSON} or ${CSV}.`);
+}
+
+/**
+ * A file that is refused is not read to its end. Leaving it must not destroy the stream, as it would
+ * by itself: with the request the connection would go, and with that the answer. Nor may it just be
+ * left lying: what is still to come of it has to flow away before the next request can.
+ */
+function piecesOf(stream: AsyncIterable<Buffer> | undefined): AsyncIterable<Buffer> {
+  if (!stream) return nothing();
+  return stream instanceof Readable ? stream.iterator({ destroyOnReturn: false }) : stream;
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
