@@ -15,6 +15,12 @@ export function updateContact(parts: { contacts: Contacts }) {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpdateContact,
+      examples: {
+        name: {
+          summary: 'Another name',
+          value: { first_name: 'Jane', attributes: { plan: 'pro' } },
+        },
+      },
       answers: { 200: { description: 'The contact as it is now.', body: Contact } },
       refusals: ['not_found', 'conflict'],
     },

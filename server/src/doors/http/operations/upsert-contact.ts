@@ -18,6 +18,9 @@ export function upsertContact(parts: { contacts: Contacts }) {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpsertContact,
+      examples: {
+        jane: { summary: 'A contact', value: { first_name: 'Jane', attributes: { plan: 'pro' } } },
+      },
       answers: {
         200: { description: 'The contact as it is now.', body: Contact },
         201: { description: 'The new contact.', body: Contact },
