@@ -1,12 +1,14 @@
 import { benchAccept } from './accept.ts';
 import { benchDeliver } from './deliver.ts';
 import { benchHistory } from './history.ts';
+import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench [name…]`: all benchmarks, or those named. */
 const BENCHES: Record<string, () => Promise<void>> = {
   accept: benchAccept,
   deliver: benchDeliver,
   history: benchHistory,
+  webhooks: benchWebhooks,
 };
 
 const asked = process.argv.slice(2);

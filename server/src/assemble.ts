@@ -8,6 +8,7 @@ import { openPeople, type People } from './accounts/people/people.ts';
 import { RateLimiter } from './accounts/rate-limit.ts';
 import { Workspaces } from './accounts/workspaces.ts';
 import { createLiveRoute } from './assemble-delivery.ts';
+import { openTelling, type TellingOptions } from './assemble-telling.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { Rounds } from './base/rounds.ts';
@@ -81,6 +82,8 @@ export interface AssembleOptions {
   liveRoute?: Route;
   /** Puts something around the live route: the benchmark compares with servers that do not sign. */
   aroundLiveRoute?: (route: Route) => Route;
+  /** Limits of webhooks other than the standard ones: tests say so. */
+  webhooks?: NonNullable<TellingOptions['webhooks']>;
   /** How accepts share commits: the benchmark compares. */
   acceptGroup?: { itemsMax: number; inFlightMax: number };
   /** What hashing a password costs: tests make many people. */
@@ -160,6 +163,14 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     templateDirectory.forgetAll();
   });
 
+  const telling = openTelling({
+    storage,
+    notices,
+    clock,
+    log,
+    config,
+    ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+  });
   const deliveryPool = config.roles.has('delivery')
     ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })
     : undefined;
@@ -168,7 +179,9 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const engine =
     deliveryPool &&
     createEngine({
-      store: openDeliveryStore(deliveryPool, (sealed) => openContent(sealer, sealed)),
+      store: telling.tellingOf(
+        openDeliveryStore(deliveryPool, (sealed) => openContent(sealer, sealed)),
+      ),
       clock,
       routes: {
         live:
@@ -243,6 +256,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     erasures,
     suppressions,
     domains,
+    ...telling.parts,
     apiKeys,
     people,
     cookie,
@@ -266,6 +280,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
     requestTimeoutMs: config.http.requestTimeoutMs,
   });
+  telling.listenTo(http);
   addApp(http, { folder: DASHBOARD });
   addDocs(http, { document });
   addHealth(http, {
@@ -305,6 +320,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     ? await http.listen({ host: config.http.host, port: config.http.port })
     : '';
   engine?.start();
+  telling.start();
   state = 'ready';
 
   let stopping: Promise<void> | undefined;
@@ -316,7 +332,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     await people.resets.settled();
     await imports.stop();
     await acceptor.drained();
-    await engine?.stop(config.http.drainMs);
+    await Promise.all([engine?.stop(config.http.drainMs), telling.stop(config.http.drainMs)]);
     await rounds.stop();
     await authenticator.writeUse().catch(() => {});
     await notices.stop();

@@ -101,6 +101,26 @@ export function networks(told: Told) {
   );
 }
 
+export interface PortRange {
+  from: number;
+  to: number;
+}
+
+export function ports(told: Told & { standard: readonly PortRange[] }) {
+  return variable<readonly PortRange[]>(
+    told,
+    'ports or ranges such as 443 or 8000-8999, separated by commas',
+    (value) => {
+      const ranges = listed(value).map((item) => {
+        const [, from = '', to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(item) ?? [];
+        return { from: Number(from), to: Number(to) };
+      });
+      const good = ranges.every(({ from, to }) => from >= 1 && to <= 65_535 && from <= to);
+      return good && ranges.length > 0 ? ranges : undefined;
+    },
+  );
+}
+
 export interface ServerPlace {
   host: string;
   port: number;

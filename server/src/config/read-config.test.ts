@@ -50,6 +50,7 @@ describe('an empty environment', () => {
     expect(config.retention).toEqual({
       contentDays: 30,
       recordDays: 90,
+      webhookDays: 30,
     });
     expect(config.log).toEqual({ level: 'info' });
   });

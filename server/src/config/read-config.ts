@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../base/log.ts';
-import type { ServerPlace, Variable } from './kinds.ts';
+import type { PortRange, ServerPlace, Variable } from './kinds.ts';
 import type { RouteConfig } from './routes.ts';
 import { type Role, VARIABLES, type VariableName } from './variables.ts';
 
@@ -48,11 +48,17 @@ export interface Config {
     readonly trackingTarget: string;
     readonly graceMs: number;
   };
-  readonly webhooks: { readonly allowPrivate: boolean };
+  readonly webhooks: {
+    readonly allowPrivate: boolean;
+    readonly ports: readonly PortRange[];
+    readonly concurrency: number;
+    readonly endpointConcurrency: number;
+  };
   readonly limits: Limits;
   readonly retention: {
     readonly contentDays: number;
     readonly recordDays: number;
+    readonly webhookDays: number;
   };
   readonly log: { readonly level: LogLevel };
 }
@@ -193,11 +199,17 @@ function arrange({ of }: Values): Config {
       trackingTarget: new URL(baseUrl).hostname,
       graceMs: of('DOMAIN_GRACE_HOURS') * HOUR_MS,
     },
-    webhooks: { allowPrivate: of('WEBHOOK_ALLOW_PRIVATE') },
+    webhooks: {
+      allowPrivate: of('WEBHOOK_ALLOW_PRIVATE'),
+      ports: of('WEBHOOK_PORTS'),
+      concurrency: of('WEBHOOK_CONCURRENCY'),
+      endpointConcurrency: of('WEBHOOK_ENDPOINT_CONCURRENCY'),
+    },
     limits: arrangeLimits(of),
     retention: {
       contentDays: of('CONTENT_RETENTION_DAYS'),
       recordDays: of('MESSAGE_RETENTION_DAYS'),
+      webhookDays: of('WEBHOOK_RETENTION_DAYS'),
     },
     log: { level: of('LOG_LEVEL') },
   };

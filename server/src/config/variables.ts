@@ -5,6 +5,7 @@ import {
   key,
   networks,
   oneOf,
+  ports,
   servers,
   someOf,
   text,
@@ -173,9 +174,33 @@ const delivery = {
     min: 10,
     max: 3600,
   }),
+};
+
+const webhooks = {
   WEBHOOK_ALLOW_PRIVATE: yesNo({
     says: 'Allow webhooks to private addresses and over plain http.',
     standard: false,
+  }),
+  WEBHOOK_PORTS: ports({
+    says: 'Ports that webhooks may go to.',
+    standard: [
+      { from: 80, to: 80 },
+      { from: 443, to: 443 },
+      { from: 1024, to: 65_535 },
+    ],
+    standardText: '80,443,1024-65535',
+  }),
+  WEBHOOK_CONCURRENCY: integer({
+    says: 'Webhooks this process sends at the same time.',
+    standard: 100,
+    min: 1,
+    max: 10_000,
+  }),
+  WEBHOOK_ENDPOINT_CONCURRENCY: integer({
+    says: 'Of these, to one endpoint.',
+    standard: 16,
+    min: 1,
+    max: 1000,
   }),
 };
 
@@ -274,6 +299,12 @@ const retention = {
     min: 1,
     max: 3650,
   }),
+  WEBHOOK_RETENTION_DAYS: integer({
+    says: 'How long deliveries to webhooks and their tries are kept.',
+    standard: 30,
+    min: 4,
+    max: 3650,
+  }),
 };
 
 const logging = {
@@ -288,6 +319,7 @@ export const VARIABLES = {
   ...grouped('Web', http),
   ...grouped('Storage and roles', storage),
   ...grouped('Delivery', delivery),
+  ...grouped('Webhooks', webhooks),
   ...grouped('Limits', limits),
   ...grouped('Retention', retention),
   ...grouped('Log', logging),

@@ -47,6 +47,11 @@ export function eventRow(event: NewEvent): object {
   };
 }
 
+/** Tells other nodes that events were appended; in a statement of its own, see ledger-bell.ts. */
+export async function announceEvents(pool: Pool, from: string): Promise<void> {
+  await pool.query(`select pg_notify('events', $1)`, [from]);
+}
+
 export interface LedgerEvent {
   id: string;
   tx: number;

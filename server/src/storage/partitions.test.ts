@@ -15,7 +15,7 @@ import { openPool } from './pool.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 12, 15, 30);
-const RETENTION = { recordDays: 30, contentDays: 10 };
+const RETENTION = { recordDays: 30, contentDays: 10, webhookDays: 30 };
 const WEEKLY: PartitionedTable = {
   table: 'letters',
   spanDays: 7,

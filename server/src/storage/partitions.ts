@@ -14,7 +14,7 @@ export interface PartitionedTable {
   spanDays: number;
   /** How many days ahead partitions are made. */
   aheadDays: number;
-  keep: 'record' | 'content';
+  keep: 'record' | 'content' | 'webhook';
 }
 
 export interface Retention {
@@ -22,6 +22,8 @@ export interface Retention {
   recordDays: number;
   /** What was in the message. */
   contentDays: number;
+  /** What was sent to webhooks, and what they answered. */
+  webhookDays: number;
 }
 
 const WEEKLY = { spanDays: 7, aheadDays: 35 } as const;
@@ -35,6 +37,8 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'message_contents', ...DAILY, keep: 'content' },
   { table: 'message_attachments', ...DAILY, keep: 'content' },
   { table: 'test_inbox', ...WEEKLY, keep: 'content' },
+  { table: 'webhook_deliveries', ...WEEKLY, keep: 'webhook' },
+  { table: 'webhook_tries', ...WEEKLY, keep: 'webhook' },
 ];
 
 const DAY_MS = 86_400_000;
@@ -97,8 +101,7 @@ export async function dropExpired(
   return withLock(pool, async (client) => {
     const dropped: string[] = [];
     for (const { table, keep } of tables) {
-      const keepDays = keep === 'record' ? retention.recordDays : retention.contentDays;
-      const limitMs = nowMs - keepDays * DAY_MS;
+      const limitMs = nowMs - retention[`${keep}Days`] * DAY_MS;
       for (const name of await detachedOf(client, table)) await client.query(`drop table ${name}`);
       for (const partition of await partitionsOf(client, table)) {
         if (partition.toMs > limitMs || (await hasUnfinished(client, partition))) continue;

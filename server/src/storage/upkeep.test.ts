@@ -15,7 +15,7 @@ test('as time goes on there is always a place for new rows, and the old ones go'
   await using db = await freshDatabase();
   const { pool } = db;
   const clock = new ManualClock(systemClock.now());
-  const retention = { recordDays: 14, contentDays: 3 };
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
   await using _upkeep = await startUpkeep({ pool, clock, log: silentLog, retention });
   const countOf = async (table: string) =>
     (

@@ -1,7 +1,7 @@
 import { operatorOf } from '../../src/accounts/api-keys.ts';
 import type { Mode } from '../../src/accounts/mode.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
-import { type App, assemble } from '../../src/assemble.ts';
+import { type App, type AssembleOptions, assemble } from '../../src/assemble.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { readConfig } from '../../src/config/read-config.ts';
@@ -59,6 +59,7 @@ export interface TestAppOptions {
   liveRoute?: Route;
   database?: TestDatabase;
   log?: Log;
+  webhooks?: AssembleOptions['webhooks'];
 }
 
 /** Next to nothing, so that a run can make hundreds of people. */
@@ -81,6 +82,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     passwordCost: PASSWORD_COST,
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
+    ...(options.webhooks ? { webhooks: options.webhooks } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
   const newKey = async (wanted: NewKey): Promise<string> => {

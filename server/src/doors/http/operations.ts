@@ -62,9 +62,10 @@ import { waitForTestMessage } from './operations/wait-for-test-message.ts';
 import { peopleOperations } from './people-operations.ts';
 import type { SessionCookie } from './session-cookie.ts';
 import { type TemplateOperationParts, templateOperations } from './template-operations.ts';
+import { type WebhookOperationParts, webhookOperations } from './webhook-operations.ts';
 
 /** What the operations work with. */
-export interface OperationParts extends TemplateOperationParts {
+export interface OperationParts extends TemplateOperationParts, WebhookOperationParts {
   pool: Pool;
   acceptor: MessageAcceptor;
   changes: MessageChanges;
@@ -128,6 +129,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     deleteDomain(parts),
     verifyDomain(parts),
     rotateDomainDkim(parts),
+    ...webhookOperations(parts),
     listEvents(parts),
     listApiKeys(parts),
     createApiKey(parts),

@@ -211,10 +211,21 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
         id: id('whk', 'the endpoint'),
         url: Type.String({ examples: ['https://yourdomain.com/hooks/mail'] }),
       }),
-      reason: Type.String({ examples: ['gone'] }),
+      reason: Type.String({
+        description: '`gone`: it answered 410. `failing`: nothing was delivered for five days.',
+        examples: ['gone'],
+      }),
+      explanation: Type.String({
+        examples: ['The endpoint answered 410: it is gone for good.'],
+      }),
     }),
   },
 };
+
+/** The data of an event of this type, as a sample. */
+export function sampleData(type: EventType): object {
+  return exampleOf(PAYLOADS[type].data) as object;
+}
 
 /** Standard Webhooks: what a receiver needs to know that it is us, and that it is new. */
 const SIGNED_HEADERS = [

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { silentLog } from './log.ts';
+import { ManualClock } from './manual-clock.ts';
+import { WorkLoop, type WorkLoopParts } from './work-loop.ts';
+
+/** Runs are told by the time they began; between steps all promises are let through. */
+function loopWith(options: Partial<WorkLoopParts> & { results?: (boolean | Error)[] } = {}) {
+  const clock = new ManualClock(0);
+  const runs: number[] = [];
+  const results = options.results ?? [];
+  const loop = new WorkLoop({
+    clock,
+    log: silentLog,
+    purpose: 'a test',
+    idleMs: 100,
+    ...options,
+    work: async () => {
+      runs.push(clock.now());
+      const result = results.shift() ?? false;
+      if (result instanceof Error) throw result;
+      return result;
+    },
+  });
+  return {
+    loop,
+    runs,
+    async pass(ms: number) {
+      await settled();
+      for (let n = 0; n < ms; n++) {
+        clock.advance(1);
+        await settled();
+      }
+    },
+  };
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+test('looks by itself, less and less often', async () => {
+  const { loop, runs, pass } = loopWith({ soonMs: 10 });
+  loop.start();
+  await pass(400);
+  expect(runs).toEqual([0, 10, 30, 70, 150, 250, 350]);
+});
+
+test('is woken at once, and then looks again soon', async () => {
+  const { loop, runs, pass } = loopWith({ soonMs: 10 });
+  loop.start();
+  await pass(300);
+  runs.length = 0;
+  loop.wake();
+  await pass(35);
+  expect(runs).toEqual([300, 310, 330]);
+});
+
+test('goes on while there is more', async () => {
+  const { loop, runs, pass } = loopWith({ results: [true, true, false] });
+  loop.start();
+  await pass(1);
+  expect(runs).toEqual([0, 0, 0]);
+});
+
+test('wake-ups in quick succession share a run', async () => {
+  const { loop, runs, pass } = loopWith({ spacingMs: () => 20 });
+  loop.start();
+  for (let n = 0; n < 40; n++) {
+    loop.wake();
+    await pass(1);
+  }
+  expect(runs).toEqual([0, 20, 40]);
+});
+
+test('a wake-up during a run is not lost', async () => {
+  const { loop, runs, pass } = loopWith();
+  loop.start();
+  loop.wake();
+  await pass(2);
+  expect(runs.length).toBe(2);
+});
+
+test('after a failure it waits for its time, however often it is woken', async () => {
+  const { loop, runs, pass } = loopWith({ results: [new Error('no'), false] });
+  loop.start();
+  await pass(1);
+  for (let n = 0; n < 50; n++) {
+    loop.wake();
+    await pass(1);
+  }
+  expect(runs).toEqual([0]);
+  await pass(60);
+  expect(runs[1]).toBe(100);
+});
+
+test('stops, and stays stopped', async () => {
+  const { loop, runs, pass } = loopWith();
+  loop.start();
+  await pass(1);
+  await loop.stop();
+  loop.wake();
+  await pass(300);
+  expect(runs).toEqual([0]);
+});

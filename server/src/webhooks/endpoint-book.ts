@@ -1,0 +1,73 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { Sealer } from '../base/sealer.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { ExtraHeaders } from './extra-headers.ts';
+import { findWebhook, readSecrets, type Scope } from './webhook-store.ts';
+
+/** An endpoint as it is sent to. */
+export interface Endpoint {
+  scope: Scope;
+  id: string;
+  revision: number;
+  enabled: boolean;
+  url: URL;
+  headers: ExtraHeaders;
+  /** Those that sign now, newest first. */
+  secretsAt(nowMs: number): KeyObject[];
+}
+
+/**
+ * Endpoints with their secrets, opened and remembered. A row that is taken from the queue tells the
+ * revision of its endpoint, so what is remembered is never older than the row.
+ */
+export class EndpointBook {
+  readonly #pool: Pool;
+  readonly #sealer: Sealer;
+  readonly #known = new Map<
+    string,
+    { revision: number; endpoint: Promise<Endpoint | undefined> }
+  >();
+
+  constructor(parts: { pool: Pool; sealer: Sealer }) {
+    this.#pool = parts.pool;
+    this.#sealer = parts.sealer;
+  }
+
+  /** Undefined when there is no such endpoint any more. */
+  find(scope: Scope, id: string, revision: number): Promise<Endpoint | undefined> {
+    const known = this.#known.get(id);
+    if (known && known.revision >= revision) return known.endpoint;
+    const endpoint = this.read(scope, id);
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(id, { revision, endpoint });
+    // What could not be read, or is gone, is asked for anew.
+    const forget = (): void => {
+      if (this.#known.get(id)?.endpoint === endpoint) this.#known.delete(id);
+    };
+    endpoint.then((found) => found ?? forget(), forget);
+    return endpoint;
+  }
+
+  async read(scope: Scope, id: string): Promise<Endpoint | undefined> {
+    const webhook = await findWebhook(this.#pool, scope, id);
+    if (!webhook) return undefined;
+    const secrets = (await readSecrets(this.#pool, scope, id)).map((stored) => ({
+      // A key object is made once; a buffer would be copied and wrapped at every signature.
+      secret: createSecretKey(this.#sealer.open(stored.sealedSecret)),
+      endsAtMs: stored.endsAtMs ?? Number.POSITIVE_INFINITY,
+    }));
+    const { sealedHeaders } = webhook;
+    return {
+      scope: { workspaceId: webhook.workspaceId, mode: webhook.mode },
+      id,
+      revision: webhook.revision,
+      enabled: webhook.enabled,
+      url: new URL(webhook.url),
+      headers: sealedHeaders ? JSON.parse(this.#sealer.open(sealedHeaders).toString()) : {},
+      secretsAt: (nowMs) =>
+        secrets.filter(({ endsAtMs }) => endsAtMs > nowMs).map(({ secret }) => secret),
+    };
+  }
+}
+
+const KNOWN_MAX = 10_000;

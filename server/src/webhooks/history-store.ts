@@ -1,0 +1,239 @@
+import { uuidFloor } from '../base/ids.ts';
+import type { LedgerPosition } from '../events/events-store.ts';
+import type { Pool } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { Scope } from './webhook-store.ts';
+
+/** What was sent to an endpoint, what came back, and how to send it again. */
+
+export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
+
+export interface WebhookDelivery {
+  eventId: string;
+  eventType: string;
+  status: WebhookDeliveryStatus;
+  dueAtMs: number | null;
+  leased: boolean;
+  tries: number;
+  createdAtMs: number;
+  finishedAtMs: number | null;
+  lastStatus: number | null;
+  lastError: string | null;
+}
+
+const COLUMNS = `d.event_id as "eventId", d.event_type as "eventType", d.status,
+  d.due_at as "dueAtMs", d.lease is not null as leased, d.tries, d.created_at as "createdAtMs",
+  d.finished_at as "finishedAtMs", d.last_status as "lastStatus", d.last_error as "lastError"`;
+
+const OF_WEBHOOK = 'd.workspace_id = $1 and d.mode = $2 and d.webhook_id = $3';
+
+/** Newest event first; `before` is the event of the last row of the page before. */
+export async function listDeliveries(
+  pool: Pool,
+  scope: Scope,
+  webhookId: string,
+  page: { before?: string; limit: number; status?: WebhookDeliveryStatus; eventType?: string },
+): Promise<WebhookDelivery[]> {
+  const { rows } = await pool.query<WebhookDelivery>(
+    `select ${COLUMNS} from webhook_deliveries d
+     where ${OF_WEBHOOK} and ($4::uuid is null or d.event_id < $4)
+       and ($6::webhook_delivery_status is null or d.status = $6)
+       and ($7::text is null or d.event_type = $7)
+     order by d.event_id desc limit $5`,
+    [
+      scope.workspaceId,
+      scope.mode,
+      webhookId,
+      page.before ?? null,
+      page.limit,
+      page.status ?? null,
+      page.eventType ?? null,
+    ],
+  );
+  return rows;
+}
+
+export interface SentEvent {
+  type: string;
+  createdAtMs: number;
+  sequence: number | null;
+  data: string;
+}
+
+/** With the event, as long as that is kept. */
+export async function findDelivery(
+  pool: Pool,
+  scope: Scope,
+  webhookId: string,
+  eventId: string,
+): Promise<{ delivery: WebhookDelivery; event: SentEvent | undefined } | undefined> {
+  const { rows } = await pool.query<WebhookDelivery & SentEventColumns>(
+    `select ${COLUMNS}, e.created_at as "eventAtMs", e.sequence, e.data::text as data
+     from webhook_deliveries d left join events e
+       on e.workspace_id = d.workspace_id and e.mode = d.mode and e.tx = d.event_tx
+      and e.id = d.event_id and e.id = $4
+     where ${OF_WEBHOOK} and d.event_id = $4`,
+    [scope.workspaceId, scope.mode, webhookId, eventId],
+  );
+  const [row] = rows;
+  if (!row) return undefined;
+  const { eventAtMs, sequence, data, ...delivery } = row;
+  const event =
+    data === null || eventAtMs === null
+      ? undefined
+      : { type: delivery.eventType, createdAtMs: eventAtMs, sequence, data };
+  return { delivery, event };
+}
+
+interface SentEventColumns {
+  eventAtMs: number | null;
+  sequence: number | null;
+  data: string | null;
+}
+
+export interface WebhookTry {
+  number: number;
+  startedAtMs: number;
+  durationMs: number;
+  url: string;
+  headers: Record<string, string>;
+  status: number | null;
+  answer: string | null;
+  error: string | null;
+}
+
+export async function listTries(
+  pool: Pool,
+  scope: Scope,
+  webhookId: string,
+  eventId: string,
+): Promise<WebhookTry[]> {
+  const { rows } = await pool.query<WebhookTry>(
+    `select number, started_at as "startedAtMs", duration_ms as "durationMs", url, headers, status,
+            answer, error
+     from webhook_tries
+     where workspace_id = $1 and mode = $2 and webhook_id = $3 and event_id = $4 order by number`,
+    [scope.workspaceId, scope.mode, webhookId, eventId],
+  );
+  return rows;
+}
+
+/** A new run, from now; a row that is being tried at this moment is left to it. */
+const AGAIN = `status = 'pending', due_at = $4::timestamptz, lease = null, run_tries = 0, finished_at = null`;
+
+export async function replayOne(
+  pool: Pool,
+  scope: Scope,
+  webhookId: string,
+  eventId: string,
+  nowMs: number,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update webhook_deliveries d set ${AGAIN} where ${OF_WEBHOOK} and d.event_id = $5 and d.lease is null`,
+    [scope.workspaceId, scope.mode, webhookId, sqlTime(nowMs), eventId],
+  );
+  return rowCount === 1;
+}
+
+export interface TimeRange {
+  fromMs: number;
+  toMs: number;
+}
+
+/**
+ * At most `limit` failed ones, oldest event first. Short transactions: a long one that writes would
+ * hold up every follower of the ledger.
+ */
+export async function replayFailed(
+  pool: Pool,
+  scope: Scope,
+  webhookId: string,
+  range: TimeRange,
+  limit: number,
+  nowMs: number,
+): Promise<number> {
+  const { rowCount } = await pool.query(
+    `with again as (
+       select d.event_id from webhook_deliveries d
+        where ${OF_WEBHOOK} and d.status = 'failed' and d.event_id >= $5 and d.event_id < $6
+        order by d.event_id limit $7 for update skip locked)
+     update webhook_deliveries d set ${AGAIN} from again
+      where ${OF_WEBHOOK} and d.event_id = again.event_id and d.event_id >= $5 and d.event_id < $6`,
+    [
+      scope.workspaceId,
+      scope.mode,
+      webhookId,
+      sqlTime(nowMs),
+      uuidFloor(range.fromMs),
+      uuidFloor(range.toMs),
+      limit,
+    ],
+  );
+  return rowCount ?? 0;
+}
+
+const DAY_MS = 86_400_000;
+
+export interface ReplayStep {
+  scanned: number;
+  replayed: number;
+  next: LedgerPosition;
+}
+
+/**
+ * Goes through a piece of the ledger and queues what the endpoint wants of it: events it has had,
+ * and events it never had because it was off or did not exist.
+ */
+export async function replayEvents(
+  pool: Pool,
+  scope: Scope,
+  webhookId: string,
+  range: TimeRange,
+  after: LedgerPosition,
+  scanMax: number,
+  nowMs: number,
+): Promise<ReplayStep> {
+  const { rows } = await pool.query<{
+    scanned: number;
+    replayed: number;
+    tx: number | null;
+    id: string | null;
+  }>(
+    `with scanned as materialized (
+       select tx, id, type, created_at from events
+        where workspace_id = $1 and mode = $2 and (tx, id) > ($7, $8) and id >= $5 and id < $6
+          and created_at >= $10::timestamptz and created_at < $11::timestamptz
+          and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        order by tx, id limit $9),
+     queued as (
+       insert into webhook_deliveries as d (workspace_id, mode, webhook_id, event_id, event_tx,
+                                            event_type, due_at, created_at)
+       select w.workspace_id, w.mode, w.id, s.id, s.tx, s.type, $4::timestamptz, $4
+         from scanned s join webhooks w on w.workspace_id = $1 and w.mode = $2 and w.id = $3
+        where s.type = any(w.events) or '*' = any(w.events)
+           or split_part(s.type, '.', 1) || '.*' = any(w.events)
+           on conflict (workspace_id, mode, webhook_id, event_id) do update set ${AGAIN}
+        where d.status <> 'pending'
+       returning 1)
+     select (select count(*) from scanned)::int as scanned, (select count(*) from queued)::int as replayed,
+            l.tx, l.id
+       from (select) one left join (select tx, id from scanned order by tx desc, id desc limit 1) l on true`,
+    [
+      scope.workspaceId,
+      scope.mode,
+      webhookId,
+      sqlTime(nowMs),
+      // Ids tell their time but for a clock that was set back: they only choose the partitions.
+      uuidFloor(range.fromMs - DAY_MS),
+      uuidFloor(range.toMs + DAY_MS),
+      after.tx,
+      after.id,
+      scanMax,
+      sqlTime(range.fromMs),
+      sqlTime(range.toMs),
+    ],
+  );
+  const { scanned = 0, replayed = 0, tx, id } = rows[0] ?? {};
+  const next = tx != null && id != null ? { tx, id } : after;
+  return { scanned, replayed, next };
+}

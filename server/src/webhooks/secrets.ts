@@ -1,0 +1,44 @@
+import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
+
+/**
+ * Standard Webhooks (standardwebhooks.com): an HMAC-SHA256 over id, time and body, under a secret
+ * that only the two sides know. While a secret rotates there are two signatures, newest first, and a
+ * receiver accepts when any of them fits.
+ */
+
+const PREFIX = 'whsec_';
+/** The standard asks for 24 to 64. */
+const SECRET_BYTES = 32;
+
+export function newSecret(): Buffer {
+  return randomBytes(SECRET_BYTES);
+}
+
+/** As the owner sees it, once. */
+export function secretText(secret: Buffer): string {
+  return PREFIX + secret.toString('base64');
+}
+
+export interface SignedHeaders {
+  'webhook-id': string;
+  'webhook-timestamp': string;
+  'webhook-signature': string;
+}
+
+export function signedHeaders(
+  id: string,
+  nowMs: number,
+  body: Buffer,
+  secrets: readonly KeyObject[],
+): SignedHeaders {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const signatures = secrets.map((secret) => {
+    const hmac = createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body);
+    return `v1,${hmac.digest('base64')}`;
+  });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}

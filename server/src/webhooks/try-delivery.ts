@@ -1,0 +1,109 @@
+import type { Clock } from '../base/clock.ts';
+import { encodeId } from '../base/ids.ts';
+import { eventBody } from '../events/event-body.ts';
+import type { Endpoint, EndpointBook } from './endpoint-book.ts';
+import { hiddenHeaders } from './extra-headers.ts';
+import type { LeasedRow } from './fan-out-store.ts';
+import { type DisableReason, judge } from './judgement.ts';
+import type { Posted, PostWebhook } from './post-webhook.ts';
+import { signedHeaders } from './secrets.ts';
+import type { TryResult } from './webhook-queue-store.ts';
+
+/** One delivery, tried once: what is to be written of it, and what it means for its endpoint. */
+export interface Tried {
+  result: Omit<TryResult, 'lease'>;
+  disable: DisableReason | undefined;
+  /** How long the receiver wants to be left alone. */
+  retryAfterMs: number | undefined;
+}
+
+export interface TryParts {
+  book: EndpointBook;
+  post: PostWebhook;
+  clock: Clock;
+  random?: () => number;
+  userAgent: string;
+}
+
+/** Undefined when there is nothing to try any more: the endpoint is gone or switched off. */
+export function createAttempt(parts: TryParts): (row: LeasedRow) => Promise<Tried | undefined> {
+  const { book, clock, random = Math.random } = parts;
+  return async (row) => {
+    const scope = { workspaceId: row.workspace_id, mode: row.mode };
+    const endpoint = await book.find(scope, row.webhook_id, row.revision);
+    if (!endpoint?.enabled) return undefined;
+    const { posted, headers } = await send(parts, row, endpoint);
+    const nowMs = clock.now();
+    const judgement = judge(posted, {
+      runTries: row.run_tries + 1,
+      failingSinceMs: row.failing_since,
+      nowMs,
+      random: random(),
+    });
+    const { status, dueAtMs, disable } = judgement;
+    const over = row.data === null;
+    return {
+      result: {
+        workspace_id: row.workspace_id,
+        mode: row.mode,
+        webhook_id: row.webhook_id,
+        event_id: row.event_id,
+        status: over ? 'failed' : status,
+        due_at: over || dueAtMs === null ? null : new Date(dueAtMs).toISOString(),
+        at: new Date(nowMs).toISOString(),
+        started_at: new Date(posted.startedAtMs).toISOString(),
+        duration_ms: posted.durationMs,
+        url: endpoint.url.href,
+        headers,
+        code: posted.status,
+        answer: posted.answer,
+        error: posted.error,
+        failing: row.failing_since !== null,
+      },
+      disable,
+      retryAfterMs: posted.retryAfterMs,
+    };
+  };
+}
+
+async function send(
+  parts: TryParts,
+  row: LeasedRow,
+  endpoint: Endpoint,
+): Promise<{ posted: Posted; headers: Record<string, string> }> {
+  const id = encodeId('evt', row.event_id);
+  if (row.data === null) {
+    const error = 'The event is past its retention: there is nothing left to send.';
+    const startedAtMs = parts.clock.now();
+    const none = { status: null, answer: null, retryAfterMs: undefined };
+    return { posted: { startedAtMs, durationMs: 0, ...none, error }, headers: {} };
+  }
+  const body = eventBody({
+    id: row.event_id,
+    type: row.type,
+    mode: row.mode,
+    createdAtMs: row.created_at,
+    sequence: row.sequence,
+    data: row.data,
+  });
+  return postSigned(parts, endpoint, id, Buffer.from(body));
+}
+
+/** Signs and posts; the headers come back as they may be shown. */
+export async function postSigned(
+  parts: Pick<TryParts, 'post' | 'clock' | 'userAgent'>,
+  endpoint: Endpoint,
+  id: string,
+  body: Buffer,
+): Promise<{ posted: Posted; headers: Record<string, string> }> {
+  const nowMs = parts.clock.now();
+  const ours = {
+    'content-type': 'application/json',
+    'user-agent': parts.userAgent,
+    ...signedHeaders(id, nowMs, body, endpoint.secretsAt(nowMs)),
+  };
+  const length = { 'content-length': String(body.length) };
+  const headers = { ...endpoint.headers, ...ours, ...length };
+  const posted = await parts.post({ url: endpoint.url, headers, body });
+  return { posted, headers: { ...hiddenHeaders(endpoint.headers), ...ours } };
+}

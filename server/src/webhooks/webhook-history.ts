@@ -1,0 +1,173 @@
+import type { Clock } from '../base/clock.ts';
+import { encodeId, uuidTime } from '../base/ids.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { eventBody } from '../events/event-body.ts';
+import { LEDGER_START } from '../events/events-store.ts';
+import type { Pool } from '../storage/pool.ts';
+import { mixIds } from './delivery-id.ts';
+import {
+  findDelivery,
+  listDeliveries,
+  listTries,
+  replayEvents,
+  replayFailed,
+  replayOne,
+  type TimeRange,
+  type WebhookDelivery,
+  type WebhookDeliveryStatus,
+  type WebhookTry,
+} from './history-store.ts';
+import type { Scope, Webhook } from './webhook-store.ts';
+import type { Webhooks } from './webhooks.ts';
+
+/**
+ * What an endpoint was sent, try by try, and sending it again. A replay keeps the event's id, so a
+ * receiver that drops repeats by `webhook-id` is never told twice by mistake.
+ */
+
+export interface ReplayRange {
+  fromMs: number;
+  toMs: number;
+  onlyFailed: boolean;
+}
+
+export interface Replayed {
+  replayed: number;
+  /** Where to go on when there was more than one request may queue. */
+  nextFromMs: number | null;
+}
+
+/** One request queues at most this many. */
+const REPLAYED_MAX = 50_000;
+const STEP = 5_000;
+/** Bounds the reading when an endpoint wants little of what is in the range. */
+const SCANNED_MAX = 500_000;
+const OUT_OF_ORDER_MS = 10_000;
+
+export class WebhookHistory {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #webhooks: Webhooks;
+  readonly #wake: () => void;
+
+  constructor(parts: { pool: Pool; clock: Clock; webhooks: Webhooks; wake: () => void }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#webhooks = parts.webhooks;
+    this.#wake = parts.wake;
+  }
+
+  async list(
+    scope: Scope,
+    webhookId: string,
+    page: { before?: string; limit: number; status?: WebhookDeliveryStatus; eventType?: string },
+  ): Promise<WebhookDelivery[]> {
+    await this.#webhooks.get(scope, webhookId);
+    return listDeliveries(this.#pool, scope, webhookId, page);
+  }
+
+  async get(scope: Scope, webhookId: string, deliveryId: string) {
+    const webhook = await this.#webhooks.get(scope, webhookId);
+    const eventId = mixIds(webhookId, deliveryId);
+    const found = await findDelivery(this.#pool, scope, webhookId, eventId);
+    if (!found) throw noDelivery();
+    const tries = await listTries(this.#pool, scope, webhookId, eventId);
+    const { delivery, event } = found;
+    return {
+      ...publicDelivery(webhook, delivery),
+      body: event ? eventBody({ ...event, id: eventId, mode: scope.mode }) : null,
+      tries: tries.map(publicTry),
+    };
+  }
+
+  async replayDelivery(scope: Scope, webhookId: string, deliveryId: string): Promise<Replayed> {
+    this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
+    const eventId = mixIds(webhookId, deliveryId);
+    const nowMs = this.#clock.now();
+    const again = await replayOne(this.#pool, scope, webhookId, eventId, nowMs);
+    if (!again && !(await findDelivery(this.#pool, scope, webhookId, eventId))) throw noDelivery();
+    this.#wake();
+    return { replayed: again ? 1 : 0, nextFromMs: null };
+  }
+
+  async replayRange(scope: Scope, webhookId: string, range: ReplayRange): Promise<Replayed> {
+    this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
+    const replayed = range.onlyFailed
+      ? await this.#replayFailed(scope, webhookId, range)
+      : await this.#replayEvents(scope, webhookId, range);
+    this.#wake();
+    return replayed;
+  }
+
+  async #replayFailed(scope: Scope, webhookId: string, range: TimeRange): Promise<Replayed> {
+    let replayed = 0;
+    while (replayed < REPLAYED_MAX) {
+      const nowMs = this.#clock.now();
+      const step = await replayFailed(this.#pool, scope, webhookId, range, STEP, nowMs);
+      replayed += step;
+      if (step < STEP) return { replayed, nextFromMs: null };
+    }
+    // Those just queued have not failed any more: the same range leads to the others.
+    return { replayed, nextFromMs: range.fromMs };
+  }
+
+  async #replayEvents(scope: Scope, webhookId: string, range: TimeRange): Promise<Replayed> {
+    let place = LEDGER_START;
+    let replayed = 0;
+    let scanned = 0;
+    while (replayed < REPLAYED_MAX && scanned < SCANNED_MAX) {
+      const nowMs = this.#clock.now();
+      const step = await replayEvents(this.#pool, scope, webhookId, range, place, STEP, nowMs);
+      replayed += step.replayed;
+      scanned += step.scanned;
+      place = step.next;
+      if (step.scanned < STEP) return { replayed, nextFromMs: null };
+    }
+    // The ledger's order is not quite that of time: some events come twice rather than one never.
+    return { replayed, nextFromMs: uuidTime(place.id) - OUT_OF_ORDER_MS };
+  }
+
+  #refuseDisabled(webhook: Webhook): void {
+    if (webhook.enabled) return;
+    const detail = 'This endpoint is switched off. Set `enabled` to true, then replay.';
+    throw new RefusedError('conflict', detail);
+  }
+}
+
+export function publicDelivery(webhook: Pick<Webhook, 'id'>, delivery: WebhookDelivery) {
+  const { status, leased, dueAtMs } = delivery;
+  return {
+    id: encodeId('whd', mixIds(webhook.id, delivery.eventId)),
+    webhook_id: encodeId('whk', webhook.id),
+    event_id: encodeId('evt', delivery.eventId),
+    event_type: delivery.eventType,
+    status,
+    tries_count: delivery.tries,
+    created_at: new Date(delivery.createdAtMs).toISOString(),
+    next_try_at: status === 'pending' && !leased ? timeOrNull(dueAtMs) : null,
+    finished_at: timeOrNull(delivery.finishedAtMs),
+    last_status: delivery.lastStatus,
+    last_error: delivery.lastError,
+  };
+}
+
+function publicTry(one: WebhookTry) {
+  return {
+    number: one.number,
+    started_at: new Date(one.startedAtMs).toISOString(),
+    duration_ms: one.durationMs,
+    url: one.url,
+    request_headers: one.headers,
+    status: one.status,
+    response_body: one.answer,
+    error: one.error,
+  };
+}
+
+function noDelivery(): RefusedError {
+  return new RefusedError('not_found', 'There is no webhook delivery with this id.');
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,246 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Pool } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { LeasedRow, LeaseTerms, Rooms } from './fan-out-store.ts';
+
+/**
+ * The queue of webhook deliveries: claiming what is due, giving it back, writing what came of it.
+ *
+ * The pool must be the dispatcher's own. Plans are kept while tables grow from nothing to millions
+ * of rows; every statement here is a few look-ups by key, so these sessions know nothing else.
+ */
+export function useIndexesOnly(pool: Pool): void {
+  pool.on('connect', (client) => {
+    client.query(INDEXES_ONLY).catch(() => {});
+  });
+}
+
+const INDEXES_ONLY = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
+  .map((way) => `set enable_${way} = off`)
+  .join('; ');
+
+/** A place in the round of endpoints: the next claim goes on behind it. */
+export interface ClaimCursor {
+  workspaceId: string;
+  mode: Mode;
+  webhookId: string;
+}
+
+const NIL = '00000000-0000-0000-0000-000000000000';
+export const ROUND_START: ClaimCursor = { workspaceId: NIL, mode: 'live', webhookId: NIL };
+
+/** How many endpoints one claim visits: a bound on its cost when very many have nothing due. */
+const ENDPOINTS_MAX = 500;
+
+/**
+ * A loose index scan from endpoint to endpoint, a few due rows of each: an endpoint with a million
+ * rows waiting costs what one with a single row does, and hides nobody. Rows of endpoints that are
+ * switched off stay where they are.
+ */
+const CLAIM = `
+with recursive queues (workspace_id, mode, webhook_id, step) as (
+    (select workspace_id, mode, webhook_id, 1 from webhook_deliveries
+      where status = 'pending' and (workspace_id, mode, webhook_id) > ($1::uuid, $2::mode, $3::uuid)
+      order by workspace_id, mode, webhook_id limit 1)
+  union all
+    select n.workspace_id, n.mode, n.webhook_id, q.step + 1
+      from queues q cross join lateral (
+        select d.workspace_id, d.mode, d.webhook_id from webhook_deliveries d
+         where d.status = 'pending'
+           and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
+         order by d.workspace_id, d.mode, d.webhook_id limit 1) n
+     where q.step < ${ENDPOINTS_MAX}),
+rooms as (
+    select * from json_to_recordset($4::json) as r(id uuid, room int)),
+picked as materialized (
+    select d.*, w.revision, w.failing_since
+      from queues q
+      join webhooks w on w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id
+      left join rooms r on r.id = q.webhook_id
+      cross join lateral (
+        select d.workspace_id, d.mode, d.webhook_id, d.event_id from webhook_deliveries d
+         where d.status = 'pending' and d.workspace_id = q.workspace_id and d.mode = q.mode
+           and d.webhook_id = q.webhook_id and d.due_at <= $7::timestamptz
+         order by d.due_at limit coalesce(r.room, $5::int) for update skip locked) d
+     where w.enabled
+     limit $6::int),
+claimed as (
+    update webhook_deliveries d set due_at = $8::timestamptz, lease = $9::bigint
+      from picked p
+     where d.workspace_id = p.workspace_id and d.mode = p.mode and d.webhook_id = p.webhook_id
+       and d.event_id = p.event_id
+ returning d.*, p.revision, p.failing_since)
+select t.visited, t.last_workspace_id, t.last_mode, t.last_webhook_id,
+       c.workspace_id, c.mode, c.webhook_id, c.event_id, c.run_tries, c.revision, c.failing_since,
+       c.event_type as type, e.created_at, e.sequence, e.data::text as data
+  from (select count(*)::int as visited,
+               (array_agg(workspace_id order by step desc))[1] as last_workspace_id,
+               (array_agg(mode order by step desc))[1] as last_mode,
+               (array_agg(webhook_id order by step desc))[1] as last_webhook_id from queues) t
+  left join claimed c on true
+  left join lateral (
+    select created_at, sequence, data from events e
+     where e.workspace_id = c.workspace_id and e.mode = c.mode and e.tx = c.event_tx
+       and e.id = c.event_id limit 1) e on true`;
+
+interface CursorColumns {
+  visited: number;
+  last_workspace_id: string | null;
+  last_mode: Mode | null;
+  last_webhook_id: string | null;
+}
+
+export interface Claimed {
+  rows: LeasedRow[];
+  /** Undefined when the round has come to its end. */
+  cursor: ClaimCursor | undefined;
+}
+
+export async function claimDue(
+  pool: Pool,
+  after: ClaimCursor,
+  rooms: Rooms,
+  terms: LeaseTerms,
+): Promise<Claimed> {
+  const { rows } = await pool.query<LeasedRow & CursorColumns>({
+    name: 'webhooks-claim',
+    text: CLAIM,
+    values: [
+      after.workspaceId,
+      after.mode,
+      after.webhookId,
+      JSON.stringify(rooms.byWebhook),
+      rooms.standard,
+      rooms.total,
+      sqlTime(terms.nowMs),
+      sqlTime(terms.leaseEndsAtMs),
+      terms.lease,
+    ],
+  });
+  const claimed = rows.filter((row) => row.event_id !== null);
+  const last = claimed.at(-1);
+  // A claim that was cut off by its room goes on where it stopped, not where it might have come to.
+  if (last && claimed.length >= rooms.total) {
+    const { workspace_id, mode, webhook_id } = last;
+    return { rows: claimed, cursor: { workspaceId: workspace_id, mode, webhookId: webhook_id } };
+  }
+  const end = rows[0] as CursorColumns;
+  const cursor =
+    end.visited < ENDPOINTS_MAX
+      ? undefined
+      : {
+          workspaceId: end.last_workspace_id as string,
+          mode: end.last_mode as Mode,
+          webhookId: end.last_webhook_id as string,
+        };
+  return { rows: claimed, cursor };
+}
+
+export interface RowKey {
+  workspace_id: string;
+  mode: Mode;
+  webhook_id: string;
+  event_id: string;
+}
+
+/** Gives rows back, due at once, so that any node may go on with them. */
+export async function releaseRows(
+  pool: Pool,
+  rows: readonly RowKey[],
+  lease: number,
+  nowMs: number,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await pool.query({
+    name: 'webhooks-release',
+    text: `update webhook_deliveries d set due_at = $3::timestamptz, lease = null
+        from json_to_recordset($1::json) as r(workspace_id uuid, mode mode, webhook_id uuid, event_id uuid)
+       where d.workspace_id = r.workspace_id and d.mode = r.mode and d.webhook_id = r.webhook_id
+         and d.event_id = r.event_id and d.lease = $2`,
+    values: [
+      JSON.stringify(
+        rows.map(({ workspace_id, mode, webhook_id, event_id }) => ({
+          workspace_id,
+          mode,
+          webhook_id,
+          event_id,
+        })),
+      ),
+      lease,
+      sqlTime(nowMs),
+    ],
+  });
+}
+
+/** What came of one try, as it is written. */
+export interface TryResult extends RowKey {
+  lease: number;
+  status: 'pending' | 'succeeded' | 'failed';
+  due_at: string | null;
+  at: string;
+  started_at: string;
+  duration_ms: number;
+  url: string;
+  headers: Record<string, string>;
+  code: number | null;
+  answer: string | null;
+  error: string | null;
+  /** The endpoint was failing when the row was taken. */
+  failing: boolean;
+}
+
+/**
+ * Many results in one commit: the delivery, the try, and the endpoint where its health turns.
+ * Everything hangs on the update of the delivery, which happens only under the right lease.
+ * Returns for each whether it was written.
+ */
+export async function recordTries(pool: Pool, results: readonly TryResult[]): Promise<boolean[]> {
+  const recovered = results.some((result) => result.failing && result.status === 'succeeded');
+  const failed = results.some((result) => result.status !== 'succeeded');
+  const ids = results.map((result) => result.event_id).sort();
+  const { rows } = await pool.query<{ n: number }>({
+    name: `webhooks-record-${+recovered}${+failed}`,
+    text: `${RECORD}${recovered ? RECOVERED : ''}${failed ? FAILED : ''} select n from moved`,
+    values: [JSON.stringify(results.map((result, n) => ({ n, ...result }))), ids[0], ids.at(-1)],
+  });
+  const written = new Array<boolean>(results.length).fill(false);
+  for (const { n } of rows) written[n] = true;
+  return written;
+}
+
+const RECORD = `
+with r as materialized (
+    select * from json_to_recordset($1::json) as r(
+      n int, workspace_id uuid, mode mode, webhook_id uuid, event_id uuid, lease bigint,
+      status webhook_delivery_status, due_at timestamptz, at timestamptz, started_at timestamptz,
+      duration_ms int, url text, headers json, code smallint, answer text, error text)),
+moved as (
+    update webhook_deliveries d
+       set status = r.status, due_at = r.due_at, lease = null, tries = d.tries + 1,
+           run_tries = d.run_tries + 1, last_status = r.code, last_error = r.error,
+           finished_at = case when r.status <> 'pending' then r.at end
+      from r
+     where d.workspace_id = r.workspace_id and d.mode = r.mode and d.webhook_id = r.webhook_id
+       and d.event_id = r.event_id and d.lease = r.lease and d.event_id between $2 and $3
+ returning r.*, d.tries as number),
+tried as (
+    insert into webhook_tries (workspace_id, mode, webhook_id, event_id, number, started_at,
+                               duration_ms, url, headers, status, answer, error)
+    select workspace_id, mode, webhook_id, event_id, number, started_at, duration_ms, url, headers,
+           code, answer, error from moved)`;
+
+const RECOVERED = `,
+recovered as (
+    update webhooks w set failing_since = null
+     where w.failing_since is not null and (w.workspace_id, w.mode, w.id) in (
+       select workspace_id, mode, webhook_id from moved where status = 'succeeded'))`;
+
+/** Only when no success stands beside the failures, so that one bad answer is no episode. */
+const FAILED = `,
+failed as (
+    update webhooks w set failing_since = f.at
+      from (select workspace_id, mode, webhook_id, min(at) as at from moved
+             group by workspace_id, mode, webhook_id
+            having bool_and(status <> 'succeeded')) f
+     where w.failing_since is null and w.workspace_id = f.workspace_id and w.mode = f.mode
+       and w.id = f.webhook_id)`;

@@ -1,0 +1,191 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+
+/** A tenant's rows of one mode: endpoints of the other are as far away as another tenant's. */
+export interface Scope {
+  workspaceId: string;
+  mode: Mode;
+}
+
+/** An endpoint as stored, without its secrets. */
+export interface Webhook extends Scope {
+  id: string;
+  url: string;
+  events: string[];
+  description: string;
+  enabled: boolean;
+  sealedHeaders: Buffer | null;
+  revision: number;
+  failingSinceMs: number | null;
+  disabledAtMs: number | null;
+  disabledReason: string | null;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+const COLUMNS = `w.workspace_id as "workspaceId", w.mode, w.id, w.url, w.events, w.description,
+  w.enabled, w.sealed_headers as "sealedHeaders", w.revision, w.failing_since as "failingSinceMs",
+  w.disabled_at as "disabledAtMs", w.disabled_reason as "disabledReason",
+  w.created_at as "createdAtMs", w.updated_at as "updatedAtMs"`;
+
+const THIS_TX = 'pg_current_xact_id()::text::bigint';
+
+/** Events of transactions after this one are sent to it. */
+export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
+  await db.query(
+    `insert into webhooks (workspace_id, mode, id, url, events, description, enabled,
+       sealed_headers, since_tx, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, ${THIS_TX}, $9, $9)`,
+    [
+      webhook.workspaceId,
+      webhook.mode,
+      webhook.id,
+      webhook.url,
+      webhook.events,
+      webhook.description,
+      webhook.enabled,
+      webhook.sealedHeaders,
+      sqlTime(webhook.createdAtMs),
+    ],
+  );
+}
+
+/** Switched on: what happened meanwhile is left to a replay, and old failures are forgotten. */
+export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<void> {
+  await db.query(
+    `update webhooks w set url = $4, events = $5, description = $6, sealed_headers = $8,
+       since_tx = case when $7 and not w.enabled then ${THIS_TX} else w.since_tx end,
+       failing_since = case when $7 and not w.enabled then null else w.failing_since end,
+       disabled_at = $9, disabled_reason = $10, enabled = $7, updated_at = $11,
+       revision = w.revision + 1
+     where workspace_id = $1 and mode = $2 and id = $3`,
+    [
+      webhook.workspaceId,
+      webhook.mode,
+      webhook.id,
+      webhook.url,
+      webhook.events,
+      webhook.description,
+      webhook.enabled,
+      webhook.sealedHeaders,
+      sqlTime(webhook.disabledAtMs),
+      webhook.disabledReason,
+      sqlTime(webhook.updatedAtMs),
+    ],
+  );
+}
+
+/** Undefined when it was off or gone already: then somebody else has told of it. */
+export async function disableEnabled(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+  reason: string,
+  atMs: number,
+): Promise<Webhook | undefined> {
+  const { rows } = await db.query<Webhook>(
+    `update webhooks w set enabled = false, disabled_at = $5, disabled_reason = $4,
+       updated_at = $5, revision = w.revision + 1
+     where w.workspace_id = $1 and w.mode = $2 and w.id = $3 and w.enabled
+     returning ${COLUMNS}`,
+    [scope.workspaceId, scope.mode, id, reason, sqlTime(atMs)],
+  );
+  return rows[0];
+}
+
+export async function deleteWebhook(db: Queryable, scope: Scope, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'delete from webhooks where workspace_id = $1 and mode = $2 and id = $3',
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rowCount === 1;
+}
+
+export async function findWebhook(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+  lock: '' | 'for update' = '',
+): Promise<Webhook | undefined> {
+  const { rows } = await db.query<Webhook>(
+    `select ${COLUMNS} from webhooks w
+     where w.workspace_id = $1 and w.mode = $2 and w.id = $3 ${lock}`,
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rows[0];
+}
+
+/** Newest first; `before` is the id of the last one of the page before. */
+export async function listWebhooks(
+  db: Queryable,
+  scope: Scope,
+  page: { before?: string; limit: number },
+): Promise<Webhook[]> {
+  const { rows } = await db.query<Webhook>(
+    `select ${COLUMNS} from webhooks w
+     where w.workspace_id = $1 and w.mode = $2 and ($3::uuid is null or w.id < $3)
+     order by w.id desc limit $4`,
+    [scope.workspaceId, scope.mode, page.before ?? null, page.limit],
+  );
+  return rows;
+}
+
+/** Until the transaction ends, nobody else adds an endpoint to the workspace. */
+export async function countLocked(db: Queryable, scope: Scope): Promise<number> {
+  await db.query('select from workspaces where id = $1 for no key update', [scope.workspaceId]);
+  const { rows } = await db.query<{ n: number }>(
+    'select count(*) as n from webhooks where workspace_id = $1 and mode = $2',
+    [scope.workspaceId, scope.mode],
+  );
+  return rows[0]?.n ?? 0;
+}
+
+export interface StoredSecret {
+  id: string;
+  sealedSecret: Buffer;
+  endsAtMs: number | null;
+}
+
+export async function insertSecret(
+  db: Queryable,
+  scope: Scope,
+  webhookId: string,
+  secret: { id: string; sealedSecret: Buffer },
+): Promise<void> {
+  await db.query(
+    `insert into webhook_secrets (workspace_id, mode, webhook_id, id, sealed_secret)
+     values ($1, $2, $3, $4, $5)`,
+    [scope.workspaceId, scope.mode, webhookId, secret.id, secret.sealedSecret],
+  );
+}
+
+/** A rotation: the current secret signs on until `endsAtMs`; one that was on its way out is gone. */
+export async function retireSecrets(
+  db: Queryable,
+  scope: Scope,
+  webhookId: string,
+  endsAtMs: number,
+): Promise<void> {
+  const key = [scope.workspaceId, scope.mode, webhookId];
+  const where = 'workspace_id = $1 and mode = $2 and webhook_id = $3';
+  await db.query(`delete from webhook_secrets where ${where} and ends_at is not null`, key);
+  await db.query(`update webhook_secrets set ends_at = $4 where ${where}`, [
+    ...key,
+    sqlTime(endsAtMs),
+  ]);
+}
+
+/** Newest first. */
+export async function readSecrets(
+  db: Queryable,
+  scope: Scope,
+  webhookId: string,
+): Promise<StoredSecret[]> {
+  const { rows } = await db.query<StoredSecret>(
+    `select id, sealed_secret as "sealedSecret", ends_at as "endsAtMs" from webhook_secrets
+     where workspace_id = $1 and mode = $2 and webhook_id = $3 order by id desc`,
+    [scope.workspaceId, scope.mode, webhookId],
+  );
+  return rows;
+}

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+
+/**
+ * A receiver of webhooks on loopback that does what its script says, and keeps a log of all that it
+ * was sent, in order.
+ */
+export interface Received {
+  /** webhook-id. */
+  id: string;
+  headers: Record<string, string>;
+  body: string;
+  path: string;
+  atMs: number;
+}
+
+/**
+ * `hang`: takes the request and never answers. `close`: ends the connection instead of answering.
+ * `garbage`: answers with something that is not HTTP. `endless`: a 200 whose body never ends.
+ */
+export type Answer =
+  | { status: number; body?: string; headers?: Record<string, string> }
+  | 'hang'
+  | 'close'
+  | 'garbage'
+  | 'endless';
+
+export interface WebhookReceiver extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly received: Received[];
+  /** How many connections were opened. */
+  readonly connections: number;
+  /** What the next requests are answered; may be changed at any time. */
+  answer: (request: Received) => Answer;
+}
+
+export interface ReceiverOptions {
+  tls?: { key: string; cert: string };
+  host?: string;
+  answer?: (request: Received) => Answer;
+}
+
+export async function webhookReceiver(options: ReceiverOptions = {}): Promise<WebhookReceiver> {
+  const received: Received[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const receiver = { answer: options.answer ?? ((): Answer => ({ status: 204 })) };
+  const server = options.tls ? https.createServer(options.tls, take) : http.createServer(take);
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+  });
+  server.on('tlsClientError', () => {});
+  server.listen(0, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  function take(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const headers = request.headers as Record<string, string>;
+      const one: Received = {
+        id: headers['webhook-id'] ?? '',
+        headers,
+        body: Buffer.concat(chunks).toString(),
+        path: request.url ?? '',
+        atMs: Date.now(),
+      };
+      received.push(one);
+      give(receiver.answer(one), response, request.socket);
+    });
+  }
+
+  return {
+    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}/hook`,
+    port,
+    received,
+    get connections() {
+      return connections;
+    },
+    get answer() {
+      return receiver.answer;
+    },
+    set answer(answer) {
+      receiver.answer = answer;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function give(answer: Answer, response: http.ServerResponse, socket: Socket): void {
+  if (answer === 'hang') return;
+  if (answer === 'close') {
+    socket.destroy();
+    return;
+  }
+  if (answer === 'garbage') {
+    socket.end('this is not HTTP\r\n\r\n');
+    return;
+  }
+  if (answer === 'endless') {
+    response.writeHead(200);
+    const piece = Buffer.alloc(16 * 1024, 'x');
+    const pour = (): void => {
+      while (!response.destroyed && response.write(piece));
+    };
+    response.on('drain', pour);
+    pour();
+    return;
+  }
+  response.writeHead(answer.status, answer.headers);
+  response.end(answer.body);
+}
