@@ -1,13 +1,14 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { newLease } from './lease.ts';
 import {
   type ClaimCursor,
   type Claimed,
   type ClaimedRow,
   type ClaimRequest,
+  type IdRange,
   ROUND_START,
-} from './queue-store.ts';
+} from './claim-store.ts';
+import { newLease } from './lease.ts';
 import { WAIT_MAX_MS } from './recorder.ts';
 
 /**
@@ -26,8 +27,8 @@ export class ClaimLoop {
   #timer: Timer | undefined;
   #failing = false;
   #leftBehind = false;
-  #oldestId = '';
-  #oldestKnownAtMs = Number.NEGATIVE_INFINITY;
+  #range: IdRange = { oldest: '', newest: '' };
+  #rangeKnownAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ClaimLoopParts) {
     this.#parts = parts;
@@ -51,9 +52,9 @@ export class ClaimLoop {
 
   /** Somebody says that rows became due: perhaps old ones, taken up again. */
   notice(): void {
-    this.#oldestKnownAtMs = Math.min(
-      this.#oldestKnownAtMs,
-      this.#parts.clock.now() - OLDEST_KNOWN_MS + NOTICE_KNOWN_MS,
+    this.#rangeKnownAtMs = Math.min(
+      this.#rangeKnownAtMs,
+      this.#parts.clock.now() - RANGE_KNOWN_MS + NOTICE_KNOWN_MS,
     );
     this.wake();
   }
@@ -94,7 +95,7 @@ export class ClaimLoop {
 
   /** True when it is worth going on at once. */
   async #claimOnce(): Promise<boolean> {
-    const { clock, claim, findOldest, admit, leaseMs, windowMs } = this.#parts;
+    const { clock, claim, findRange, admit, leaseMs, windowMs } = this.#parts;
     const room = this.#failing ? NO_ROOM : this.#parts.room();
     if (room.rowsMax <= 0 && !this.#failing) {
       this.#leftBehind = true;
@@ -102,9 +103,9 @@ export class ClaimLoop {
     }
     const nowMs = clock.now();
     const leaseEndsAtMs = nowMs + leaseMs;
-    if (nowMs - this.#oldestKnownAtMs >= OLDEST_KNOWN_MS) {
-      this.#oldestId = await findOldest(nowMs);
-      this.#oldestKnownAtMs = nowMs;
+    if (nowMs - this.#rangeKnownAtMs >= RANGE_KNOWN_MS) {
+      this.#range = await findRange(nowMs);
+      this.#rangeKnownAtMs = nowMs;
     }
     const perQueueMax = Math.max(PER_QUEUE_MIN, Math.floor(room.rowsMax / 8));
     const claimed = await claim({
@@ -116,7 +117,7 @@ export class ClaimLoop {
       queuesMax: QUEUES_MAX,
       perQueueMax,
       rowsMax: room.rowsMax,
-      oldestId: this.#oldestId,
+      range: this.#range,
       windowMs,
     });
     if (this.#failing) {
@@ -138,7 +139,7 @@ export interface ClaimLoopParts {
   clock: Clock;
   log: Log;
   claim: (request: ClaimRequest) => Promise<Claimed>;
-  findOldest: (nowMs: number) => Promise<string>;
+  findRange: (nowMs: number) => Promise<IdRange>;
   /** How much may be taken in now; nothing while results cannot be recorded. */
   room: () => { rowsMax: number; skipWorkspaces: string[] };
   admit: (rows: ClaimedRow[], leaseEndsAtMs: number) => void;
@@ -147,8 +148,8 @@ export interface ClaimLoopParts {
   pollMs: number;
 }
 
-/** How long the age of the oldest unfinished row is believed, without and with a notice. */
-const OLDEST_KNOWN_MS = 60_000;
+/** How long the range of unfinished ids is believed, without and with a notice. */
+const RANGE_KNOWN_MS = 60_000;
 const NOTICE_KNOWN_MS = 500;
 /** After a failure the first claim takes nothing: it only asks whether storage is back. */
 const NO_ROOM = { rowsMax: 0, skipWorkspaces: [] };

@@ -54,14 +54,17 @@ export async function readContents(
               case when c.bytes + a.bytes <= $4::bigint then c.text end as text,
               case when c.bytes + a.bytes <= $4::bigint then c.sealed end as sealed, c.signature
          from json_to_recordset($1::json) as k(n int, w uuid, m mode, id uuid)
-         join messages m on m.workspace_id = k.w and m.mode = k.m and m.id = k.id
-              and m.id between $2 and $3
+         cross join lateral (
+           select subject from messages
+            where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3
+            limit 1) m
          cross join lateral (
            select head, html, text, sealed, signature,
                   (octet_length(html) + coalesce(octet_length(text), 0)
                     + coalesce(octet_length(sealed), 0))::bigint as bytes
              from message_contents
-            where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3) c
+            where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3
+            limit 1) c
          cross join lateral (
            select coalesce(sum(octet_length(content)), 0)::bigint as bytes, count(*)::int as attachments
              from message_attachments
@@ -110,9 +113,11 @@ async function readAttachments(
     name: 'delivery-attachments',
     text: `select a.message_id, a.filename, a.content_type, a.content_id, a.content
          from json_to_recordset($1::json) as k(w uuid, m mode, id uuid)
-         join message_attachments a on a.workspace_id = k.w and a.mode = k.m and a.message_id = k.id
-              and a.message_id between $2 and $3
-        order by a.message_id, a.ordinal`,
+         cross join lateral (
+           select * from message_attachments
+            where workspace_id = k.w and mode = k.m and message_id = k.id
+              and message_id between $2 and $3
+            order by ordinal limit 1000) a`,
     values: [JSON.stringify(keys), ...rangeOf(messages)],
   });
   for (const row of rows) {

@@ -1,15 +1,8 @@
 import type { Pool } from '../storage/pool.ts';
+import { type ClaimRequest, claimDue, findRange, useIndexesOnly } from './claim-store.ts';
 import { type OpenSealed, readContents } from './content-store.ts';
 import type { Delivery, Message, Outcome } from './delivery.ts';
-import {
-  type ClaimRequest,
-  claimDue,
-  countSuspects,
-  findOldest,
-  releaseLeases,
-  renewLeases,
-  useIndexesOnly,
-} from './queue-store.ts';
+import { countSuspects, releaseLeases, renewLeases } from './lease-store.ts';
 import { recordOutcomes } from './results-store.ts';
 
 /** Everything the engine asks of the database. */
@@ -20,7 +13,7 @@ export function openDeliveryStore(pool: Pool, openSealed: OpenSealed = withoutKe
   useIndexesOnly(pool);
   return {
     claim: (request: ClaimRequest) => claimDue(pool, request),
-    findOldest: (nowMs: number) => findOldest(pool, nowMs),
+    findRange: (nowMs: number) => findRange(pool, nowMs),
     renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),
     release: (held: readonly Delivery[], nowMs: number) => releaseLeases(pool, held, nowMs),
     countSuspects: (held: readonly Delivery[], endsAtMs: number) =>

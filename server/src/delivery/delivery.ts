@@ -92,6 +92,8 @@ export class Gate {
   limit: number;
   /** Whoever waits here is called when a place is free, in order. */
   readonly waiting = new Fifo<Waiter>();
+  /** The gate that turned out to be the right one: whoever is inside here counts there too. */
+  joined: Gate | undefined;
 
   constructor(limit: number) {
     this.limit = limit;
@@ -103,6 +105,12 @@ export class Gate {
 
   entered(): void {
     this.inUse += 1;
+  }
+
+  join(other: Gate): void {
+    if (this.joined) return;
+    this.joined = other;
+    other.inUse += this.inUse;
   }
 }
 

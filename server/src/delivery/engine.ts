@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { HandedOver, Handover, Lease } from '../messages/handover.ts';
 import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
 import { ClaimLoop } from './claim-loop.ts';
+import type { ClaimedRow } from './claim-store.ts';
 import { ContentLoader, type Turn } from './content-loader.ts';
 import type { AttemptReport, Delivery, Outcome, Route } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -11,7 +12,6 @@ import { HeldMessages } from './held-messages.ts';
 import { newLease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
-import type { ClaimedRow } from './queue-store.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
 import { Recorder } from './recorder.ts';
 import { type DeliveryStats, type MutableStats, newStats } from './stats.ts';
@@ -133,7 +133,7 @@ class DeliveryEngine implements Engine {
       clock,
       log,
       claim: store.claim,
-      findOldest: store.findOldest,
+      findRange: store.findRange,
       room: () => this.#room(),
       admit: (rows, leaseEndsAtMs) => this.#admit(rows, leaseEndsAtMs),
       leaseMs: limits.leaseMs,

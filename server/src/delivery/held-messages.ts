@@ -1,9 +1,9 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { HandedOver, Lease } from '../messages/handover.ts';
 import { domainOf } from '../messages/lane.ts';
+import type { ClaimedRow } from './claim-store.ts';
 import type { Delivery, Message } from './delivery.ts';
 import { isSuspect } from './lease.ts';
-import type { ClaimedRow } from './queue-store.ts';
 import type { MutableStats } from './stats.ts';
 
 /**

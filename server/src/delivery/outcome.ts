@@ -3,9 +3,9 @@ import {
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
 import { type Backoff, nextTryInMs } from './backoff.ts';
+import type { ClaimedRow } from './claim-store.ts';
 import type { AttemptReport, Delivery, Outcome } from './delivery.ts';
 import { isPoison } from './lease.ts';
-import type { ClaimedRow } from './queue-store.ts';
 import { type FailureReason, judge } from './verdict.ts';
 import { explain } from './verdict-words.ts';
 

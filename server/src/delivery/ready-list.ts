@@ -128,6 +128,7 @@ export class ReadyList {
 export function leaveGate(gate: Gate): void {
   gate.inUse -= 1;
   wakeGate(gate);
+  if (gate.joined) leaveGate(gate.joined);
 }
 
 /** One waiter comes back for each free place; after a raised limit that may be several. */

@@ -60,6 +60,7 @@ export class Receivers {
   belongs(domain: string, receiver: Receiver): void {
     if (this.#domains.get(domain) === receiver) return;
     this.#domains.set(domain, receiver);
+    this.#unknown.get(domain)?.join(receiver.gate);
     this.#unknown.delete(domain);
   }
 

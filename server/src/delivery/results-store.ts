@@ -3,7 +3,6 @@ import type { DeliveryEventData, EventType } from '../events/event-types.ts';
 import { isSimulatorAddress } from '../messages/simulator-address.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { Outcome } from './delivery.ts';
-import { idRange } from './queue-store.ts';
 
 /**
  * Writes outcomes, many in one commit: the delivery's state, the attempt, its events, a suppression
@@ -17,11 +16,10 @@ export async function recordOutcomes(pool: Pool, outcomes: readonly Outcome[]): 
     inbox: outcomes.some(arrivesInTestInbox),
     signatures: outcomes.some((outcome) => keptSignature(outcome) !== null),
   };
-  const [first, last] = idRange(outcomes.map((outcome) => outcome.delivery));
   const { rows } = await pool.query<{ n: number }>({
     name: `delivery-record-${+parts.suppressions}${+parts.inbox}${+parts.signatures}`,
     text: statement(parts),
-    values: [JSON.stringify(outcomes.map(rowOf)), first, last],
+    values: [JSON.stringify(outcomes.map(rowOf))],
   });
   const written = new Array<boolean>(outcomes.length).fill(false);
   for (const { n } of rows) written[n] = true;
@@ -57,7 +55,7 @@ moved as (
            finished_at = case when r.final then r.at end
       from r
      where d.workspace_id = r.w and d.mode = r.m and d.message_id = r.id and d.ordinal = r.o
-       and d.lease = r.lease and d.message_id between $2 and $3
+       and d.lease = r.lease
  returning r.*, d.attempts as number, d.told as told_now),
 tried as (
     insert into attempts (workspace_id, mode, message_id, ordinal, number, started_at, finished_at,
@@ -106,7 +104,7 @@ const SIGNATURES = `,
 kept as (
     update message_contents c set signature = moved.signature from moved
      where moved.signature is not null and c.workspace_id = moved.w and c.mode = moved.m
-       and c.id = moved.id and c.signature is null and c.id between $2 and $3)`;
+       and c.id = moved.id and c.signature is null)`;
 
 function rowOf(outcome: Outcome, n: number): object {
   const { delivery, attempt } = outcome;

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { EngineLimits } from '../../src/delivery/engine.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery.ts';
 import { dnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
-import { type LiveRouteOptions, liveRoute } from './live-mail.ts';
+import { liveRoute, type SignedRouteOptions } from './live-mail.ts';
 import {
   type DeliveryState,
   deliveriesOf,
@@ -21,7 +22,7 @@ import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-rec
  * on loopback addresses of their own, and a clock that is moved on while the test waits. Unless told
  * otherwise, example.org has the given receivers as mx1, mx2, … by preference.
  */
-export interface RigOptions extends Partial<Omit<LiveRouteOptions, 'clock' | 'dns'>> {
+export interface RigOptions extends Partial<Omit<SignedRouteOptions, 'clock' | 'dns'>> {
   receivers?: ReceiverScript[];
   dns?: Script;
   limits?: Partial<EngineLimits>;
@@ -40,6 +41,8 @@ export interface Rig extends AsyncDisposable {
   /** Waits, moving the clock, until every recipient is final (or has the status). */
   settled(id: string, status?: string): Promise<DeliveryState[]>;
   until(check: () => Promise<boolean> | boolean, stepMs?: number): Promise<void>;
+  /** Waits like `settled`, but skips the time in which the delivery only rests. */
+  settledMuchLater(id: string): Promise<DeliveryState>;
   events(): Promise<EventState[]>;
   attempts(id: string): Promise<AttemptState[]>;
 }
@@ -100,6 +103,15 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
         );
       });
       return states;
+    },
+    async settledMuchLater(id) {
+      for (;;) {
+        const [state] = (await deliveriesOf(pool, id)) as [DeliveryState];
+        if (state.finished_at !== null) return state;
+        const restsMs = state.lease === null ? (state.due_at ?? 0) - clock.now() : 0;
+        clock.advance(Math.max(restsMs, 100));
+        await sleep(10);
+      }
     },
     events: () => eventsOf(pool, workspaceId),
     attempts: (id) => attemptsOf(database, id),

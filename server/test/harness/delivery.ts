@@ -43,6 +43,12 @@ export function startEngine(options: TestEngineOptions): TestEngine {
     pool,
     async [Symbol.asyncDispose]() {
       stopped ??= engine.stop(1_000).then(() => pool.end());
+      let done = false;
+      void stopped.finally(() => {
+        done = true;
+      });
+      // A clock that stands still would let a stop wait for ever.
+      await until(() => done, options);
       await stopped;
     },
   };

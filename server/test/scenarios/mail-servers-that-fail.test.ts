@@ -144,7 +144,7 @@ describe('what happens in the middle', () => {
       },
     });
     const slow = await rig.send({ recipients: ['a@slow.example'] });
-    await rig.until(() => rig.receiver.sessions.length > 0, 0);
+    await rig.until(() => rig.receiver.sessions.length > 0, 10);
     const quick = await rig.send({ recipients: ['b@quick.example'] });
     await rig.until(() => rig.receivers[1]?.messages.length === 1, 10);
     expect((await rig.settled(quick))[0]?.status).toBe('delivered');

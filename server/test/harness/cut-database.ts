@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseIntoClientConfig } from 'pg-connection-string';
+
+/**
+ * A way to a test's database that can be cut and mended: a socket in between. While it is cut,
+ * connections break and new ones are refused, as when the server is gone.
+ */
+export interface CutDatabase extends AsyncDisposable {
+  url: string;
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+}
+
+export async function cuttable(url: string): Promise<CutDatabase> {
+  const { host, port, user, database } = parseIntoClientConfig(url);
+  const folder = await mkdtemp(path.join(tmpdir(), 'cut-'));
+  const open = new Set<net.Socket>();
+  const server = net.createServer((near) => {
+    const far = net.connect({ path: `${host}/.s.PGSQL.${port ?? 5432}` });
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        open.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  });
+  const socketPath = path.join(folder, '.s.PGSQL.5432');
+  const mend = () => new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  const cut = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const socket of open) socket.destroy();
+    });
+  await mend();
+  return {
+    url: `postgresql://${user}@/${database}?host=${encodeURIComponent(folder)}&port=5432`,
+    cut,
+    mend,
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await cut();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../../src/base/clock.ts';
+import type { Route } from '../../src/delivery/delivery.ts';
+import type { RouteSetting } from '../../src/delivery/delivery-plan.ts';
+import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
+import { type ShapingRules, shapingBy } from '../../src/delivery/shaping.ts';
+import { smtpRoute } from '../../src/delivery/smtp-route.ts';
+import { createResolver } from '../../src/mail/dns.ts';
+import { createMtaSts } from '../../src/mail/mta-sts.ts';
+import type { SmtpTimeouts } from '../../src/mail/smtp-timeouts.ts';
+
+/** The live route towards receivers and name servers of a test. */
+export interface LiveRouteOptions {
+  clock: Clock;
+  /** As DNS_SERVERS takes it. */
+  dns: string;
+  mxPort?: number;
+  routes?: RouteSetting[];
+  timeouts?: Partial<SmtpTimeouts>;
+  shaping?: ShapingRules;
+  isOwnAddress?: (ip: string, port: number) => boolean;
+  senders: SenderDomains;
+  /** What a receiver's MTA-STS web server answers. */
+  stsPolicy?: string;
+}
+
+export const RETURN_PATH_KEY = Buffer.alloc(32, 7);
+export const HELO_NAME = 'mail.sender.test';
+
+export function liveRoute(options: LiveRouteOptions): Route {
+  const { clock } = options;
+  const resolver = createResolver({ clock, servers: [options.dns] });
+  const { stsPolicy } = options;
+  const mtaSts = createMtaSts({
+    resolver,
+    clock,
+    fetchPolicy: async () =>
+      stsPolicy === undefined
+        ? { kind: 'failed', detail: 'There is no policy file.' }
+        : { kind: 'fetched', text: stsPolicy },
+  });
+  return smtpRoute({
+    clock,
+    resolver,
+    mtaSts,
+    routes: options.routes ?? [{ kind: 'direct' }],
+    mxPort: options.mxPort ?? 25,
+    addressAllowed: () => true,
+    heloName: HELO_NAME,
+    senders: options.senders,
+    returnPathKey: RETURN_PATH_KEY,
+    shaping: shapingBy(options.shaping),
+    isOwnAddress: options.isOwnAddress ?? (() => false),
+    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+  });
+}
+
+/** For tests in which the signature is not the question: signing thousands takes long. */
+export const unsignedSenders: SenderDomains = {
+  settingsFor: async () => ({
+    maySend: true,
+    tls: 'opportunistic',
+    returnPathHost: 'bounces.example.com',
+    unsigned: true,
+  }),
+  keysFor: async () => [],
+};

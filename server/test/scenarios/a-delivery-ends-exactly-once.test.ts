@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { deliveryRig } from '../harness/delivery-rig.ts';
+
+/**
+ * Goal: every delivery comes to one end, at its moment, with one final event, whatever happens.
+ * Method: receivers that never say yes, clocks moved to the edges, and the ledger read at the end.
+ */
+
+const HOUR = 3_600_000;
+const FINAL = ['delivered', 'bounced', 'expired', 'failed', 'suppressed', 'cancelled'];
+
+function finals(events: { type: string }[]): string[] {
+  return events
+    .map(({ type }) => type.replace('message.', ''))
+    .filter((type) => FINAL.includes(type));
+}
+
+describe('the end of patience', () => {
+  test('after 72 hours of deferrals the delivery expires, once, and tries came further and further apart', async () => {
+    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
+    const startMs = rig.clock.now();
+    const id = await rig.send();
+    const delivery = await rig.settledMuchLater(id);
+    expect(delivery).toMatchObject({ status: 'expired', reason: 'unknown' });
+    const lastedMs = (delivery.finished_at ?? 0) - startMs;
+    expect(lastedMs).toBeGreaterThanOrEqual(72 * HOUR);
+    expect(lastedMs).toBeLessThan(72 * HOUR + 5 * 60_000);
+    const attempts = await rig.attempts(id);
+    expect(attempts.length).toBeGreaterThan(18);
+    expect(attempts.length).toBeLessThan(35);
+    const events = await rig.events();
+    expect(finals(events)).toEqual(['expired']);
+    expect(events.at(-1)?.data).toMatchObject({ smtp: { code: 451 }, bounce: { class: 'soft' } });
+    expect(events.map((event) => event.sequence)).toEqual(events.map((_, n) => n + 2));
+  });
+
+  test('ttl_seconds ends it at that moment, not at the next try', async () => {
+    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
+    const startMs = rig.clock.now();
+    const id = await rig.send({ ttlSeconds: 100 });
+    const [delivery] = await rig.settled(id);
+    expect(delivery?.status).toBe('expired');
+    const lastedMs = (delivery?.finished_at ?? 0) - startMs;
+    expect(lastedMs).toBeGreaterThanOrEqual(100_000);
+    expect(lastedMs).toBeLessThan(104_000);
+    const deferred = (await rig.events()).filter((event) => event.type === 'message.deferred');
+    expect(deferred.at(-1)?.data).not.toHaveProperty('next_attempt_at');
+    expect(finals(await rig.events())).toEqual(['expired']);
+  });
+
+  test('it also ends while it waits for a place at a receiver', async () => {
+    let hold = true;
+    let release = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await using rig = await deliveryRig({
+      shaping: { default: { connectionsMax: 1 } },
+      receivers: [{ keywords: [], onMessage: () => (hold ? held : undefined) }],
+    });
+    const first = await rig.send();
+    await rig.until(() => rig.receiver.messages.length === 1, 10);
+    // The second transaction takes the other place of the only connection; the third has none.
+    await rig.send();
+    await rig.until(() => rig.node.engine.stats.onWire === 2, 10);
+    const waiting = await rig.send({ ttlSeconds: 30 });
+    await rig.until(() => rig.node.engine.stats.ready === 1, 10);
+    expect((await rig.settled(waiting))[0]).toMatchObject({ status: 'expired', attempts: 0 });
+    hold = false;
+    release();
+    expect((await rig.settled(first))[0]?.status).toBe('delivered');
+  });
+});
+
+describe('a scheduled message', () => {
+  test('starts within a second of its time, and not before', async () => {
+    await using rig = await deliveryRig();
+    const dueAtMs = rig.clock.now() + 10 * 60_000;
+    const id = await rig.send({ status: 'scheduled', dueAtMs });
+    await rig.until(() => rig.clock.now() >= dueAtMs - 2_000, 5_000);
+    expect(rig.receiver.sessions).toHaveLength(0);
+    await rig.until(async () => (await rig.attempts(id)).length > 0, 50);
+    const [attempt] = await rig.attempts(id);
+    const lateMs = (attempt?.started_at ?? 0) - dueAtMs;
+    expect(lateMs).toBeGreaterThanOrEqual(0);
+    expect(lateMs).toBeLessThan(1_000);
+  });
+
+  test('is checked against suppressions again when its time has come', async () => {
+    await using rig = await deliveryRig();
+    const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
+    await rig.database.pool.query(
+      `insert into suppressions (workspace_id, mode, key, id, email, reason, created_at)
+       values ($1, 'live', '@example.org', $1, null, 'unsubscribe', '2026-01-01')`,
+      [rig.workspaceId],
+    );
+    expect((await rig.settled(id))[0]).toMatchObject({
+      status: 'suppressed',
+      reason: 'unsubscribe',
+      attempts: 0,
+    });
+    expect(rig.receiver.sessions).toHaveLength(0);
+    expect(finals(await rig.events())).toEqual(['suppressed']);
+  });
+});
+
+describe('a cancel', () => {
+  test('takes back what waits here, but not what is on the wire', async () => {
+    let release = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await using rig = await deliveryRig({
+      shaping: { default: { connectionsMax: 1 } },
+      receivers: [{ keywords: [], onMessage: () => held }],
+    });
+    const { engine } = rig.node;
+    const onWire = await rig.send();
+    await rig.until(() => rig.receiver.messages.length === 1, 10);
+    await rig.send();
+    await rig.until(() => engine.stats.onWire === 2, 10);
+    const waiting = await rig.send();
+    await rig.until(() => engine.stats.ready === 1, 10);
+    expect(engine.withdraw(rig.workspaceId, 'live', onWire)).toBe(false);
+    expect(engine.withdraw(rig.workspaceId, 'test', waiting)).toBe(false);
+    expect(engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(true);
+    expect(engine.stats.ready).toBe(0);
+    expect(engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(false);
+    release();
+    await rig.settled(onWire);
+    expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('what we cannot send', () => {
+  test('fails when the sender domain is gone, without a connection', async () => {
+    await using rig = await deliveryRig({
+      senders: { settingsFor: async () => undefined, keysFor: async () => [] },
+    });
+    const id = await rig.send();
+    expect((await rig.settled(id))[0]).toMatchObject({
+      status: 'failed',
+      reason: 'sender_domain_lost',
+    });
+    expect(rig.receiver.sessions).toHaveLength(0);
+    expect(finals(await rig.events())).toEqual(['failed']);
+  });
+
+  test('is deferred while it cannot be signed, and never leaves unsigned', async () => {
+    let broken = true;
+    await using rig = await deliveryRig();
+    const { testSenders } = await import('../harness/live-mail.ts');
+    const good = testSenders();
+    await using unable = await deliveryRig({
+      senders: {
+        ...good,
+        keysFor: async (workspaceId, domain) => {
+          if (broken) throw new Error('the vault is closed');
+          return good.keysFor(workspaceId, domain);
+        },
+      },
+    });
+    const id = await unable.send();
+    await unable.settled(id, 'deferred');
+    expect(unable.receiver.sessions).toHaveLength(0);
+    expect((await unable.attempts(id))[0]?.bounce?.explanation).toContain('could not be signed');
+    broken = false;
+    expect((await unable.settled(id))[0]?.status).toBe('delivered');
+    expect(unable.receiver.messages[0]?.raw.toString()).toMatch(/^DKIM-Signature:/);
+    expect(rig.receiver.sessions).toHaveLength(0);
+  });
+
+  test('fails when its content is no longer kept', async () => {
+    await using rig = await deliveryRig();
+    const dueAtMs = rig.clock.now() + 60_000;
+    const id = await rig.send({ status: 'scheduled', dueAtMs });
+    await rig.database.pool.query('delete from message_contents where id = $1', [id]);
+    expect((await rig.settled(id))[0]).toMatchObject({ status: 'failed', reason: 'content_gone' });
+  });
+});

@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { uuidv7 } from '../../src/base/ids.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { startEngine, until } from '../harness/delivery.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { liveRoute } from '../harness/live-mail.ts';
+import { unsignedSenders } from '../harness/live-route.ts';
+import { enqueue, newWorkspace } from '../harness/queue.ts';
+import { SILENCE, smtpReceiver } from '../harness/smtp-receiver.ts';
+
+/**
+ * Goal: a tenant with tens of thousands waiting, and a receiver that is slow, cost others a turn and
+ * no more. Method: counts of what arrived in between, never times.
+ */
+
+const DNS: Record<string, { MX: string[] } | { A: string[]; ttlSeconds: number }> = {
+  'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
+};
+const DOMAINS = Array.from({ length: 80 }, (_, n) => `d${n}.example`);
+for (const domain of [...DOMAINS, 'small.example']) DNS[domain] = { MX: ['10 mx.example.org'] };
+
+test("one tenant's flood does not delay another's password reset", async () => {
+  await using database = await freshDatabase();
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const { pool } = database;
+  const clock = systemClock;
+  const nowMs = clock.now();
+  const big = await newWorkspace(pool, nowMs);
+  const small = await newWorkspace(pool, nowMs);
+  for (let thousand = 0; thousand < 20; thousand++) {
+    await enqueue(
+      pool,
+      Array.from({ length: 1_000 }, (_, n) => ({
+        workspaceId: big,
+        nowMs,
+        recipients: [`u${thousand}-${n}@${DOMAINS[n % DOMAINS.length]}`],
+      })),
+    );
+  }
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  const limits = { readyMax: 400, wireMax: 50 };
+  await using node = startEngine({ url: database.url, clock, live, limits });
+  await until(() => receiver.messages.length > 200);
+  // First into the queue of the database, like from a node that only accepts.
+  await enqueue(pool, [{ workspaceId: small, nowMs, recipients: ['reset@small.example'] }]);
+  const before = receiver.messages.length;
+  node.engine.wake();
+  await receiver.until(() => arrived().includes('reset@small.example'));
+  expect(arrived().indexOf('reset@small.example') - before).toBeLessThan(1_500);
+
+  // Then by the direct way, with the list full of the other's.
+  const lease = node.engine.reserve(1, 100);
+  expect(lease).toBeDefined();
+  const messageId = uuidv7(clock.now());
+  const at = receiver.messages.length;
+  node.engine.take(lease as NonNullable<typeof lease>, [
+    {
+      workspaceId: small,
+      mode: 'live',
+      messageId,
+      createdAtMs: nowMs,
+      tags: [],
+      metadata: {},
+      content: {
+        subject: 'Reset',
+        head: {
+          from: { email: 'sender@example.com' },
+          to: [{ email: 'again@small.example' }],
+          cc: [],
+          reply_to: [],
+          headers: [],
+        },
+        html: '<p>Reset</p>',
+        text: null,
+        attachments: [],
+      },
+      deliveries: [
+        { ordinal: 0, recipient: 'again@small.example', expiresAtMs: nowMs + 3_600_000 },
+      ],
+    },
+  ]);
+  await receiver.until(() => arrived().includes('again@small.example'));
+  expect(arrived().indexOf('again@small.example') - at).toBeLessThan(150);
+
+  function arrived(): string[] {
+    return receiver.messages.map((mail) => mail.recipients[0] ?? '');
+  }
+});
+
+test('a receiver that never answers holds its own places and nobody else', async () => {
+  await using database = await freshDatabase();
+  await using dns = await dnsServer({
+    ...DNS,
+    'silent.example': { MX: ['10 mx.silent.example'] },
+    'mx.silent.example': { A: ['127.0.0.2'], ttlSeconds: 60 },
+  });
+  await using receiver = await smtpReceiver();
+  await using silent = await smtpReceiver({
+    host: '127.0.0.2',
+    port: receiver.port,
+    onRcpt: () => SILENCE,
+  });
+  const { pool } = database;
+  const clock = systemClock;
+  const nowMs = clock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const mail = (recipient: string) => ({ workspaceId, nowMs, recipients: [recipient] });
+  await enqueue(
+    pool,
+    Array.from({ length: 1_000 }, (_, n) => mail(`u${n}@silent.example`)),
+  );
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 100 } });
+  await silent.until(() => silent.sessions.length >= 1);
+  await enqueue(
+    pool,
+    Array.from({ length: 300 }, (_, n) => mail(`u${n}@${DOMAINS[n % 80]}`)),
+  );
+  node.engine.wake();
+  await receiver.untilMessages(300);
+  expect(silent.messages).toHaveLength(0);
+  expect(node.engine.stats.onWire).toBeLessThanOrEqual(50);
+});

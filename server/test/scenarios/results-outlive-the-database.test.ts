@@ -1,0 +1,182 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { ManualClock } from '../../src/base/manual-clock.ts';
+import { cuttable } from '../harness/cut-database.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { startEngine, until } from '../harness/delivery.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { liveRoute } from '../harness/live-mail.ts';
+import { unsignedSenders } from '../harness/live-route.ts';
+import { enqueue, newWorkspace } from '../harness/queue.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+
+/**
+ * Goal: while storage is away nothing more is sent than can be remembered, and when it is back every
+ * result is written once and every message has arrived once.
+ * Method: the connections to a real database are cut in the middle of the work; the receiver's own
+ * list is compared with what was queued.
+ */
+
+const DNS = {
+  'example.org': { MX: ['10 mx.example.org'] },
+  'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
+};
+
+async function setUp(count: number) {
+  const database = await freshDatabase();
+  const clock = new ManualClock(systemClock.now());
+  const workspaceId = await newWorkspace(database.pool, clock.now());
+  await enqueue(
+    database.pool,
+    Array.from({ length: count }, (_, n) => ({
+      workspaceId,
+      nowMs: clock.now(),
+      recipients: [`u${n}@example.org`],
+    })),
+  );
+  return { database, clock, workspaceId };
+}
+
+async function counts(pool: Awaited<ReturnType<typeof freshDatabase>>['pool']) {
+  const { rows } = await pool.query<{ deliveries: number; attempts: number; events: number }>(
+    `select (select count(*)::int from deliveries where status = 'delivered') as deliveries,
+            (select count(*)::int from attempts) as attempts,
+            (select count(*)::int from events where type = 'message.delivered') as events`,
+  );
+  return rows[0];
+}
+
+test('the database gone for 60 seconds in the middle: no loss, no double', async () => {
+  const count = 1_500;
+  const { database, clock } = await setUp(count);
+  await using _database = database;
+  await using way = await cuttable(database.url);
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  const limits = { unrecordedMax: 200, wireMax: 100 };
+  await using node = startEngine({ url: way.url, clock, live, limits });
+  await until(() => receiver.messages.length >= 300, { clock, stepMs: 20 });
+  await way.cut();
+  const atCut = receiver.messages.length;
+  const startedMs = clock.now();
+  await until(() => clock.now() - startedMs > 60_000, { clock, stepMs: 250 });
+  // What was on the wire was finished, and then it waited.
+  expect(receiver.messages.length - atCut).toBeLessThanOrEqual(300);
+  expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
+  await way.mend();
+  await until(async () => (await counts(database.pool))?.deliveries === count, {
+    clock,
+    stepMs: 250,
+    timeoutMs: 40_000,
+  });
+  const arrived = receiver.messages.flatMap((mail) => mail.recipients);
+  expect(arrived).toHaveLength(count);
+  expect(new Set(arrived).size).toBe(count);
+  expect(await counts(database.pool)).toEqual({
+    deliveries: count,
+    attempts: count,
+    events: count,
+  });
+});
+
+test('gone for longer than a lease: what was finished is still recorded, not sent again', async () => {
+  const count = 300;
+  const { database, clock } = await setUp(count);
+  await using _database = database;
+  await using way = await cuttable(database.url);
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  await using _node = startEngine({ url: way.url, clock, live, limits: { wireMax: 50 } });
+  await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
+  await way.cut();
+  const startedMs = clock.now();
+  await until(() => clock.now() - startedMs > 150_000, { clock, stepMs: 500 });
+  await way.mend();
+  await until(async () => (await counts(database.pool))?.deliveries === count, {
+    clock,
+    stepMs: 250,
+    timeoutMs: 40_000,
+  });
+  const arrived = receiver.messages.flatMap((mail) => mail.recipients);
+  expect(arrived).toHaveLength(count);
+  expect(new Set(arrived).size).toBe(count);
+});
+
+test('disk full: results wait until there is room again', async () => {
+  const count = 100;
+  const { database, clock } = await setUp(count);
+  await using _database = database;
+  const { pool } = database;
+  await pool.query(`
+    create table disk (full_now boolean);
+    insert into disk values (true);
+    create function full_disk() returns trigger language plpgsql as $$
+    begin
+      if (select full_now from disk) then
+        raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+      end if;
+      return new;
+    end $$;
+    create trigger full_disk before insert on attempts for each row execute function full_disk()`);
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  const limits = { unrecordedMax: 20, wireMax: 10 };
+  await using node = startEngine({ url: database.url, clock, live, limits });
+  await until(() => receiver.messages.length > 0 && node.engine.stats.onWire === 0, {
+    clock,
+    stepMs: 50,
+  });
+  expect(receiver.messages.length).toBeLessThanOrEqual(30);
+  await pool.query('update disk set full_now = false');
+  await until(async () => (await counts(pool))?.deliveries === count, { clock, stepMs: 100 });
+  expect(new Set(receiver.messages.flatMap((mail) => mail.recipients)).size).toBe(count);
+  expect(receiver.messages).toHaveLength(count);
+});
+
+test('a result with words that the database cannot hold is written without them', async () => {
+  const { database, clock } = await setUp(3);
+  await using _database = database;
+  const { pool } = database;
+  // A fault of one row alone: its neighbours in the same commit must not suffer.
+  await pool.query(`
+    create function no_transcript() returns trigger language plpgsql as $$
+    begin
+      if new.transcript is not null and new.transcript::text like '%u1@example.org%' then
+        raise exception 'unsupported Unicode escape sequence' using errcode = '22P05';
+      end if;
+      return new;
+    end $$;
+    create trigger no_transcript before insert on attempts for each row
+      execute function no_transcript()`);
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  await using _node = startEngine({ url: database.url, clock, live });
+  await until(async () => (await counts(pool))?.deliveries === 3, { clock, stepMs: 100 });
+  const { rows } = await pool.query('select from attempts where transcript is null');
+  expect(rows).toHaveLength(1);
+  expect(receiver.messages).toHaveLength(3);
+});

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { until } from '../harness/delivery.ts';
+import { startNode } from '../harness/delivery-processes.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { enqueue, newWorkspace } from '../harness/queue.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+
+/**
+ * Goal: nodes that share one queue send every message once.
+ * Method: two processes and 20,000 messages; the receiver counts.
+ */
+test('two nodes and 20,000 messages without a duplicate', async () => {
+  await using database = await freshDatabase();
+  const domains = Array.from({ length: 50 }, (_, n) => `d${n}.example`);
+  await using dns = await dnsServer({
+    ...Object.fromEntries(
+      domains.map((domain) => [domain, { MX: ['10 mx.example.org'], ttlSeconds: 60 }]),
+    ),
+    'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
+  });
+  const seen = new Set<string>();
+  let doubles = 0;
+  await using receiver = await smtpReceiver({
+    onMessage: (mail) => {
+      for (const recipient of mail.recipients) {
+        if (seen.has(recipient)) doubles += 1;
+        seen.add(recipient);
+      }
+      // Twenty thousand bodies are of no further use.
+      receiver.messages.length = 0;
+      return undefined;
+    },
+  });
+  const { pool } = database;
+  const nowMs = systemClock.now();
+  const count = 20_000;
+  for (let tenant = 0; tenant < 10; tenant++) {
+    const workspaceId = await newWorkspace(pool, nowMs);
+    await enqueue(
+      pool,
+      Array.from({ length: count / 10 }, (_, n) => ({
+        workspaceId,
+        nowMs,
+        recipients: [`t${tenant}-${n}@${domains[n % domains.length]}`],
+      })),
+    );
+  }
+  const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 60_000 };
+  await using _one = await startNode({ ...options, nodeName: 'one' });
+  await using _two = await startNode({ ...options, nodeName: 'two' });
+  const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;
+  await until(async () => (await pool.query<{ n: number }>(left)).rows[0]?.n === 0, {
+    timeoutMs: 200_000,
+  });
+  expect(seen.size).toBe(count);
+  expect(doubles).toBe(0);
+  const { rows } = await pool.query<{ node: string; n: number }>(
+    'select node, count(*)::int as n from attempts group by node',
+  );
+  expect(rows.map((row) => row.node).sort()).toEqual(['one', 'two']);
+}, 240_000);
