@@ -384,6 +384,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
     templates,
     sealer: createSealer(needs.secretKey, CONTENT_PURPOSE),
+    addressHash: createAddressHash(needs.secretKey),
     group: {
       itemsMax: 128,
       inFlightMax: 3,

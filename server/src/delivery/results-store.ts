@@ -185,13 +185,17 @@ function suppressionOf(outcome: Outcome): object {
     evidence,
     event_id: uuidv7(outcome.atMs),
     data: {
-      id: encodeId('sup', id),
-      email: delivery.recipientKey,
-      domain: null,
-      reason: 'hard_bounce',
-      evidence,
-      created_at: iso(outcome.atMs),
-      expires_at: null,
+      suppression: {
+        id: encodeId('sup', id),
+        email: delivery.recipientKey,
+        domain: null,
+        reason: 'hard_bounce',
+        evidence,
+        note: null,
+        erased: false,
+        created_at: iso(outcome.atMs),
+        expires_at: null,
+      },
     },
   };
 }

@@ -5,6 +5,7 @@ import { RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
+import type { AddressHash } from '../suppressions/address-hash.ts';
 import { insertSubmissions } from './accept-store.ts';
 import { underPrefix } from './field-errors.ts';
 import type { Handover } from './handover.ts';
@@ -33,6 +34,7 @@ export interface AcceptParts extends PrepareParts {
   clock: Clock;
   handover: Handover;
   idempotency: Idempotency;
+  addressHash: AddressHash;
   /** Seals the words of messages that hold secret values. */
   sealer: Sealer;
   group: {
@@ -195,8 +197,8 @@ export class MessageAcceptor {
   }
 
   async #commit(submissions: Submission[]): Promise<boolean[]> {
-    const { pool, clock, handover, sealer } = this.#parts;
-    const suppressed = await settle(pool, submissions, clock.now());
+    const { pool, clock, handover, sealer, addressHash } = this.#parts;
+    const suppressed = await settle(pool, submissions, addressHash, clock.now());
     const waiting = submissions.flatMap((one) => one.messages);
     const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
     const lease = handover.reserve(

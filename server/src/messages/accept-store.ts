@@ -17,6 +17,8 @@ export interface RecipientRef {
   mode: Mode;
   key: string;
   domain_key: string;
+  /** Under which an erased address stays suppressed (suppressions/address-hash.ts). */
+  hash_key: string;
 }
 
 /** Reasons by `${workspace}/${mode}/${key}`; a whole domain's suppression counts for its addresses. */
@@ -28,9 +30,10 @@ export async function findSuppressed(
   const { rows } = await pool.query<RecipientRef & { reason: string }>({
     name: 'find-suppressed',
     text: `select r.workspace_id, r.mode, r.key, s.reason
-      from json_to_recordset($1::json) as r(workspace_id uuid, mode mode, key text, domain_key text)
+      from json_to_recordset($1::json) as r(workspace_id uuid, mode mode, key text,
+        domain_key text, hash_key text)
       join suppressions s on s.workspace_id = r.workspace_id and s.mode = r.mode
-        and s.key in (r.key, r.domain_key) and (s.expires_at is null or s.expires_at > $2)`,
+        and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $2)`,
     values: [JSON.stringify(recipients), sqlTime(nowMs)],
   });
   return new Map(

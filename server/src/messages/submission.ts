@@ -3,6 +3,7 @@ import type { Sealer } from '../base/sealer.ts';
 import { eventRow, type NewEvent } from '../events/events-store.ts';
 import type { Pool } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
+import type { AddressHash } from '../suppressions/address-hash.ts';
 import {
   type DeliveryRow,
   findSuppressed,
@@ -34,6 +35,7 @@ export type Suppressed = ReadonlyMap<string, string>;
 export async function settle(
   pool: Pool,
   submissions: readonly Submission[],
+  addressHash: AddressHash,
   nowMs: number,
 ): Promise<Suppressed> {
   const refs = submissions.flatMap((one) =>
@@ -43,6 +45,7 @@ export async function settle(
         mode: message.mode,
         key: mailbox.key,
         domain_key: `@${mailbox.domain}`,
+        hash_key: addressHash(message.workspaceId, message.mode, mailbox.key),
       })),
     ),
   );

@@ -252,6 +252,14 @@ test('a suppression stays as a hash when wanted, and can be found and lifted by 
   expect(again.json.data).toEqual(kept.json.data);
   const other = await app.call('GET', '/suppressions?email=never@gone.test', { key: app.liveKey });
   expect(other.json.data).toEqual([]);
+  const stopped = await app.call('POST', '/transactional/send', {
+    body: goodSend({ to: { email: 'NEVER@gone.test' } }),
+  });
+  expect(stopped.json).toMatchObject({
+    status: 'suppressed',
+    recipients: [{ status: 'suppressed', reason: 'complaint' }],
+  });
+  await app.call('DELETE', '/contacts/never@gone.test?erase=true&keep_suppression=true');
   expect((await app.call('DELETE', '/suppressions?email=never@gone.test')).status).toBe(204);
   expect((await app.call('GET', '/suppressions?email=never@gone.test')).json.data).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { id, Metadata, Mode, NullableTime, oneOf, Time } from './common.ts';
 import { MissingRecord } from './domains.ts';
 import { ACCEPTED_MESSAGE, BOUNCE_ANSWER } from './examples.ts';
 import { Bounce, SmtpAnswer } from './messages.ts';
+import { Suppression } from './suppressions.ts';
 
 /** The data of every event type, as the ledger, the feed and webhooks carry it. */
 
@@ -22,13 +23,6 @@ const OneRecipient = {
   recipient: Type.String({ examples: ['jane@example.com'] }),
   attempt: Type.Integer({ description: 'Which try this was; 0 when none was made.' }),
 };
-
-const Suppression = Type.Object({
-  id: id('sup', 'the suppression'),
-  email: Type.Union([Type.String(), Type.Null()], { examples: ['jane@example.com'] }),
-  domain: Type.Union([Type.String(), Type.Null()], { examples: [null] }),
-  reason: Type.String({ examples: ['hard_bounce'] }),
-});
 
 const Domain = Type.Object({
   id: id('dom', 'the domain'),
