@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { projectFiles, ROOT } from './project-files.ts';
 
@@ -21,28 +22,71 @@ import { projectFiles, ROOT } from './project-files.ts';
 const DIST = path.join(ROOT, 'dashboard/dist');
 const APP = path.join(DIST, 'app');
 const STAMP = path.join(DIST, 'app/built-from.txt');
+const LOCK_POLL_MS = 200;
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
+/** Whether it had to be built. */
 export async function buildDashboard(): Promise<boolean> {
   const wanted = hashOfSources();
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted) return false;
-  const { build } = await import('vite');
+  if (isBuilt(wanted)) return false;
+  mkdirSync(DIST, { recursive: true });
+  await using _lock = await lock();
+  // Somebody else may have built it while we waited.
+  if (!isBuilt(wanted)) await build(wanted);
+  return true;
+}
+
+function isBuilt(wanted: string): boolean {
+  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted;
+}
+
+async function build(wanted: string): Promise<void> {
+  const { build: viteBuild } = await import('vite');
   const fresh = path.join(DIST, `app-${process.pid}`);
+  // Started from a test run it would otherwise come out as a build for developers.
+  const environment = process.env.NODE_ENV;
+  process.env.NODE_ENV = 'production';
   try {
-    await build({
+    await viteBuild({
       configFile: path.join(ROOT, 'dashboard/vite.config.ts'),
       logLevel: 'warn',
       build: { outDir: fresh },
     });
     compress(fresh);
     writeFileSync(path.join(fresh, 'built-from.txt'), wanted);
-    mkdirSync(DIST, { recursive: true });
     rmSync(APP, { recursive: true, force: true });
     renameSync(fresh, APP);
   } finally {
     rmSync(fresh, { recursive: true, force: true });
+    if (environment === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = environment;
   }
-  return true;
+}
+
+/** One build at a time, on a machine that may run several test files and a server. */
+async function lock(): Promise<AsyncDisposable> {
+  const file = path.join(DIST, 'build.pid');
+  for (;;) {
+    try {
+      writeFileSync(file, String(process.pid), { flag: 'wx' });
+      return { [Symbol.asyncDispose]: async () => rmSync(file, { force: true }) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    if (isAbandoned(file)) rmSync(file, { force: true });
+    else await sleep(LOCK_POLL_MS);
+  }
+}
+
+function isAbandoned(file: string): boolean {
+  try {
+    const owner = Number(readFileSync(file, 'utf8'));
+    // Empty for the moment between being made and being written.
+    if (owner > 0) process.kill(owner, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
 }
 
 /** By content, not by time: a checkout makes every file new. */

@@ -72,7 +72,10 @@ function Content() {
   const ref = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the path is the reason to scroll.
-  useEffect(() => ref.current?.scrollTo(0, 0), [path]);
+  useEffect(() => {
+    // It may answer with a promise, which an effect must not return.
+    void ref.current?.scrollTo(0, 0);
+  }, [path]);
   return (
     <main
       ref={ref}

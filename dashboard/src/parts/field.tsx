@@ -72,7 +72,7 @@ export function Field({
 }
 
 const CONTROL =
-  'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors disabled:opacity-60 disabled:bg-sunken';
+  'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors read-only:bg-sunken disabled:opacity-60 disabled:bg-sunken';
 
 function controlProps(ids: FieldIds | undefined) {
   return {

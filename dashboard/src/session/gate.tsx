@@ -1,4 +1,4 @@
-import { Navigate, useRouterState } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { problemOf } from '../api/problem.ts';
 import { Frame } from '../frame/frame.tsx';
@@ -11,20 +11,25 @@ import { settleWorkspace, useMeQuery } from './session.ts';
 export function Gate() {
   const me = useMeQuery();
   const { workspaceId } = usePlace();
-  const here = useRouterState({ select: ({ location }) => location });
+  const router = useRouter();
+  const stranger = me.isError && problemOf(me.error).status === 401;
   useEffect(() => {
     if (me.data) settleWorkspace(me.data);
   }, [me.data]);
+  useEffect(() => {
+    if (!stranger) return;
+    const { pathname, searchStr } = router.state.location;
+    const next = pathname === '/' ? {} : { next: `${pathname}${searchStr}` };
+    void router.navigate({ to: '/sign-in', search: next, replace: true });
+  }, [stranger, router]);
   if (me.data) {
     if (me.data.workspaces.length === 0) return <NoWorkspace />;
     // The first request must already name a workspace that is the person's own.
     if (!me.data.workspaces.some(({ id }) => id === workspaceId)) return null;
     return <Frame />;
   }
-  if (me.isPending) return <div className="h-dvh bg-canvas" role="status" aria-label="Loading" />;
-  if (problemOf(me.error).status === 401) {
-    const next = here.href === '/' ? undefined : here.href;
-    return <Navigate to="/sign-in" search={next ? { next } : {}} replace />;
+  if (me.isPending || stranger) {
+    return <div className="h-dvh bg-canvas" role="status" aria-label="Loading" />;
   }
   return (
     <PlainPage title="Not now">

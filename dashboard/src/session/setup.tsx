@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Navigate, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { api, ask } from '../api/client.ts';
 import { fieldError, isAboutFields } from '../api/problem.ts';
 import { Button } from '../parts/button.tsx';
@@ -42,8 +42,10 @@ export function SetupPage() {
       void navigate({ to: '/' });
     },
   });
-  if (setup.data && !setup.data.needed && !making.isSuccess)
-    return <Navigate to="/sign-in" replace />;
+  const over = setup.data?.needed === false && !making.isSuccess;
+  useEffect(() => {
+    if (over) void navigate({ to: '/sign-in', replace: true });
+  }, [over, navigate]);
   const set = (name: keyof typeof form) => (event: { target: { value: string } }) =>
     setForm({ ...form, [name]: event.target.value });
   return (

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Navigate, useNavigate, useRouter, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useRouter, useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { api, ask } from '../api/client.ts';
 import { PlainPage } from './plain-page.tsx';
 import { SignInForm } from './sign-in-form.tsx';
@@ -13,10 +14,13 @@ export function SignInPage() {
     queryFn: () => ask(api.GET('/api/v1/setup')),
     staleTime: 0,
   });
-  if (setup.data?.needed) return <Navigate to="/setup" hash={location.hash.slice(1)} replace />;
+  const needed = setup.data?.needed === true;
+  useEffect(() => {
+    if (needed) void navigate({ to: '/setup', replace: true });
+  }, [needed, navigate]);
   const goOn = () => {
-    // Only our own pages: a link that brings somebody here must not send them elsewhere.
-    if (next?.startsWith('/') && !next.startsWith('//')) router.history.push(`/app${next}`);
+    // Below /app whatever it says: a link that brings somebody here cannot send them elsewhere.
+    if (next?.startsWith('/')) router.history.push(`/app${next}`);
     else void navigate({ to: '/' });
   };
   return (

@@ -4,6 +4,7 @@ import { insertToken } from '../../src/accounts/people/token-store.ts';
 import { codeAt } from '../../src/accounts/people/totp.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { raceFor } from '../harness/held-rows.ts';
 import { member, PASSWORD, Visitor } from '../harness/visitor.ts';
 
 /**
@@ -73,7 +74,11 @@ test('of two who bring the same code at once, one gets in', async () => {
   clock.advance(STEP_MS);
   const [one, two] = [await challenge(), await challenge()];
   const code = now();
-  const answers = await Promise.all([one, two].map((token) => finish({ challenge: token, code })));
+  const answers = await raceFor(
+    app,
+    { sql: 'select from people for update', values: [] },
+    [one, two].map((token) => () => finish({ challenge: token, code })),
+  );
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 

@@ -3,6 +3,7 @@ import { ROLES } from '../../src/accounts/roles.ts';
 import { encodeId } from '../../src/base/ids.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { raceFor } from '../harness/held-rows.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/visitor.ts';
 
@@ -196,9 +197,9 @@ test('the last owner stays, also when two owners remove each other at once', asy
     alone.map(() => [409, 'last_owner']),
   );
   const { visitor: two, person: second } = await member(app, 'owner', 'two@people.example');
-  const answers = await Promise.all([
-    one.call('DELETE', `/members/${second.publicId}`),
-    two.call('DELETE', `/members/${first.publicId}`),
+  const answers = await raceFor(app, { sql: 'select from memberships for update', values: [] }, [
+    () => one.call('DELETE', `/members/${second.publicId}`),
+    () => two.call('DELETE', `/members/${first.publicId}`),
   ]);
   expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   expect(await ownersOf(app)).toBe(1);

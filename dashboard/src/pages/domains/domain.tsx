@@ -65,11 +65,11 @@ export function DomainPage() {
 
 function StateNote({ domain }: { domain: Domain }) {
   const missing = domain.records.filter(({ required, status }) => required && status !== 'found');
-  const records = missing.length === 1 ? 'one record is' : `${missing.length} records are`;
+  const records = missing.length === 1 ? 'One record is' : `${missing.length} records are`;
   switch (domain.status) {
     case 'pending':
       return (
-        <Note tone="info" title={`Not yet: ${records} missing or wrong`}>
+        <Note tone="info" title={`${records} still to be found`}>
           <p>
             Publish what is shown below at your DNS provider. We look again by ourselves
             {domain.next_check_at && (

@@ -16,6 +16,7 @@ export function useNameOf(): (actor: string) => string {
   return (actor) => {
     if (actor === me.id) return 'you';
     if (actor === 'cli') return 'the command line';
+    if (actor.startsWith('key_')) return 'an API key';
     return members.data?.data.find(({ id }) => id === actor)?.name ?? actor;
   };
 }

@@ -138,8 +138,7 @@ function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
             value={fields.name}
             readOnly={!mayWrite}
             onChange={(event) => draft.set({ name: event.target.value })}
-            size={Math.max(fields.name.length, 6)}
-            className="-mx-1 max-w-full rounded bg-transparent px-1 text-xl font-semibold tracking-tight hover:bg-sunken"
+            className="-mx-1 max-w-full field-sizing-content rounded bg-transparent px-1 text-xl font-semibold tracking-tight hover:bg-sunken"
           />
           <code className="font-mono text-xs text-faint">{stored.key}</code>
           <PublishedBadge template={stored} />

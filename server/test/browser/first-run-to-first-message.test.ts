@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+
+/**
+ * The first ten minutes of a person with Postrider, as they would go: make the account, make a key,
+ * paste its own curl into a shell, and see the message come in without touching the page.
+ */
+browserSuite('from the first visit to the first message', (suite) => {
+  test('an account, a key, its curl, and the message appears by itself', async () => {
+    const page = await suite.open();
+    await page.goto('/app');
+    await page.getByRole('heading', { name: 'Welcome' }).waitFor();
+    await page.getByLabel('Your name').fill('Ada Lovelace');
+    await page.getByLabel('E-mail').fill('ada@shop.example');
+    await page.getByLabel('Password').fill('short');
+    await page.getByLabel('Workspace').fill('Shop');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page
+      .getByText(/at least 10 characters/i)
+      .first()
+      .waitFor();
+    await page.getByLabel('Password').fill('tulip freight oboe');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill('Web shop');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const token = (await page.getByTestId('token').textContent()) ?? '';
+    expect(token).toMatch(/^pr_test_/);
+    const curl = (await page.getByRole('region', { name: 'curl example' }).textContent()) ?? '';
+    expect(curl).toContain(token);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    expect(await page.content()).not.toContain(token);
+
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
+    const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', mode: 'test' });
+    await page.getByRole('link', { name: 'Hello Jane' }).click();
+    await page.getByText('Delivered', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Content' }).click();
+    const mail = page.frameLocator('iframe[title="Preview of the mail"]');
+    await mail.getByText('Welcome, Jane!').waitFor();
+    expect(suite.troubles()).toEqual([]);
+  });
+
+  test('a second visitor cannot make a second owner', async () => {
+    const page = await suite.open();
+    await page.goto('/app/setup');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+});

@@ -1,0 +1,32 @@
+import { expect } from 'vitest';
+import type { TestApp } from './app.ts';
+
+/**
+ * Makes a race certain: holds rows that the requests will want, lets all of them come to the place
+ * where they wait for one, and only then lets go.
+ */
+export async function raceFor<T>(
+  app: TestApp,
+  rows: { sql: string; values: unknown[] },
+  requests: readonly (() => Promise<T>)[],
+): Promise<T[]> {
+  const client = await app.database.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(rows.sql, rows.values);
+    const answers = requests.map((request) => request());
+    await expect.poll(() => waitingIn(app), { timeout: 20_000 }).toBe(requests.length);
+    await client.query('commit');
+    return await Promise.all(answers);
+  } finally {
+    client.release(true);
+  }
+}
+
+async function waitingIn(app: TestApp): Promise<number> {
+  const { rows } = await app.database.pool.query<{ waiting: number }>(
+    `select count(*) as waiting from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]?.waiting ?? 0;
+}
