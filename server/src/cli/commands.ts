@@ -9,6 +9,9 @@ import { keysRevoke } from './commands/keys-revoke.ts';
 import { keysRotate } from './commands/keys-rotate.ts';
 import { send } from './commands/send.ts';
 import { start } from './commands/start.ts';
+import { templatesDiff } from './commands/templates-diff.ts';
+import { templatesPull } from './commands/templates-pull.ts';
+import { templatesPush } from './commands/templates-push.ts';
 import { workspacesCreate } from './commands/workspaces-create.ts';
 import { workspacesList } from './commands/workspaces-list.ts';
 
@@ -25,5 +28,8 @@ export const COMMANDS: readonly Command[] = [
   domainsAdd,
   domainsVerify,
   domainsList,
+  templatesPull,
+  templatesPush,
+  templatesDiff,
   send,
 ];

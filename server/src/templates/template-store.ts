@@ -89,6 +89,21 @@ export async function readAllTemplates(db: Queryable, workspaceId: string): Prom
   return rows;
 }
 
+/** The published contents of layouts and partials, by kind and key. */
+export async function readPublishedPieces(
+  db: Queryable,
+  workspaceId: string,
+): Promise<{ kind: ContentKind; key: string; content: StoredContent }[]> {
+  const { rows } = await db.query<{ kind: ContentKind; key: string; content: StoredContent }>(
+    `select t.kind, t.key, v.content from templates t join template_versions v
+       on v.workspace_id = t.workspace_id and v.kind = t.kind and v.key = t.key
+         and v.version = t.published_version
+     where t.workspace_id = $1 and t.kind in ('layout', 'partial')`,
+    [workspaceId],
+  );
+  return rows;
+}
+
 export async function countTemplates(
   db: Queryable,
   { workspaceId, kind }: Pick<Ref, 'workspaceId' | 'kind'>,

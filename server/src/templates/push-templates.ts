@@ -1,0 +1,216 @@
+import type { Clock } from '../base/clock.ts';
+import { uuidv7 } from '../base/ids.ts';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import type { Finding } from './check-content.ts';
+import { checkTemplate } from './check-template.ts';
+import { publishContent } from './publish-content.ts';
+import {
+  type ContentKind,
+  contentHash,
+  EMPTY_CONTENT,
+  partialsUsed,
+  type StoredContent,
+} from './stored-content.ts';
+import { fieldPointer } from './substitution/content-errors.ts';
+import { changedFields, parseKey } from './template-fields.ts';
+import {
+  findTemplate,
+  insertTemplate,
+  notifyTemplatesChanged,
+  type Ref,
+  readAllTemplates,
+  readPublishedPieces,
+  takePublishingTurn,
+  updateDraft,
+} from './template-store.ts';
+import type { Author } from './templates.ts';
+
+/**
+ * Many templates at once, as a folder of files holds them: all drafts become what was pushed, or,
+ * when anything is wrong with any of them, none does. What was pushed is checked as if it were all
+ * published together; publishing, when asked for, happens in the same commit.
+ */
+
+export interface Pushed {
+  kind: ContentKind;
+  key: string;
+  /** All fields; one that is absent is empty. */
+  fields: Readonly<Record<string, unknown>>;
+}
+
+export interface PushOptions {
+  publish: boolean;
+  note?: string | undefined;
+}
+
+export interface PushResult {
+  kind: ContentKind;
+  key: string;
+  draft: 'created' | 'changed' | 'unchanged';
+  /** Null: not published by this push. */
+  publishedVersion: number | null;
+  warnings: Finding[];
+}
+
+/** Refuses with pointers such as `/templates/welcome/html`. */
+export async function pushTemplates(
+  parts: { pool: Pool; clock: Clock },
+  author: Author,
+  pushed: readonly Pushed[],
+  options: PushOptions,
+): Promise<PushResult[]> {
+  const parsed = parsePushed(pushed);
+  return inTransaction(parts.pool, async (client) => {
+    await takePublishingTurn(client, author.workspaceId);
+    const warnings = await checkAll(client, author.workspaceId, parsed);
+    const atMs = parts.clock.now();
+    const results: PushResult[] = [];
+    for (const item of parsed) {
+      const draft = await writeDraft(client, author, item, atMs);
+      const told = warnings.get(item) ?? [];
+      const { kind, key } = item;
+      results.push({ kind, key, draft, publishedVersion: null, warnings: told });
+    }
+    if (options.publish) await publishAll(client, author, parsed, results, options, atMs);
+    await notifyTemplatesChanged(client, author.workspaceId);
+    return results;
+  });
+}
+
+/** What would be stored. */
+export interface Item {
+  kind: ContentKind;
+  key: string;
+  name: string;
+  content: StoredContent;
+}
+
+export function parsePushed(pushed: readonly Pushed[]): Item[] {
+  const errors: FieldError[] = [];
+  const items = pushed.flatMap(({ kind, key, fields }) => {
+    try {
+      const { name = key, content } = changedFields(kind, EMPTY_CONTENT, fields);
+      return [{ kind, key: parseKey(key), name, content }];
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      errors.push(
+        ...error.errors.map((one) => ({ ...one, pointer: under(kind, key, one.pointer) })),
+      );
+      return [];
+    }
+  });
+  refuseAny(errors);
+  return items;
+}
+
+async function checkAll(
+  db: Queryable,
+  workspaceId: string,
+  items: readonly Item[],
+): Promise<Map<Item, Finding[]>> {
+  const layouts = new Map<string, StoredContent>();
+  const partials = new Map<string, StoredContent>();
+  const add = (kind: ContentKind, key: string, content: StoredContent): void => {
+    if (kind === 'layout') layouts.set(key, content);
+    if (kind === 'partial') partials.set(key, content);
+  };
+  // Each time the later one counts: a draft, what is published, what is pushed.
+  for (const { kind, key, draft } of await readAllTemplates(db, workspaceId)) add(kind, key, draft);
+  for (const one of await readPublishedPieces(db, workspaceId)) add(one.kind, one.key, one.content);
+  for (const { kind, key, content } of items) add(kind, key, content);
+  const warnings = new Map<Item, Finding[]>();
+  const errors: FieldError[] = [];
+  for (const item of items) {
+    const { kind, key, content } = item;
+    const layout = content.layout === null ? undefined : layouts.get(content.layout);
+    for (const finding of checkTemplate({ kind, key, content, layout, partials })) {
+      const { severity, code, message, field, line, column } = finding;
+      if (severity === 'warning') warnings.set(item, [...(warnings.get(item) ?? []), finding]);
+      else {
+        const pointer = under(kind, key, fieldPointer(field));
+        errors.push({ pointer, code, detail: message, line, column });
+      }
+    }
+  }
+  refuseAny(errors);
+  return warnings;
+}
+
+async function writeDraft(
+  db: Queryable,
+  { workspaceId, actor }: Author,
+  { kind, key, name, content }: Item,
+  atMs: number,
+): Promise<PushResult['draft']> {
+  const ref: Ref = { workspaceId, kind, key };
+  const before = await findTemplate(db, ref, 'for update of t');
+  if (!before) {
+    await insertTemplate(db, { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: actor });
+    return 'created';
+  }
+  const same = contentHash(before.draft).equals(contentHash(content)) && before.name === name;
+  if (same) return 'unchanged';
+  await updateDraft(db, ref, { name, draft: content, atMs, by: actor });
+  return 'changed';
+}
+
+/** What is used goes before what uses it. */
+async function publishAll(
+  db: Queryable,
+  { workspaceId, actor }: Author,
+  items: readonly Item[],
+  results: readonly PushResult[],
+  { note }: PushOptions,
+  atMs: number,
+): Promise<void> {
+  const templates = items.filter(({ kind }) => kind === 'template').map(({ key }) => key);
+  const order = { version: undefined, note: note ?? null, by: actor, atMs };
+  for (const item of inOrder(items)) {
+    const { kind, key } = item;
+    const ref = { workspaceId, kind, key };
+    const { hasChanges } = (await findTemplate(db, ref)) ?? { hasChanges: false };
+    if (!hasChanges) continue;
+    try {
+      const publication = await publishContent(db, ref, { ...order, together: new Set(templates) });
+      const result = results.find((one) => one.kind === kind && one.key === key);
+      if (result) result.publishedVersion = publication.version;
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      refuseAny(error.errors.map((one) => ({ ...one, pointer: under(kind, key, one.pointer) })));
+      throw error;
+    }
+  }
+}
+
+const KIND_ORDER: Record<ContentKind, number> = { partial: 0, layout: 1, template: 2 };
+
+function inOrder(items: readonly Item[]): Item[] {
+  const ordered: Item[] = [];
+  const partials = new Map(
+    items.filter(({ kind }) => kind === 'partial').map((item) => [item.key, item]),
+  );
+  const open = new Set<Item>();
+  const add = (item: Item): void => {
+    // A circle was refused before; whatever else repeats has its place already.
+    if (open.has(item)) return;
+    open.add(item);
+    for (const key of partialsUsed(item.content)) {
+      const used = partials.get(key);
+      if (used) add(used);
+    }
+    ordered.push(item);
+  };
+  for (const item of items.toSorted((a, b) => KIND_ORDER[a.kind] - KIND_ORDER[b.kind])) add(item);
+  return ordered;
+}
+
+function under(kind: ContentKind, key: string, pointer = ''): string {
+  return `/${kind}s/${key}${pointer}`;
+}
+
+function refuseAny(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  const detail = `There ${errors.length > 1 ? `are ${errors.length} errors` : 'is an error'}; nothing was pushed.`;
+  throw new RefusedError('validation_failed', detail, { errors });
+}
