@@ -1,12 +1,14 @@
 import { type TSchema, Type } from 'typebox';
+import type { ContentKind } from '../../../templates/stored-content.ts';
 import { KEY_PATTERN } from '../../../templates/template-fields.ts';
 import { VARIABLE_TYPES } from '../../../templates/variable-fields.ts';
-import { closed, NullableTime, oneOf, Time } from './common.ts';
+import { closed, id, NullableTime, oneOf, page, Time } from './common.ts';
 import { Address } from './messages.ts';
+import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './template-examples.ts';
 
-export const NullableText = Type.Union([Type.String(), Type.Null()]);
+const NullableText = Type.Union([Type.String(), Type.Null()]);
 
-export const Key = Type.String({
+const Key = Type.String({
   pattern: KEY_PATTERN,
   description: 'Stable and readable; it names the template in sends.',
   examples: ['welcome'],
@@ -109,7 +111,7 @@ const NullableAddress = Type.Union([Address, Type.Null()], {
   description: 'The sender of sends that give none. The name may hold placeholders.',
 });
 
-export const TEMPLATE_FIELDS = {
+const TEMPLATE_FIELDS = {
   name: Type.Optional(Name),
   subject: Type.Optional(Subject),
   html: Type.Optional(Html),
@@ -134,14 +136,14 @@ export const TEMPLATE_FIELDS = {
   ),
 };
 
-export const PIECE_FIELDS = {
+const PIECE_FIELDS = {
   name: Type.Optional(Name),
   html: Type.Optional(Html),
   text: Type.Optional(Text),
   locales: locales(PieceWords, { text: 'Mit freundlichen Grüßen' }),
 };
 
-export const BASICS = {
+const BASICS = {
   key: Key,
   name: Type.String(),
   published_version: Type.Union([Type.Integer(), Type.Null()], {
@@ -152,7 +154,7 @@ export const BASICS = {
   }),
 };
 
-export const TIMES = {
+const TIMES = {
   published_at: NullableTime,
   created_at: Time,
   updated_at: Time,
@@ -172,7 +174,7 @@ function wordsOf(fields: Record<string, TSchema>): TSchema {
 
 const OptionalText = Type.Optional(Type.String());
 
-export const TEMPLATE_CONTENT = {
+const TEMPLATE_CONTENT = {
   subject: NullableText,
   html: NullableText,
   text: NullableText,
@@ -183,13 +185,13 @@ export const TEMPLATE_CONTENT = {
   variables: Type.Array(TemplateVariable, { description: 'Declared and inferred.' }),
 };
 
-export const PIECE_CONTENT = {
+const PIECE_CONTENT = {
   html: NullableText,
   text: NullableText,
   locales: wordsOf({ html: OptionalText, text: OptionalText }),
 };
 
-export const VERSION_FIELDS = {
+const VERSION_FIELDS = {
   key: Type.String(),
   version: Type.Integer(),
   current: Type.Boolean({ description: 'Whether sends use it now.' }),
@@ -284,3 +286,117 @@ export const VersionName = Type.Union([Type.Integer({ minimum: 1 }), Type.Litera
   description: 'A published version, or `"draft"`.',
   examples: ['draft'],
 });
+
+export interface KindSchemas {
+  /** As it stands in ids of operations. */
+  Noun: string;
+  noun: string;
+  path: string;
+  full: TSchema;
+  summaries: TSchema;
+  create: TSchema;
+  createExample: Record<string, unknown>;
+  update: TSchema;
+  updateExample: Record<string, unknown>;
+  version: TSchema;
+  versions: TSchema;
+}
+
+/** What differs between templates, layouts and partials. */
+export const KIND_SCHEMAS: Record<ContentKind, KindSchemas> = {
+  template: kindSchemas({
+    Noun: 'Template',
+    prefix: 'tpl',
+    fields: TEMPLATE_FIELDS,
+    content: TEMPLATE_CONTENT,
+    summary: { subject: NullableText, layout: NullableText },
+    example: TEMPLATE,
+    createExample: {
+      key: 'welcome',
+      name: 'Welcome',
+      subject: 'Welcome, ${first_name}',
+      html: '<p>Hello {{ first_name }}, good to have you.</p>',
+      variables: [{ name: 'first_name', example: 'Jane' }],
+    },
+    updateExample: { subject: 'Good to have you, ${first_name}' },
+  }),
+  layout: kindSchemas({
+    Noun: 'Layout',
+    prefix: 'lay',
+    fields: PIECE_FIELDS,
+    content: PIECE_CONTENT,
+    summary: {},
+    example: LAYOUT,
+    createExample: {
+      key: 'main',
+      html: '<html><body><main>{{ content }}</main><p>Example Ltd.</p></body></html>',
+    },
+    updateExample: { html: '<html><body>{{ content }}</body></html>' },
+  }),
+  partial: kindSchemas({
+    Noun: 'Partial',
+    prefix: 'prt',
+    fields: PIECE_FIELDS,
+    content: PIECE_CONTENT,
+    summary: {},
+    example: PARTIAL,
+    createExample: { key: 'footer', html: '<p>Example Ltd., 1 High Street</p>' },
+    updateExample: { text: 'Example Ltd., 1 High Street' },
+  }),
+};
+
+function kindSchemas(words: {
+  Noun: string;
+  prefix: string;
+  fields: Record<string, TSchema>;
+  content: Record<string, TSchema>;
+  summary: Record<string, TSchema>;
+  example: Record<string, unknown>;
+  createExample: Record<string, unknown>;
+  updateExample: Record<string, unknown>;
+}): KindSchemas {
+  const { Noun, fields, content, example } = words;
+  const noun = Noun.toLowerCase();
+  const own = { id: id(words.prefix, `the ${noun}`), ...BASICS };
+  const summary = Type.Object(
+    {
+      ...own,
+      ...words.summary,
+      locales: Type.Array(Type.String(), { description: 'Its variants.' }),
+      ...TIMES,
+    },
+    { title: `${Noun}Summary`, examples: [summaryExample(example)] },
+  );
+  const version = Type.Object(VERSION_FIELDS, {
+    title: `${Noun}VersionSummary`,
+    examples: [VERSION],
+  });
+  return {
+    Noun,
+    noun,
+    path: `/${noun}s`,
+    full: Type.Object({ ...own, ...content, ...TIMES }, { title: Noun, examples: [example] }),
+    summaries: page(summary, `${Noun}Page`),
+    create: closed({ key: Key, ...fields }, { title: `Create${Noun}` }),
+    createExample: words.createExample,
+    update: closed(fields, { title: `Update${Noun}`, minProperties: 1 }),
+    updateExample: words.updateExample,
+    version: Type.Object(
+      { ...VERSION_FIELDS, ...content },
+      {
+        title: `${Noun}Version`,
+        examples: [{ ...VERSION, ...contentExample(example, Object.keys(content)) }],
+      },
+    ),
+    versions: page(version, `${Noun}VersionPage`),
+  };
+}
+
+function summaryExample(example: Record<string, unknown>): Record<string, unknown> {
+  const { html: _, text: __, from: ___, reply_to: ____, variables: _____, ...rest } = example;
+  return { ...rest, locales: Object.keys(example.locales as object) };
+}
+
+function contentExample(example: Record<string, unknown>, fields: readonly string[]) {
+  return Object.fromEntries(fields.map((field) => [field, example[field]]));
+}
