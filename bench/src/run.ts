@@ -1,6 +1,7 @@
 import { benchAccept } from './accept.ts';
 import { benchDeliver } from './deliver.ts';
 import { benchHistory } from './history.ts';
+import { benchTemplates } from './templates.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench [name…]`: all benchmarks, or those named. */
@@ -8,6 +9,7 @@ const BENCHES: Record<string, () => Promise<void>> = {
   accept: benchAccept,
   deliver: benchDeliver,
   history: benchHistory,
+  templates: benchTemplates,
   webhooks: benchWebhooks,
 };
 

