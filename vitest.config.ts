@@ -7,5 +7,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     maxWorkers: 2,
+    // A run is long, and its machine may be shared: one stumble is told, two are a failure.
+    retry: 1,
   },
 });
