@@ -42,7 +42,16 @@ export interface CheckedTemplate {
 const FINDINGS_MAX = 200;
 const COMPARED_MAX = 200;
 
-export function checkTemplate(checked: CheckedTemplate): Finding[] {
+/** A text stands in several variants and is looked at in several ways: it is parsed once. */
+interface Checking extends CheckedTemplate {
+  parsed: ParsedTexts;
+}
+
+/** By field and source; undefined: it cannot be parsed. */
+type ParsedTexts = Map<string, ParsedContent | undefined>;
+
+export function checkTemplate(given: CheckedTemplate): Finding[] {
+  const checked: Checking = { ...given, parsed: new Map() };
   const { kind, content } = checked;
   const findings: Finding[] = [...missingFields(checked)];
   const own = ownWords(content);
@@ -100,7 +109,7 @@ function missingFields({ kind, content, layout }: CheckedTemplate): Finding[] {
   return found;
 }
 
-function checkWords(checked: CheckedTemplate, words: Words, fieldPrefix: string): Finding[] {
+function checkWords(checked: Checking, words: Words, fieldPrefix: string): Finding[] {
   const locale = /^locales\.(.+)\.$/.exec(fieldPrefix)?.[1];
   const broken: Finding[] = [];
   const partials = unbroken(partialsOf(checked.partials, locale), broken);
@@ -144,27 +153,28 @@ function unbroken(partials: Partials, broken: Finding[]): Partials {
  * has to declare anything, so without declarations nothing is unknown.
  */
 function declaredNames(
-  { content }: CheckedTemplate,
+  { content, parsed }: Checking,
   words: Words,
   partials: Partials,
 ): string[] | undefined {
   const declared = content.variables.map(({ name }) => name);
   if (declared.length === 0) return undefined;
-  const inferred = inferVariables(parsedFields(words), partials).map(({ name }) => name);
+  const inferred = inferredNames(parsedFields(words, parsed), partials);
   // Each pair is compared letter by letter: a list that no person wrote is not worth it.
-  if (inferred.length > COMPARED_MAX || declared.length > COMPARED_MAX) return undefined;
+  if (!inferred || inferred.length > COMPARED_MAX || declared.length > COMPARED_MAX)
+    return undefined;
   return [...declared, ...inferred.filter((name) => closest(name, declared) === undefined)];
 }
 
 function checkPartials(
-  checked: CheckedTemplate,
+  checked: Checking,
   words: Words,
   fieldPrefix: string,
   partials: Partials,
 ): Finding[] {
   const findings: Finding[] = [];
   const self = checked.kind === 'partial' ? checked.key : undefined;
-  for (const parsed of parsedFields(words)) {
+  for (const parsed of parsedFields(words, checked.parsed)) {
     const field = fieldPrefix + parsed.field;
     const report = followPartials([parsed], partials);
     for (const key of report.missing) {
@@ -207,10 +217,10 @@ function checkNames(content: StoredContent): Finding[] {
 }
 
 /** What a variant lacks: most often a forgotten translation. */
-function checkGaps({ content, partials }: CheckedTemplate): Finding[] {
+function checkGaps({ content, partials, parsed }: Checking): Finding[] {
   if (Object.keys(content.locales).length === 0) return [];
   const fieldsOf = (words: Words) =>
-    Object.fromEntries(parsedFields(words).map((parsed) => [parsed.field, parsed]));
+    Object.fromEntries(parsedFields(words, parsed).map((one) => [one.field, one]));
   const variants = Object.fromEntries(
     Object.keys(content.locales).map((locale) => [locale, fieldsOf(wordsIn(content, locale))]),
   );
@@ -236,20 +246,20 @@ function checkGaps({ content, partials }: CheckedTemplate): Finding[] {
 }
 
 /** A declared variable that nothing uses is a leftover or a slip. */
-function checkDeclared(checked: CheckedTemplate): Finding[] {
-  const { content, layout, partials } = checked;
+function checkDeclared(checked: Checking): Finding[] {
+  const { content, layout, partials, parsed } = checked;
   const found = new Set<string>();
   const bases = [content, ...(layout ? [layout] : [])];
   for (const base of bases) {
     for (const locale of [undefined, ...Object.keys(content.locales)]) {
       const used = unbroken(partialsOf(partials, locale), []);
-      for (const { name } of inferVariables(parsedFields(wordsIn(base, locale)), used)) {
-        found.add(name);
-      }
+      const names = inferredNames(parsedFields(wordsIn(base, locale), parsed), used);
+      if (!names) return [finding('error', 'template_limit', TOO_MANY, 'html')];
+      for (const name of names) found.add(name);
     }
   }
   if (checkNames(content).length === 0) {
-    for (const { name } of inferVariables(nameContents(content))) found.add(name);
+    for (const name of inferredNames(nameContents(content), undefined) ?? []) found.add(name);
   }
   const above = new Set([...found].flatMap(ancestorsOf));
   // A path that nothing goes below is used as a whole, with whatever it holds.
@@ -262,6 +272,21 @@ function checkDeclared(checked: CheckedTemplate): Finding[] {
     const message = `Nothing uses the variable \`${name}\`.`;
     return [finding('warning', 'unused_variable', message, `variables.${index}`)];
   });
+}
+
+const TOO_MANY = 'The template uses more different variables than anyone could fill in.';
+
+/** Undefined when there are too many to be true. */
+function inferredNames(
+  contents: readonly ParsedContent[],
+  partials: Partials | undefined,
+): string[] | undefined {
+  try {
+    return inferVariables(contents, partials).map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof ContentLimitError) return undefined;
+    throw error;
+  }
 }
 
 /** `order.lines[].price` lies below `order.lines[]`, `order.lines` and `order`. */
@@ -315,17 +340,23 @@ function checkLayoutPlaces(content: StoredContent): Finding[] {
 }
 
 /** The fields that can be parsed; those that cannot are told by checkContent. */
-function parsedFields(words: Words): ParsedContent[] {
+function parsedFields(words: Words, known: ParsedTexts = new Map()): ParsedContent[] {
   return (['subject', 'html', 'text'] as const).flatMap((field) => {
     const source = words[field];
     if (source === undefined) return [];
-    try {
-      return [parseContent(source, PLACES[field], field)];
-    } catch (error) {
-      broken(error);
-      return [];
-    }
+    const name = `${field} ${source}`;
+    if (!known.has(name)) known.set(name, parsedOrNot(source, field));
+    return [known.get(name)].filter((one) => one !== undefined);
   });
+}
+
+function parsedOrNot(source: string, field: keyof Words): ParsedContent | undefined {
+  try {
+    return parseContent(source, PLACES[field], field);
+  } catch (error) {
+    broken(error);
+    return undefined;
+  }
 }
 
 function broken(error: unknown): Finding {

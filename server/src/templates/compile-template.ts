@@ -1,4 +1,5 @@
 import type { FieldError } from '../base/refused-error.ts';
+import { checkVariables } from './check-variables.ts';
 import { inferVariables, mergeVariables, type TemplateVariable } from './infer-variables.ts';
 import { pickLocale } from './locales.ts';
 import { mergeGuesses } from './merge-guesses.ts';
@@ -7,8 +8,8 @@ import { ownWords, type Recipe, type StoredContent, type VersionName } from './s
 import { withDefaults } from './substitution/defaults.ts';
 import { type ParsedContent, parseContent } from './substitution.ts';
 import type { ResolvedTemplate, Values } from './template-source.ts';
-import { CompiledVariant } from './template-variant.ts';
-import { checkVariables, type JsonSchema, variablesSchema } from './variables-schema.ts';
+import { CompiledVariant, parseOnce } from './template-variant.ts';
+import { type JsonSchema, variablesSchema } from './variables-schema.ts';
 
 /**
  * A template made ready for sends: it, its layout and its partials parsed, its variables inferred,
@@ -43,8 +44,9 @@ export class CompiledTemplate implements ResolvedTemplate {
     this.hasLocales = Object.keys(template.locales).length > 0;
     const names = nameContents(template);
     const locales = [undefined, ...Object.keys(template.locales)];
+    const parse = parseOnce();
     this.#variants = new Map(
-      locales.map((locale) => [locale, new CompiledVariant(recipe, locale)]),
+      locales.map((locale) => [locale, new CompiledVariant(recipe, locale, parse)]),
     );
     const variants = [...this.#variants.values()];
     const inferred = mergeGuesses([

@@ -1,9 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
+import { checkVariables } from './check-variables.ts';
 import { inferVariables, mergeVariables } from './infer-variables.ts';
 import { tryRender } from './substitution/try-render.ts';
 import { type Partials, parseContent } from './substitution.ts';
-import { checkVariables, sampleValues, variablesSchema } from './variables-schema.ts';
+import { sampleValues, variablesSchema } from './variables-schema.ts';
 
 /**
  * Goal: the variables of a template can be read off its placeholders, and the schema made from them

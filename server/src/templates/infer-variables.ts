@@ -1,5 +1,10 @@
 import { type PathUse, pathUses, type TypeGuess } from './path-uses.ts';
-import { type ParsedContent, type Partials, RESERVED_ROOTS } from './substitution.ts';
+import {
+  ContentLimitError,
+  type ParsedContent,
+  type Partials,
+  RESERVED_ROOTS,
+} from './substitution.ts';
 
 /**
  * The variables of a template, read off its placeholders: what to send, of which type, and what a
@@ -28,6 +33,10 @@ export interface TemplateVariable extends Variable {
   declared: boolean;
 }
 
+/** More than anyone fills in; beyond it a schema would only be a way to keep us busy. */
+const VARIABLES_MAX = 1_000;
+
+/** Throws a ContentLimitError when there are too many to be true. */
 export function inferVariables(
   contents: readonly ParsedContent[],
   partials?: Partials,
@@ -73,6 +82,7 @@ function addUse(guesses: Map<string, Guess>, use: PathUse): void {
   const known = guesses.get(use.path);
   if (!known) {
     guesses.set(use.path, { type: use.guess, certainty: use.certainty, required: use.required });
+    refuseTooMany(guesses, use.field);
     return;
   }
   known.required ||= use.required;
@@ -80,6 +90,11 @@ function addUse(guesses: Map<string, Guess>, use: PathUse): void {
     known.type = use.guess;
     known.certainty = use.certainty;
   }
+}
+
+function refuseTooMany(guesses: ReadonlyMap<string, Guess>, field: string): void {
+  if (guesses.size <= VARIABLES_MAX) return;
+  throw new ContentLimitError(field, `There are more than ${VARIABLES_MAX} different variables.`);
 }
 
 /** `order.id` implies an object `order`, `lines[].price` a list `lines`. */
@@ -94,8 +109,10 @@ function addParents(guesses: Map<string, Guess>): void {
       if (path.endsWith('[]')) continue;
       const parent = guesses.get(path);
       const type = isItem || name.startsWith(`${path}[]`) ? 'list' : 'object';
-      if (!parent) guesses.set(path, { type, certainty: 2, required: needs(guess, path, name) });
-      else {
+      if (!parent) {
+        guesses.set(path, { type, certainty: 2, required: needs(guess, path, name) });
+        refuseTooMany(guesses, 'html');
+      } else {
         parent.type = type;
         parent.certainty = 3;
         parent.required ||= needs(guess, path, name);

@@ -78,6 +78,16 @@ export function wordsIn(
   return { ...others, ...text, ...variant, locale: name };
 }
 
+/** Where a text of a variant really stands: in the variant, or in the template itself. */
+export function fieldName(
+  content: StoredContent,
+  locale: string | undefined,
+  field: keyof Words,
+): string {
+  const isOwn = locale === undefined || content.locales[locale]?.[field] === undefined;
+  return isOwn ? field : `locales.${locale}.${field}`;
+}
+
 export function ownWords({ subject, html, text }: StoredContent): Words {
   return {
     ...(subject === null ? {} : { subject }),

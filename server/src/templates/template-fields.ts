@@ -24,7 +24,9 @@ const SUBJECT_CHARS_MAX = 2_000;
 const TEXT_BYTES_MAX = 2 * 1024 * 1024;
 /** Of all fields and variants together. */
 const CONTENT_BYTES_MAX = 16 * 1024 * 1024;
-const LOCALES_MAX = 100;
+/** Of all fields and variants together: each costs microseconds whenever it is looked at. */
+const PLACEHOLDERS_MAX = 10_000;
+const LOCALES_MAX = 60;
 const REPLY_TO_MAX = 10;
 const SENDER_NAME_BYTES_MAX = 320;
 
@@ -74,12 +76,23 @@ export function changedFields(
       parseVariables(value, pointer, errors),
     ),
   };
-  if (errors.length === 0 && Buffer.byteLength(JSON.stringify(content)) > CONTENT_BYTES_MAX) {
+  if (errors.length === 0) refuseTooMuch(content, errors);
+  refuseAny(errors);
+  return { name, content };
+}
+
+function refuseTooMuch(content: StoredContent, errors: FieldError[]): void {
+  const whole = JSON.stringify(content);
+  if (Buffer.byteLength(whole) > CONTENT_BYTES_MAX) {
     const detail = `All fields together take at most ${CONTENT_BYTES_MAX} bytes.`;
     errors.push(fault('', 'too_long', detail));
   }
-  refuseAny(errors);
-  return { name, content };
+  let placeholders = 0;
+  for (const _ of whole.matchAll(/\$\{|\{\{|\{%/g)) placeholders += 1;
+  if (placeholders > PLACEHOLDERS_MAX) {
+    const detail = `All fields together have at most ${PLACEHOLDERS_MAX} placeholders and tags; these have ${placeholders}.`;
+    errors.push(fault('', 'too_many', detail));
+  }
 }
 
 /** A key as a person gave it; a key in a path that cannot be one is simply not found. */

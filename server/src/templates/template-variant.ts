@@ -2,7 +2,7 @@ import { inferVariables, type Variable } from './infer-variables.ts';
 import { type InlinedPage, inlinePage } from './inline-page.ts';
 import { followPartials, parseLayout, renderInLayout } from './layout.ts';
 import { mergeGuesses } from './merge-guesses.ts';
-import { type Recipe, type StoredContent, wordsIn } from './stored-content.ts';
+import { fieldName, type Recipe, type StoredContent, wordsIn } from './stored-content.ts';
 import {
   type ParsedContent,
   type Partials,
@@ -25,13 +25,13 @@ export class CompiledVariant implements TemplateVariant {
   readonly #source: Sources;
   #sent: Texts | undefined;
 
-  constructor(recipe: Recipe, wanted: string | undefined) {
+  constructor(recipe: Recipe, wanted: string | undefined, parse: Parse) {
     const words = wordsIn(recipe.template, wanted);
     const { locale } = words;
-    const prefix = locale === undefined ? '' : `locales.${locale}.`;
     this.locale = locale;
-    this.subject = parseContent(words.subject ?? '', 'header', `${prefix}subject`);
-    this.#source = { recipe, prefix, ...words };
+    this.#source = { recipe, parse, ...words };
+    const field = fieldName(recipe.template, locale, 'subject');
+    this.subject = parse(words.subject ?? '', 'header', field);
     this.written = textsOf(this.#source, undefined);
   }
 
@@ -126,28 +126,45 @@ interface Texts {
 
 interface Sources {
   recipe: Recipe;
+  parse: Parse;
   locale: string | undefined;
-  prefix: string;
   html?: string;
   text?: string;
 }
 
 function textsOf(source: Sources, page: InlinedPage | undefined): Texts {
-  const { recipe, prefix, html = '', text } = source;
-  const { layout } = recipe;
+  const { recipe, locale, html = '', text } = source;
+  const { template, layout } = recipe;
   const around = layoutWords(source);
   const layoutHtml = page ? page.layout : around?.html;
-  const layoutField = `layouts.${layout?.key}.${prefixOf(around?.locale)}`;
+  const layoutField = (field: 'html' | 'text'): string =>
+    layout ? `layouts.${layout.key}.${fieldName(layout.content, around?.locale, field)}` : '';
+  // Only texts as written are shared: another variant's page has other rules inlined.
+  const parse = page ? parseContent : source.parse;
   return {
-    html: parseContent(page?.body ?? html, 'html', `${prefix}html`),
-    text: text === undefined ? undefined : parseContent(text, 'text', `${prefix}text`),
+    html: parse(page?.body ?? html, 'html', fieldName(template, locale, 'html')),
+    text: text === undefined ? undefined : parse(text, 'text', fieldName(template, locale, 'text')),
     layoutHtml:
-      layoutHtml === undefined ? undefined : parseLayout(layoutHtml, 'html', `${layoutField}html`),
+      layoutHtml === undefined ? undefined : parseLayout(layoutHtml, 'html', layoutField('html')),
     layoutText:
       around?.text === undefined
         ? undefined
-        : parseLayout(around.text, 'text', `${layoutField}text`),
-    partials: partialsOf(recipe.partials, source.locale, page),
+        : parseLayout(around.text, 'text', layoutField('text')),
+    partials: partialsOf(recipe.partials, locale, page, parse),
+  };
+}
+
+/** Parses each text once for all variants that it stands in. */
+export type Parse = typeof parseContent;
+
+export function parseOnce(): Parse {
+  const parsed = new Map<string, ParsedContent>();
+  return (source, place, field) => {
+    // A field's name says whose text it is, and a place what it is parsed for.
+    const name = `${place} ${field}`;
+    const known = parsed.get(name) ?? parseContent(source, place, field);
+    parsed.set(name, known);
+    return known;
   };
 }
 
@@ -160,6 +177,7 @@ export function partialsOf(
   contents: ReadonlyMap<string, StoredContent>,
   locale: string | undefined,
   page?: InlinedPage,
+  parse: Parse = parseContent,
 ): Partials {
   const parsed = new Map<string, ParsedContent>();
   return (key, place) => {
@@ -169,17 +187,13 @@ export function partialsOf(
     const words = content && wordsIn(content, locale);
     const field = place === 'html' ? 'html' : 'text';
     const source = words?.[field];
-    if (source === undefined) return undefined;
-    const name = `partials.${key}.${prefixOf(words?.locale)}${field}`;
+    if (!content || !words || source === undefined) return undefined;
+    const name = `partials.${key}.${fieldName(content, words.locale, field)}`;
     const shown = field === 'html' && page ? page.partial(source) : source;
-    const partial = parseContent(shown, place, name);
+    const partial = parse(shown, place, name);
     parsed.set(`${place} ${key}`, partial);
     return partial;
   };
-}
-
-function prefixOf(locale: string | undefined): string {
-  return locale === undefined ? '' : `locales.${locale}.`;
 }
 
 function reachable(contents: readonly ParsedContent[], partials: Partials): ParsedContent[] {

@@ -1,35 +1,15 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TemplateVariable, Variable } from './infer-variables.ts';
 
 /**
- * A template's variables as JSON Schema 2020-12, the check of `template_variables` against it, and
- * sample values for previews. The schema is as strict as rendering is: what would render passes.
+ * A template's variables as JSON Schema 2020-12, and sample values for previews. The schema is as
+ * strict as rendering is: what would render passes.
  */
 
 export type JsonSchema = { [keyword: string]: unknown };
 
-export interface VariableError {
-  /** JSON Pointer into `template_variables`. */
-  pointer: string;
-  code: 'missing_variable' | 'invalid_variable';
-  detail: string;
-}
-
-const ERRORS_MAX = 100;
-
 export function variablesSchema(variables: readonly TemplateVariable[]): JsonSchema {
   const root = tree(variables);
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...objectSchema(root) };
-}
-
-/** Every way in which the values do not fit, at once. */
-export function checkVariables(
-  schema: JsonSchema,
-  values: Readonly<Record<string, unknown>>,
-): VariableError[] {
-  const validate = validatorOf(schema);
-  if (validate(values)) return [];
-  return (validate.errors ?? []).slice(0, ERRORS_MAX).map(describe);
 }
 
 /** Values to look at a template with: examples first, then defaults, then something of the type. */
@@ -122,36 +102,6 @@ function withNotes(schema: JsonSchema, variable: Variable | undefined): JsonSche
 
 function hasDefault(variable: Variable | undefined): boolean {
   return variable?.default !== undefined && variable.default !== null;
-}
-
-const validators = new WeakMap<JsonSchema, ValidateFunction>();
-
-/** Compiled once per schema object; it lives as long as the cached template that holds it. */
-function validatorOf(schema: JsonSchema): ValidateFunction {
-  let validate = validators.get(schema);
-  if (!validate) {
-    // An instance of its own: Ajv keeps what it has compiled, and tenants make new schemas for ever.
-    const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, strict: false });
-    validate = ajv.compile(schema);
-    validators.set(schema, validate);
-  }
-  return validate;
-}
-
-function describe(error: ErrorObject): VariableError {
-  if (error.keyword === 'required') {
-    const name = String(error.params.missingProperty);
-    const pointer = `${error.instancePath}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    return { pointer, code: 'missing_variable', detail: 'This variable is required.' };
-  }
-  const pointer = error.instancePath;
-  if (error.keyword === 'pattern') {
-    return { pointer, code: 'invalid_variable', detail: 'This is not a number.' };
-  }
-  const types = [error.params.type].flat().filter((type) => type !== 'null');
-  const detail =
-    error.keyword === 'type' ? `This must be ${types.join(' or ')}.` : `${error.message}`;
-  return { pointer, code: 'invalid_variable', detail };
 }
 
 function sampleObject(branch: Branch): Record<string, unknown> {

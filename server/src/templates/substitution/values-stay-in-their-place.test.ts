@@ -114,6 +114,8 @@ describe('a value', () => {
       'java\tscript',
       '\u0001javascript',
       ' javascript',
+      '\u2028javascript',
+      `${' '.repeat(600)}javascript`,
     );
     const value = fc.oneof(
       fc
