@@ -1,0 +1,106 @@
+import { Type } from 'typebox';
+import type { Clock } from '../../../base/clock.ts';
+import { RefusedError } from '../../../base/refused-error.ts';
+import { DIMENSIONS } from '../../../stats/count-events.ts';
+import { lookUpStats } from '../../../stats/look-up-stats.ts';
+import type { Span } from '../../../stats/stats-store.ts';
+import type { Pool } from '../../../storage/pool.ts';
+import { operation } from '../operation.ts';
+import { closed, oneOf } from '../schemas/common.ts';
+import { Stats } from '../schemas/stats.ts';
+import { timeParameter } from '../time-parameter.ts';
+
+const SPANS = ['minute', 'hour', 'day'] as const;
+const SPAN_MS: Record<Span, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const DEFAULT_POINTS: Record<Span, number> = { minute: 60, hour: 24, day: 30 };
+const POINTS_MAX = 1_500;
+const GROUPS_DEFAULT = 20;
+
+export function getStats(parts: { pool: Pool; clock: Clock }) {
+  return operation(
+    {
+      id: 'getStats',
+      method: 'GET',
+      path: '/stats',
+      tag: 'Messages',
+      summary: 'Count what happened',
+      description:
+        'Counts, rates and times over time, of the key’s mode, a second or two behind. By minute for ' +
+        'two days, by hour for 90 days, by day for good. A range is widened to whole intervals.',
+      scope: 'read:messages',
+      query: closed({
+        interval: Type.Optional(
+          Type.Unsafe<Span>({ ...oneOf(SPANS), default: 'hour', description: 'Default: `hour`.' }),
+        ),
+        from: Type.Optional(
+          Type.String({
+            format: 'date-time',
+            description: 'Default: an hour, a day or 30 days before `to`, by `interval`.',
+          }),
+        ),
+        to: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
+        group_by: Type.Optional(oneOf(DIMENSIONS)),
+        value: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 255, description: 'Only this group.' }),
+        ),
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 100,
+            default: GROUPS_DEFAULT,
+            description: 'How many groups at the most, the largest first.',
+          }),
+        ),
+      }),
+      answers: { 200: { description: 'The figures.', body: Stats } },
+    },
+    async ({ caller, query }) => {
+      const span = query.interval ?? 'hour';
+      const { fromMs, toMs } = rangeOf(query, span, parts.clock.now());
+      if (query.value !== undefined && query.group_by === undefined) {
+        throw refused('value', 'Say by group_by what this is a value of.');
+      }
+      const data = await lookUpStats(parts.pool, caller, {
+        span,
+        fromMs,
+        toMs,
+        groupsMax: query.limit ?? GROUPS_DEFAULT,
+        ...(query.group_by === undefined ? {} : { groupBy: query.group_by }),
+        ...(query.value === undefined ? {} : { value: query.value }),
+      });
+      return {
+        status: 200,
+        body: {
+          interval: span,
+          from: new Date(fromMs).toISOString(),
+          to: new Date(toMs).toISOString(),
+          data,
+        },
+      };
+    },
+  );
+}
+
+function rangeOf(query: Record<string, unknown>, span: Span, nowMs: number) {
+  const spanMs = SPAN_MS[span];
+  const given = {
+    ...timeParameter('fromMs', 'from', query),
+    ...timeParameter('toMs', 'to', query),
+  };
+  const toMs = Math.ceil((given.toMs ?? nowMs) / spanMs) * spanMs;
+  const fromMs =
+    given.fromMs === undefined
+      ? toMs - DEFAULT_POINTS[span] * spanMs
+      : Math.floor(given.fromMs / spanMs) * spanMs;
+  if (fromMs >= toMs) throw refused('from', 'Must be before `to`.');
+  if ((toMs - fromMs) / spanMs > POINTS_MAX) {
+    throw refused('from', `A range has at most ${POINTS_MAX} intervals: take a longer interval.`);
+  }
+  return { fromMs, toMs };
+}
+
+function refused(parameter: string, detail: string): RefusedError {
+  return new RefusedError('validation_failed', `${parameter}: ${detail}`, {
+    errors: [{ parameter, code: 'invalid_value', detail }],
+  });
+}

@@ -1,0 +1,109 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+
+/** What alarms are about, read from the tables where the rooms meet. */
+
+export const ALARM_KINDS = [
+  'bounce_rate',
+  'complaint_rate',
+  'queue_age',
+  'webhook_failing',
+] as const;
+export type AlarmKind = (typeof ALARM_KINDS)[number];
+
+export interface Reading {
+  workspaceId: string;
+  mode: Mode;
+  kind: AlarmKind;
+  subject: string;
+  /** A share from 0 to 1 for rates, seconds for ages. */
+  value: number;
+}
+
+/** Rates of sending domains with enough mail to tell, over the window. */
+export async function readRates(
+  db: Queryable,
+  window: { fromMs: number; recipientsMin: number },
+): Promise<Reading[]> {
+  const { rows } = await db.query<Reading>(
+    `with sums as (
+       select workspace_id, mode, value as subject,
+         coalesce(sum(n) filter (where counter = 'delivered'), 0) as delivered,
+         coalesce(sum(n) filter (where counter = 'bounced'), 0) as bounced,
+         coalesce(sum(n) filter (where counter = 'complained'), 0) as complained,
+         coalesce(sum(n) filter (where counter in ('delivered', 'bounced', 'failed', 'expired')), 0) as ended
+       from statistics_minute where dimension = 'domain' and at >= $1
+       group by workspace_id, mode, value)
+     select workspace_id as "workspaceId", mode, 'bounce_rate' as kind, subject,
+            (bounced / ended)::float8 as value from sums where ended >= $2
+     union all
+     select workspace_id, mode, 'complaint_rate', subject, (complained / delivered)::float8
+       from sums where delivered >= $2`,
+    [sqlTime(window.fromMs), window.recipientsMin],
+  );
+  return rows;
+}
+
+/** How long the oldest delivery that is due has been waiting. Bounded: more is as bad as much. */
+export async function readQueueAges(
+  db: Queryable,
+  nowMs: number,
+  olderThanMs: number,
+): Promise<Reading[]> {
+  const { rows } = await db.query<Omit<Reading, 'value'> & { since: number }>(
+    `select workspace_id as "workspaceId", mode, 'queue_age' as kind, '' as subject, min(due_at) as since
+       from (select workspace_id, mode, due_at from deliveries
+              where status in ('scheduled', 'queued', 'deferred') and due_at < $1 limit 100000) late
+      group by workspace_id, mode`,
+    [sqlTime(nowMs - olderThanMs)],
+  );
+  return rows.map(({ since, ...row }) => ({ ...row, value: Math.round((nowMs - since) / 1000) }));
+}
+
+export async function readFailingWebhooks(
+  db: Queryable,
+  nowMs: number,
+  longerThanMs: number,
+): Promise<Reading[]> {
+  const { rows } = await db.query<Omit<Reading, 'value'> & { since: number }>(
+    `select workspace_id as "workspaceId", mode, 'webhook_failing' as kind, id::text as subject,
+            failing_since as since
+       from webhooks where enabled and failing_since < $1`,
+    [sqlTime(nowMs - longerThanMs)],
+  );
+  return rows.map(({ since, ...row }) => ({ ...row, value: Math.round((nowMs - since) / 1000) }));
+}
+
+export interface RaisedAlarm extends Omit<Reading, 'value'> {
+  raisedAtMs: number;
+}
+
+export async function readRaised(db: Queryable): Promise<RaisedAlarm[]> {
+  const { rows } = await db.query<RaisedAlarm>(
+    `select workspace_id as "workspaceId", mode, kind, subject, raised_at as "raisedAtMs" from alarms`,
+  );
+  return rows;
+}
+
+export async function insertAlarm(db: Queryable, alarm: RaisedAlarm): Promise<void> {
+  await db.query(
+    'insert into alarms (workspace_id, mode, kind, subject, raised_at) values ($1, $2, $3, $4, $5)',
+    [alarm.workspaceId, alarm.mode, alarm.kind, alarm.subject, sqlTime(alarm.raisedAtMs)],
+  );
+}
+
+export async function deleteAlarm(db: Queryable, alarm: RaisedAlarm): Promise<void> {
+  await db.query(
+    'delete from alarms where workspace_id = $1 and mode = $2 and kind = $3 and subject = $4',
+    [alarm.workspaceId, alarm.mode, alarm.kind, alarm.subject],
+  );
+}
+
+/** ("post", 8): one node at a time looks for alarms; false when another does. */
+export async function lockAlarms(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ locked: boolean }>(
+    'select pg_try_advisory_xact_lock(1886352244, 8) as locked',
+  );
+  return rows[0]?.locked ?? false;
+}

@@ -1,0 +1,125 @@
+import type { Clock } from '../base/clock.ts';
+import { encodeId } from '../base/ids.ts';
+import { appendEvents, type NewEvent } from '../events/events-store.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
+import {
+  type AlarmKind,
+  deleteAlarm,
+  insertAlarm,
+  lockAlarms,
+  type RaisedAlarm,
+  type Reading,
+  readFailingWebhooks,
+  readQueueAges,
+  readRaised,
+  readRates,
+} from './alarm-store.ts';
+
+/**
+ * The operator's alarms, told as events so that they reach webhooks. Each is raised once per episode
+ * and cleared when it is over, in the commit that keeps it: no node tells it a second time. What a
+ * rate has to fall to is a fifth below what raises it, so that one that wavers is one episode.
+ */
+export interface AlarmThresholds {
+  /** Shares from 0 to 1 of a sending domain's mail; 0 switches an alarm off. */
+  bounceRate: number;
+  complaintRate: number;
+  windowMs: number;
+  /** Fewer recipients than this in the window say nothing. */
+  recipientsMin: number;
+  queueAgeMs: number;
+  webhookFailingMs: number;
+}
+
+const CLEARED_BELOW = 0.8;
+
+export class Alarms {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #thresholds: AlarmThresholds;
+
+  constructor(parts: { pool: Pool; clock: Clock; thresholds: AlarmThresholds }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#thresholds = parts.thresholds;
+  }
+
+  /** Looks once; any number of nodes may. */
+  async look(): Promise<void> {
+    const nowMs = this.#clock.now();
+    await inTransaction(this.#pool, async (client) => {
+      if (!(await lockAlarms(client))) return;
+      const { windowMs, recipientsMin, queueAgeMs, webhookFailingMs } = this.#thresholds;
+      const readings = [
+        ...(await readRates(client, { fromMs: nowMs - windowMs, recipientsMin })),
+        ...(queueAgeMs > 0 ? await readQueueAges(client, nowMs, queueAgeMs) : []),
+        ...(webhookFailingMs > 0 ? await readFailingWebhooks(client, nowMs, webhookFailingMs) : []),
+      ];
+      const raised = new Map((await readRaised(client)).map((alarm) => [keyOf(alarm), alarm]));
+      const events: NewEvent[] = [];
+      for (const reading of readings) {
+        const known = raised.get(keyOf(reading));
+        const threshold = this.#thresholdOf(reading.kind);
+        if (known) {
+          if (reading.value >= threshold * CLEARED_BELOW) raised.delete(keyOf(reading));
+        } else if (threshold > 0 && reading.value >= threshold) {
+          await insertAlarm(client, { ...reading, raisedAtMs: nowMs });
+          events.push(this.#event('alarm.raised', reading, nowMs, nowMs, reading.value));
+        }
+      }
+      // Those that no reading keeps up any more are over.
+      for (const alarm of raised.values()) {
+        await deleteAlarm(client, alarm);
+        const reading = readings.find((one) => keyOf(one) === keyOf(alarm));
+        const value = reading?.value ?? null;
+        events.push(this.#event('alarm.cleared', alarm, alarm.raisedAtMs, nowMs, value));
+      }
+      await appendEvents(client, events);
+    });
+  }
+
+  /** In the unit of the readings. */
+  #thresholdOf(kind: AlarmKind): number {
+    switch (kind) {
+      case 'bounce_rate':
+        return this.#thresholds.bounceRate;
+      case 'complaint_rate':
+        return this.#thresholds.complaintRate;
+      case 'queue_age':
+        return this.#thresholds.queueAgeMs / 1000;
+      case 'webhook_failing':
+        return this.#thresholds.webhookFailingMs / 1000;
+    }
+  }
+
+  #event(
+    type: 'alarm.raised' | 'alarm.cleared',
+    about: Reading | RaisedAlarm,
+    sinceMs: number,
+    nowMs: number,
+    value: number | null,
+  ): NewEvent {
+    const { workspaceId, mode, kind } = about;
+    const threshold = this.#thresholdOf(kind);
+    const alarm = {
+      kind,
+      subject: kind === 'webhook_failing' ? encodeId('whk', about.subject) : about.subject || null,
+      value,
+      threshold,
+      raised_at: new Date(sinceMs).toISOString(),
+      explanation: EXPLANATIONS[kind](about.subject),
+    };
+    return { workspaceId, mode, type, atMs: nowMs, data: { alarm } };
+  }
+}
+
+const EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
+  bounce_rate: (domain) => `Too much of what ${domain} sends bounces.`,
+  complaint_rate: (domain) => `Too many recipients call mail from ${domain} spam.`,
+  queue_age: () => 'Mail has been waiting to leave for too long.',
+  webhook_failing: () => 'An endpoint has had nothing but failures for a while.',
+};
+
+function keyOf({ workspaceId, mode, kind, subject }: Omit<Reading, 'value'>): string {
+  return `${workspaceId} ${mode} ${kind} ${subject}`;
+}

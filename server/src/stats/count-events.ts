@@ -1,0 +1,163 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { EventType } from '../events/event-types.ts';
+import { bucketOf } from './latency.ts';
+import { receivingProvider } from './receiving-provider.ts';
+
+/**
+ * From events to counts: a pure function, so that the rollups and a recount of the ledger are the
+ * same arithmetic. Every count is of recipients, but for `messages`. Opens and clicks of machines are
+ * counted apart: they say nothing of people.
+ */
+
+/** An event with what is known of its message. */
+export interface CountedEvent {
+  workspaceId: string;
+  mode: Mode;
+  type: EventType;
+  createdAtMs: number;
+  recipient: string | null;
+  recipients: readonly string[];
+  tags: readonly string[];
+  bounceReason: string | null;
+  mx: string | null;
+  machine: boolean;
+  sender: string | null;
+  templateKey: string | null;
+  /** When the message was to leave: its acceptance, or the time it was scheduled for. */
+  startedAtMs: number | null;
+}
+
+export const DIMENSIONS = ['tag', 'template', 'domain', 'receiver'] as const;
+export type Dimension = (typeof DIMENSIONS)[number] | 'all';
+
+export interface Count {
+  workspaceId: string;
+  mode: Mode;
+  dimension: Dimension;
+  value: string;
+  /** The beginning of the minute. */
+  atMs: number;
+  counter: string;
+  n: number;
+}
+
+export const COUNTERS = [
+  'messages',
+  'accepted',
+  'suppressed',
+  'delivered',
+  'deferred',
+  'bounced',
+  'failed',
+  'expired',
+  'cancelled',
+  'complained',
+  'opened',
+  'clicked',
+  'opened_by_machine',
+  'clicked_by_machine',
+] as const;
+export type Counter = (typeof COUNTERS)[number];
+
+export const BOUNCED_FOR = 'bounced.';
+export const LATENCY = 'latency.';
+
+const MINUTE_MS = 60_000;
+
+/** `nameFor` may put a value that is one too many under another name. */
+export function countEvents(
+  events: readonly CountedEvent[],
+  nameFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
+): Count[] {
+  const counts = new Map<string, Count>();
+  for (const event of events) {
+    for (const { dimension, value, counters } of placesOf(event)) {
+      const shown = nameFor(event, dimension, value);
+      for (const [counter, n] of counters) add(counts, event, dimension, shown, counter, n);
+    }
+  }
+  return [...counts.values()];
+}
+
+type Counters = readonly (readonly [counter: string, n: number])[];
+
+interface Place {
+  dimension: Dimension;
+  value: string;
+  counters: Counters;
+}
+
+function placesOf(event: CountedEvent): Place[] {
+  const counters = countersOf(event);
+  if (counters.length === 0) return [];
+  const places: Place[] = [{ dimension: 'all', value: '', counters }];
+  for (const tag of new Set(event.tags)) places.push({ dimension: 'tag', value: tag, counters });
+  if (event.templateKey !== null) {
+    places.push({ dimension: 'template', value: event.templateKey, counters });
+  }
+  if (event.sender !== null) {
+    const domain = event.sender.slice(event.sender.lastIndexOf('@') + 1).toLowerCase();
+    places.push({ dimension: 'domain', value: domain, counters });
+  }
+  if (event.type === 'message.accepted') {
+    // A message has no one receiver: its recipients are counted where they are.
+    for (const recipient of event.recipients) {
+      const value = receivingProvider(recipient, null);
+      places.push({ dimension: 'receiver', value, counters: [['accepted', 1]] });
+    }
+  } else if (event.recipient !== null) {
+    const value = receivingProvider(event.recipient, event.mx);
+    places.push({ dimension: 'receiver', value, counters });
+  }
+  return places;
+}
+
+function countersOf(event: CountedEvent): Counters {
+  switch (event.type) {
+    case 'message.accepted':
+      return [
+        ['messages', 1],
+        ['accepted', event.recipients.length],
+      ];
+    case 'message.delivered':
+      if (event.startedAtMs === null) return [['delivered', 1]];
+      return [
+        ['delivered', 1],
+        [LATENCY + bucketOf(event.createdAtMs - event.startedAtMs), 1],
+      ];
+    case 'message.bounced':
+      return [
+        ['bounced', 1],
+        [BOUNCED_FOR + (event.bounceReason ?? 'unknown'), 1],
+      ];
+    case 'message.opened':
+      return [[event.machine ? 'opened_by_machine' : 'opened', 1]];
+    case 'message.clicked':
+      return [[event.machine ? 'clicked_by_machine' : 'clicked', 1]];
+    case 'message.suppressed':
+    case 'message.deferred':
+    case 'message.failed':
+    case 'message.expired':
+    case 'message.cancelled':
+    case 'message.complained':
+      return [[event.type.slice('message.'.length), 1]];
+    default:
+      return [];
+  }
+}
+
+function add(
+  counts: Map<string, Count>,
+  event: CountedEvent,
+  dimension: Dimension,
+  value: string,
+  counter: string,
+  n: number,
+): void {
+  const { workspaceId, mode } = event;
+  const atMs = Math.floor(event.createdAtMs / MINUTE_MS) * MINUTE_MS;
+  const key = `${workspaceId} ${mode} ${dimension} ${atMs} ${counter} ${value}`;
+  const known = counts.get(key);
+  if (known) known.n += n;
+  else counts.set(key, { workspaceId, mode, dimension, value, atMs, counter, n });
+}

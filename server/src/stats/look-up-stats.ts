@@ -1,0 +1,98 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Pool } from '../storage/pool.ts';
+import { BOUNCED_FOR, COUNTERS, type Counter, type Dimension, LATENCY } from './count-events.ts';
+import { percentileMs } from './latency.ts';
+import { readCounts, type Span, type StatsRow } from './stats-store.ts';
+
+/** What users see of the counts: numbers, rates and times, over time and by group. */
+
+export interface StatsRequest {
+  span: Span;
+  fromMs: number;
+  toMs: number;
+  groupBy?: Exclude<Dimension, 'all'>;
+  value?: string;
+  groupsMax: number;
+}
+
+export interface Figures extends Record<Counter, number> {
+  bounced_by_reason: Record<string, number>;
+  rates: Record<'delivered' | 'bounced' | 'complained' | 'opened' | 'clicked', number | null>;
+  latency: { p50_ms: number | null; p95_ms: number | null; p99_ms: number | null };
+}
+
+export interface Series {
+  group: string | null;
+  totals: Figures;
+  points: (Figures & { start: string })[];
+}
+
+/** The groups with most recipients first. Times at which nothing happened are left out. */
+export async function lookUpStats(
+  pool: Pool,
+  scope: { workspaceId: string; mode: Mode },
+  request: StatsRequest,
+): Promise<Series[]> {
+  const { span, fromMs, toMs, groupBy, value } = request;
+  const dimension = groupBy ?? 'all';
+  const rows = await readCounts(pool, scope, {
+    span,
+    fromMs,
+    toMs,
+    dimension,
+    ...(value === undefined ? {} : { value }),
+  });
+  const groups = [...Map.groupBy(rows, (row) => row.value)].map(([group, own]) => ({
+    group: groupBy ? group : null,
+    totals: figuresOf(own),
+    points: [...Map.groupBy(own, (row) => row.atMs)]
+      .sort(([a], [b]) => a - b)
+      .map(([atMs, at]) => ({ start: new Date(atMs).toISOString(), ...figuresOf(at) })),
+  }));
+  if (!groupBy && groups.length === 0) {
+    return [{ group: null, totals: figuresOf([]), points: [] }];
+  }
+  return groups.sort((a, b) => weight(b.totals) - weight(a.totals)).slice(0, request.groupsMax);
+}
+
+function weight({ accepted, delivered, bounced }: Figures): number {
+  return Math.max(accepted, delivered + bounced);
+}
+
+export function figuresOf(rows: readonly StatsRow[]): Figures {
+  const sums = new Map<string, number>();
+  for (const { counter, n } of rows) sums.set(counter, (sums.get(counter) ?? 0) + n);
+  const of = (counter: string): number => sums.get(counter) ?? 0;
+  const plain = Object.fromEntries(COUNTERS.map((counter) => [counter, of(counter)]));
+  const reasons = [...sums].filter(([counter]) => counter.startsWith(BOUNCED_FOR));
+  const latencies = new Map(
+    [...sums]
+      .filter(([counter]) => counter.startsWith(LATENCY))
+      .map(([counter, n]) => [Number(counter.slice(LATENCY.length)), n]),
+  );
+  // What came to an end: a message that still waits is neither good nor bad.
+  const ended = of('delivered') + of('bounced') + of('failed') + of('expired');
+  return {
+    ...(plain as Record<Counter, number>),
+    bounced_by_reason: Object.fromEntries(
+      reasons.map(([counter, n]) => [counter.slice(BOUNCED_FOR.length), n]),
+    ),
+    rates: {
+      delivered: rate(of('delivered'), ended),
+      bounced: rate(of('bounced'), ended),
+      complained: rate(of('complained'), of('delivered')),
+      opened: rate(of('opened'), of('delivered')),
+      clicked: rate(of('clicked'), of('delivered')),
+    },
+    latency: {
+      p50_ms: percentileMs(latencies, 0.5),
+      p95_ms: percentileMs(latencies, 0.95),
+      p99_ms: percentileMs(latencies, 0.99),
+    },
+  };
+}
+
+/** Between 0 and 1, to four places; null when there is nothing to compare with. */
+function rate(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
+}

@@ -1,0 +1,58 @@
+/**
+ * Who runs a recipient's mailbox, as far as it can be told from the address or from the mail server
+ * that answered. Everybody else is `other`: a name for each domain would be as long a list as the
+ * recipients themselves.
+ */
+export function receivingProvider(recipient: string, mx: string | null): string {
+  const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase();
+  const byDomain = DOMAINS.get(domain);
+  if (byDomain) return byDomain;
+  const host = mx?.toLowerCase().replace(/\.$/, '') ?? '';
+  const found = MAIL_SERVERS.find(([suffix]) => host === suffix || host.endsWith(`.${suffix}`));
+  return found?.[1] ?? 'other';
+}
+
+const DOMAINS = new Map<string, string>(
+  Object.entries({
+    google: ['gmail.com', 'googlemail.com'],
+    microsoft: ['outlook.com', 'hotmail.com', 'live.com', 'msn.com', 'hotmail.co.uk', 'hotmail.fr'],
+    yahoo: ['yahoo.com', 'yahoo.co.uk', 'yahoo.fr', 'yahoo.de', 'ymail.com', 'aol.com'],
+    apple: ['icloud.com', 'me.com', 'mac.com'],
+    gmx: ['gmx.de', 'gmx.net', 'gmx.at', 'gmx.ch', 'gmx.com', 'web.de', 'mail.com'],
+    telekom: ['t-online.de', 'magenta.de'],
+    proton: ['proton.me', 'protonmail.com', 'pm.me'],
+    orange: ['orange.fr', 'wanadoo.fr'],
+    laposte: ['laposte.net', 'free.fr'],
+    comcast: ['comcast.net'],
+    'mail.ru': ['mail.ru', 'bk.ru', 'list.ru', 'inbox.ru'],
+    yandex: ['yandex.ru', 'yandex.com', 'ya.ru'],
+    tencent: ['qq.com', 'foxmail.com'],
+    netease: ['163.com', '126.com'],
+  }).flatMap(([provider, domains]) => domains.map((domain) => [domain, provider] as const)),
+);
+
+const MAIL_SERVERS: readonly (readonly [suffix: string, provider: string])[] = [
+  ['google.com', 'google'],
+  ['googlemail.com', 'google'],
+  ['outlook.com', 'microsoft'],
+  ['hotmail.com', 'microsoft'],
+  ['office365.us', 'microsoft'],
+  ['yahoodns.net', 'yahoo'],
+  ['mx.aol.com', 'yahoo'],
+  ['mail.icloud.com', 'apple'],
+  ['apple.com', 'apple'],
+  ['gmx.net', 'gmx'],
+  ['web.de', 'gmx'],
+  ['mail.com', 'gmx'],
+  ['t-online.de', 'telekom'],
+  ['protonmail.ch', 'proton'],
+  ['orange.fr', 'orange'],
+  ['free.fr', 'laposte'],
+  ['laposte.net', 'laposte'],
+  ['comcast.net', 'comcast'],
+  ['mail.ru', 'mail.ru'],
+  ['yandex.ru', 'yandex'],
+  ['yandex.net', 'yandex'],
+  ['qq.com', 'tencent'],
+  ['netease.com', 'netease'],
+];

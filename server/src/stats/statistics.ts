@@ -1,0 +1,105 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { WorkLoop } from '../base/work-loop.ts';
+import type { Pool } from '../storage/pool.ts';
+import { type CountedEvent, countEvents, type Dimension } from './count-events.ts';
+import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stats-store.ts';
+
+/**
+ * Follows the ledger and keeps counts of it. Events come in, rows of counts leave, together with the
+ * place reached: killed at any moment, it goes on without counting anything twice or leaving anything
+ * out. It has a room of its own because it needs nothing but events, and nobody needs it but readers.
+ */
+export interface StatisticsParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+}
+
+const EVENTS_AT_A_TIME = 2_000;
+/** Counts may be a little late: what came meanwhile is one write instead of many. */
+const SPACING_MS = 1_000;
+const DAY_MS = 86_400_000;
+const MINUTES_KEPT_MS = 2 * DAY_MS;
+const HOURS_KEPT_MS = 90 * DAY_MS;
+/** A tenant who tags every message with its number must not make a table of his own out of it. */
+const VALUES_MAX = 500;
+const VALUES_KNOWN_MS = 600_000;
+const OTHER_VALUES = '(other)';
+
+export class StatisticsFollower {
+  readonly #parts: StatisticsParts;
+  readonly #loop: WorkLoop;
+  readonly #values = new Map<string, { readAtMs: number; values: Set<string> }>();
+
+  constructor(parts: StatisticsParts) {
+    this.#parts = parts;
+    this.#loop = new WorkLoop({
+      clock: parts.clock,
+      log: parts.log,
+      purpose: 'counting events',
+      work: () => this.countNext(),
+      idleMs: SPACING_MS,
+      spacingMs: () => SPACING_MS,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Counts the next batch; true when there may be more. */
+  async countNext(eventsMax = EVENTS_AT_A_TIME): Promise<boolean> {
+    const { pool } = this.#parts;
+    const batch = await readUncounted(pool, eventsMax);
+    if (batch.seen === 0) return false;
+    await this.#learnValues(batch.events);
+    const counts = countEvents(batch.events, (event, dimension, value) =>
+      this.#admit(event, dimension, value),
+    );
+    await writeCounts(pool, batch, counts);
+    return batch.seen === eventsMax;
+  }
+
+  /** Minutes are for now, hours for the season, days stay. */
+  async deleteOld(): Promise<void> {
+    const { pool, clock } = this.#parts;
+    await deleteOldCounts(pool, 'minute', clock.now() - MINUTES_KEPT_MS);
+    await deleteOldCounts(pool, 'hour', clock.now() - HOURS_KEPT_MS);
+  }
+
+  async #learnValues(events: readonly CountedEvent[]): Promise<void> {
+    const { pool, clock } = this.#parts;
+    const nowMs = clock.now();
+    if (this.#values.size > 10_000) this.#values.clear();
+    for (const event of events) {
+      for (const dimension of OPEN_DIMENSIONS) {
+        const key = keyOf(event, dimension);
+        const known = this.#values.get(key);
+        if (known && nowMs - known.readAtMs < VALUES_KNOWN_MS) continue;
+        const values = await knownValues(pool, event, dimension, nowMs - 7 * DAY_MS, VALUES_MAX);
+        this.#values.set(key, { readAtMs: nowMs, values: new Set(values) });
+      }
+    }
+  }
+
+  #admit(event: CountedEvent, dimension: Dimension, value: string): string {
+    const known = this.#values.get(keyOf(event, dimension))?.values;
+    if (!known || known.has(value)) return value;
+    if (known.size >= VALUES_MAX) return OTHER_VALUES;
+    known.add(value);
+    return value;
+  }
+}
+
+/** Those whose values tenants choose. */
+const OPEN_DIMENSIONS = ['tag', 'template', 'domain'] as const;
+
+function keyOf({ workspaceId, mode }: { workspaceId: string; mode: Mode }, dimension: Dimension) {
+  return `${workspaceId} ${mode} ${dimension}`;
+}

@@ -1,0 +1,206 @@
+import type { Mode } from '../accounts/mode.ts';
+import type { EventType } from '../events/event-types.ts';
+import type { LedgerPosition } from '../events/events-store.ts';
+import type { Pool } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import type { Count, CountedEvent, Dimension } from './count-events.ts';
+
+/** The follower's reading and writing, and the look-ups of what it wrote. */
+
+export interface EventBatch {
+  from: LedgerPosition;
+  to: LedgerPosition;
+  seen: number;
+  events: CountedEvent[];
+}
+
+interface EventRow {
+  from_tx: number;
+  from_id: string;
+  tx: number | null;
+  id: string;
+  workspace_id: string;
+  mode: Mode;
+  type: EventType;
+  created_at: number;
+  recipient: string | null;
+  recipients: { email: string }[] | null;
+  tags: string[] | null;
+  bounce: { reason?: string } | null;
+  smtp: { mx?: string | null } | null;
+  machine: boolean | null;
+  sender: string | null;
+  template_key: string | null;
+  started_at: number | null;
+}
+
+/** The next events behind the follower's place, with what is known of their messages. */
+export async function readUncounted(pool: Pool, limit: number): Promise<EventBatch> {
+  const { rows } = await pool.query<EventRow>({
+    name: 'statistics-read',
+    text: `select p.tx as from_tx, p.id as from_id, e.tx, e.id, e.workspace_id, e.mode, e.type,
+        e.created_at, d.recipient, d.recipients, d.tags, d.bounce, d.smtp, d.machine,
+        m.sender, m.template_key, greatest(m.created_at, m.scheduled_at) as started_at
+      from (select tx, id from ledger_followers where name = 'statistics') p
+      left join lateral (
+        select * from events
+         where (tx, id) > (p.tx, p.id)
+           and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+         order by tx, id limit $1) e on true
+      left join lateral json_to_record(case when e.type like 'message.%' then e.data end)
+        as d(recipient text, recipients json, tags json, bounce json, smtp json, machine boolean)
+        on true
+      left join lateral (
+        select sender, template_key, created_at, scheduled_at from messages
+         where workspace_id = e.workspace_id and mode = e.mode and id = e.message_id limit 1) m
+        on e.message_id is not null
+      order by e.tx, e.id`,
+    values: [limit],
+  });
+  const first = rows[0] as EventRow;
+  const from = { tx: first.from_tx, id: first.from_id };
+  const read = rows.filter((row) => row.tx !== null);
+  const last = read.at(-1);
+  const to = last ? { tx: last.tx as number, id: last.id } : from;
+  return { from, to, seen: read.length, events: read.map(eventOf) };
+}
+
+function eventOf(row: EventRow): CountedEvent {
+  return {
+    workspaceId: row.workspace_id,
+    mode: row.mode,
+    type: row.type,
+    createdAtMs: row.created_at,
+    recipient: row.recipient,
+    recipients: (row.recipients ?? []).map(({ email }) => email),
+    tags: row.tags ?? [],
+    bounceReason: row.bounce?.reason ?? null,
+    mx: row.smtp?.mx ?? null,
+    machine: row.machine ?? false,
+    sender: row.sender,
+    templateKey: row.template_key,
+    startedAtMs: row.started_at,
+  };
+}
+
+const SPANS = ['minute', 'hour', 'day'] as const;
+export type Span = (typeof SPANS)[number];
+
+/**
+ * Adds counts and moves the place, in one statement and so all or nothing. The place must still be
+ * where the batch was read from: of two nodes that counted the same events one writes nothing. Its
+ * row also lines writers up, so counters are never locked in two orders.
+ */
+const WRITE = `
+with moved as (
+    update ledger_followers set tx = $1, id = $2
+     where name = 'statistics' and tx = $3 and id = $4 returning 1),
+counts as materialized (
+    select * from json_to_recordset($5::json) as c(
+      w uuid, m mode, d text, v text, at timestamptz, c text, n bigint)
+     where exists (select from moved)),
+${SPANS.map(
+  (span) => `${span} as (
+    insert into statistics_${span} as s (workspace_id, mode, dimension, at, value, counter, n)
+    select w, m, d, date_trunc('${span}', at, 'UTC'), v, c, sum(n) from counts
+     group by 1, 2, 3, 4, 5, 6
+        on conflict (workspace_id, mode, dimension, at, value, counter)
+        do update set n = s.n + excluded.n)`,
+).join(',\n')}
+select count(*)::int as moved from moved`;
+
+/** False when another node was quicker. */
+export async function writeCounts(
+  pool: Pool,
+  { from, to }: Pick<EventBatch, 'from' | 'to'>,
+  counts: readonly Count[],
+): Promise<boolean> {
+  const { rows } = await pool.query<{ moved: number }>({
+    name: 'statistics-write',
+    text: WRITE,
+    values: [
+      to.tx,
+      to.id,
+      from.tx,
+      from.id,
+      JSON.stringify(
+        counts.map((count) => ({
+          w: count.workspaceId,
+          m: count.mode,
+          d: count.dimension,
+          v: count.value,
+          at: sqlTime(count.atMs),
+          c: count.counter,
+          n: count.n,
+        })),
+      ),
+    ],
+  });
+  return rows[0]?.moved === 1;
+}
+
+/** Values of a dimension that have rows of their own, at most `limit`. */
+export async function knownValues(
+  pool: Pool,
+  scope: { workspaceId: string; mode: Mode },
+  dimension: Dimension,
+  sinceMs: number,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ value: string }>({
+    name: 'statistics-values',
+    text: `select distinct value from statistics_day
+      where workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 limit $5`,
+    values: [scope.workspaceId, scope.mode, dimension, sqlTime(sinceMs), limit],
+  });
+  return rows.map((row) => row.value);
+}
+
+export interface StatsQuery {
+  span: Span;
+  fromMs: number;
+  toMs: number;
+  dimension: Dimension;
+  /** Only this one. */
+  value?: string;
+}
+
+export interface StatsRow {
+  atMs: number;
+  value: string;
+  counter: string;
+  n: number;
+}
+
+export async function readCounts(
+  pool: Pool,
+  scope: { workspaceId: string; mode: Mode },
+  query: StatsQuery,
+): Promise<StatsRow[]> {
+  const { rows } = await pool.query<StatsRow>({
+    name: `statistics-of-${query.span}`,
+    text: `select at as "atMs", value, counter, n from statistics_${query.span}
+      where workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5
+        and ($6::text is null or value = $6) order by at limit ${ROWS_MAX}`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      query.dimension,
+      sqlTime(query.fromMs),
+      sqlTime(query.toMs),
+      query.value ?? null,
+    ],
+  });
+  return rows;
+}
+
+/** More than any range that may be asked for holds, but for a tenant that makes it so. */
+const ROWS_MAX = 500_000;
+
+export async function deleteOldCounts(
+  pool: Pool,
+  span: 'minute' | 'hour',
+  beforeMs: number,
+): Promise<void> {
+  await pool.query(`delete from statistics_${span} where at < $1`, [sqlTime(beforeMs)]);
+}

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { uuidv7 } from '../../src/base/ids.ts';
+import { silentLog } from '../../src/base/log.ts';
+import type { EventType } from '../../src/events/event-types.ts';
+import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
+import { StatisticsFollower } from '../../src/stats/statistics.ts';
+import { readUncounted } from '../../src/stats/stats-store.ts';
+import type { Pool } from '../../src/storage/pool.ts';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { until } from '../harness/delivery.ts';
+import { newWorkspace } from '../harness/queue.ts';
+
+/**
+ * Goal: what /stats tells is what the ledger holds, to the last one, whoever was killed when.
+ * Method: random events of all kinds; followers that stop between reading and writing, and several at
+ * once; then the ledger is counted again by statements that share nothing with the follower.
+ */
+
+const TYPES: EventType[] = [
+  'message.accepted',
+  'message.delivered',
+  'message.deferred',
+  'message.bounced',
+  'message.complained',
+  'message.opened',
+  'message.suppressed',
+  'domain.verified',
+];
+
+function pick<T>(values: readonly T[]): T {
+  return values[Math.floor(Math.random() * values.length)] as T;
+}
+
+async function fill(pool: Pool, workspaceId: string, count: number): Promise<void> {
+  const nowMs = systemClock.now();
+  for (let n = 0; n < count; n++) {
+    const messageId = uuidv7(nowMs);
+    const tags = pick([[], ['welcome'], ['welcome', 'spring'], ['receipt']]);
+    const template = pick([null, 'welcome', 'receipt']);
+    await pool.query(
+      `insert into messages (workspace_id, mode, id, created_at, sender, subject, template_key, tags)
+       values ($1, 'test', $2, $3, $4, 'S', $5, $6)`,
+      [
+        workspaceId,
+        messageId,
+        new Date(nowMs),
+        `a@${pick(['one.example', 'two.example'])}`,
+        template,
+        tags,
+      ],
+    );
+    const type = pick(TYPES);
+    const recipient = pick(['a@gmail.com', 'b@company.example', 'c@outlook.com']);
+    const event: NewEvent = {
+      workspaceId,
+      mode: 'test',
+      type,
+      // Over three days: minutes, hours and days all get several rows.
+      atMs: nowMs - Math.floor(Math.random() * 3 * 86_400_000) + 1_000,
+      messageId,
+      data: {
+        tags,
+        recipient,
+        machine: Math.random() < 0.5,
+        recipients: [{ email: recipient }, { email: 'd@yahoo.com' }],
+        ...(type === 'message.bounced'
+          ? { bounce: { reason: pick(['unknown_mailbox', 'mailbox_full']) } }
+          : {}),
+      },
+    };
+    await appendEvents(pool, [event]);
+  }
+}
+
+/** The ledger, counted by other means. */
+const RECOUNT = `
+with e as (
+  select e.*, date_trunc($1, e.created_at, 'UTC') as at, m.sender, m.template_key
+    from events e join messages m on m.id = e.message_id),
+facts as (
+  select *, 'messages' as counter, 1 as n from e where type = 'message.accepted'
+  union all select *, 'accepted', json_array_length(data->'recipients') from e where type = 'message.accepted'
+  union all select *, split_part(type, '.', 2), 1 from e
+    where type in ('message.delivered', 'message.deferred', 'message.bounced', 'message.complained', 'message.suppressed')
+  union all select *, case when (data->>'machine')::boolean then 'opened_by_machine' else 'opened' end, 1
+    from e where type = 'message.opened'
+  union all select *, 'bounced.' || (data->'bounce'->>'reason'), 1 from e where type = 'message.bounced')
+select dimension, at, value, counter, sum(n)::int as n from (
+  select 'all' as dimension, at, '' as value, counter, n from facts
+  union all select 'tag', at, t.tag, counter, n from facts, json_array_elements_text(data->'tags') t(tag)
+  union all select 'template', at, template_key, counter, n from facts where template_key is not null
+  union all select 'domain', at, split_part(sender, '@', 2), counter, n from facts) x
+group by 1, 2, 3, 4 order by 1, 2, 3, 4`;
+
+async function compare(pool: Pool, span: string): Promise<number> {
+  const recounted = await pool.query(RECOUNT, [span]);
+  const kept = await pool.query(
+    `select dimension, at, value, counter, n::int as n from statistics_${span}
+      where dimension <> 'receiver' and counter not like 'latency.%' order by 1, 2, 3, 4`,
+  );
+  expect(kept.rows).toEqual(recounted.rows);
+  return kept.rows.length;
+}
+
+describe('rollups', () => {
+  let database: TestDatabase;
+  let workspaceId: string;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    workspaceId = await newWorkspace(database.pool, systemClock.now());
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  const follower = () =>
+    new StatisticsFollower({ pool: database.pool, clock: systemClock, log: silentLog });
+
+  /** Other tests share the server: what they have under way holds back what is decided. */
+  async function countAll(): Promise<void> {
+    await until(async () => {
+      await follower().countNext();
+      const { rows } = await database.pool.query(
+        `select from events e, ledger_followers f
+          where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id) limit 1`,
+      );
+      return rows.length === 0;
+    });
+  }
+
+  test('equal a recount, with followers that die half-way and followers that race', async () => {
+    const { pool } = database;
+    await fill(pool, workspaceId, 400);
+    for (let round = 0; round < 5; round++) {
+      // Read, and never written: what a follower holds when it is killed.
+      await readUncounted(pool, 50);
+      await follower().countNext(20);
+    }
+    const racing = [follower(), follower(), follower()];
+    await Promise.all(
+      racing.map(async (one) => {
+        for (let n = 0; n < 30; n++) await one.countNext(17);
+      }),
+    );
+    await countAll();
+    for (const span of ['minute', 'hour', 'day']) {
+      expect(await compare(pool, span)).toBeGreaterThan(10);
+    }
+    const { rows } = await pool.query(
+      `select sum(n)::int as n from statistics_day where dimension = 'receiver' and counter = 'accepted'`,
+    );
+    const all = await pool.query(
+      `select sum(n)::int as n from statistics_day where dimension = 'all' and counter = 'accepted'`,
+    );
+    expect(rows[0].n).toBe(all.rows[0].n);
+  });
+
+  test('a write that fails leaves the place where it was', async () => {
+    const { pool } = database;
+    await fill(pool, workspaceId, 30);
+    await pool.query(`alter table statistics_day add constraint broken check (n < 0) not valid`);
+    await expect(follower().countNext()).rejects.toThrow('broken');
+    await pool.query('alter table statistics_day drop constraint broken');
+    await countAll();
+    for (const span of ['minute', 'hour', 'day']) await compare(pool, span);
+  });
+
+  test('old minutes and hours go, days stay', async () => {
+    const { pool } = database;
+    const later = { now: () => systemClock.now() + 100 * 86_400_000, after: systemClock.after };
+    await new StatisticsFollower({ pool, clock: later, log: silentLog }).deleteOld();
+    const left = async (span: string) =>
+      (await pool.query(`select count(*)::int as n from statistics_${span}`)).rows[0].n;
+    expect([await left('minute'), await left('hour')]).toEqual([0, 0]);
+    expect(await left('day')).toBeGreaterThan(0);
+  });
+
+  test('a tenant who tags every message anew gets one row for the rest of them', async () => {
+    const { pool } = database;
+    const tagger = await newWorkspace(pool, systemClock.now());
+    const events = Array.from({ length: 700 }, (_, n) => ({
+      workspaceId: tagger,
+      mode: 'test' as const,
+      type: 'message.delivered' as const,
+      atMs: systemClock.now(),
+      data: { tags: [`tag-${n}`], recipient: 'a@gmail.com' },
+    }));
+    await appendEvents(pool, events);
+    await countAll();
+    const { rows } = await pool.query(
+      `select count(*)::int as n, sum(n)::int as sum from statistics_day
+        where workspace_id = $1 and dimension = 'tag' and counter = 'delivered'`,
+      [tagger],
+    );
+    expect(rows[0]).toEqual({ n: 501, sum: 700 });
+  });
+});
+
+describe('GET /stats', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app[Symbol.asyncDispose]());
+
+  test('tells what became of messages, by group and over time', async () => {
+    const send = (changes: Record<string, unknown>) =>
+      app.call('POST', '/transactional/send', { body: goodSend(changes) });
+    await send({ tags: ['welcome'], to: { email: 'a@gmail.com' } });
+    await send({ tags: ['welcome'], to: { email: 'bounced@simulator.test' } });
+    await send({ to: { email: 'complained@simulator.test' }, from: { email: 'x@two.example' } });
+    const totals = async (query = '') =>
+      (await app.call('GET', `/stats?interval=minute${query}`)).json.data;
+    await until(async () => {
+      const [all] = await totals();
+      return all.totals.delivered === 2 && all.totals.bounced === 1 && all.totals.complained === 1;
+    });
+    const [all] = await totals();
+    expect(all).toMatchObject({
+      group: null,
+      totals: {
+        messages: 3,
+        accepted: 3,
+        bounced_by_reason: { unknown_mailbox: 1 },
+        rates: { delivered: 0.6667, bounced: 0.3333, complained: 0.5 },
+      },
+    });
+    expect(all.totals.latency.p50_ms).toEqual(expect.any(Number));
+    expect(await totals('&group_by=tag')).toMatchObject([
+      { group: 'welcome', totals: { accepted: 2, delivered: 1, bounced: 1 } },
+    ]);
+    const domains = await totals('&group_by=domain');
+    expect(domains.map(({ group }: { group: string }) => group).toSorted()).toEqual([
+      'example.org',
+      'two.example',
+    ]);
+    expect(await totals('&group_by=domain&value=two.example')).toHaveLength(1);
+    const receivers = await totals('&group_by=receiver');
+    expect(
+      receivers.find(({ group }: { group: string }) => group === 'google').totals.delivered,
+    ).toBe(1);
+    for (const interval of ['hour', 'day']) {
+      const { json } = await app.call('GET', `/stats?interval=${interval}`);
+      expect(json.data[0].totals.messages).toBe(3);
+    }
+  });
+
+  test('the other mode and another tenant see nothing of it', async () => {
+    const neighbour = await app.app.workspaces.create('Neighbour');
+    for (const key of [app.liveKey, await app.newKey({ workspaceId: neighbour.id })]) {
+      const { json } = await app.call('GET', '/stats', { key });
+      expect(json.data[0].totals.messages).toBe(0);
+    }
+  });
+
+  test.each([
+    ['?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z', 'from'],
+    ['?interval=minute&from=2026-01-01T00:00:00Z&to=2026-11-01T00:00:00Z', 'from'],
+    ['?from=yesterday', 'from'],
+    ['?interval=week', 'interval'],
+    ['?value=welcome', 'value'],
+    ['?group_by=colour', 'group_by'],
+  ])('%s is refused', async (query, parameter) => {
+    const { status, json } = await app.call('GET', `/stats${query}`);
+    expect(status).toBe(422);
+    expect(json.errors[0].parameter).toBe(parameter);
+  });
+});
