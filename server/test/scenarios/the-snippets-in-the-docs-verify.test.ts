@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process';
+import { createSecretKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newSecret, secretText, signedHeaders } from '../../src/webhooks/secrets.ts';
+
+/**
+ * Goal: whoever copies the code from docs/webhooks.md verifies our requests, and nobody else's.
+ * Method: the snippets are taken out of the page and run: in Node, and in Python where there is one.
+ */
+
+const page = readFileSync(path.join(import.meta.dirname, '../../../docs/webhooks.md'), 'utf8');
+
+function snippet(name: string): string {
+  const found = new RegExp(`<!-- snippet: ${name} -->\n\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(page);
+  return found?.[1] ?? '';
+}
+
+const secret = newSecret();
+const body = '{"type":"message.delivered","text":"Grüße ✓"}';
+const headers = signedHeaders('evt_1', Date.now(), Buffer.from(body), [
+  createSecretKey(newSecret()),
+  createSecretKey(secret),
+]);
+const cases = [
+  { name: 'good', secret: secretText(secret), headers, body, good: true },
+  { name: 'another secret', secret: secretText(newSecret()), headers, body, good: false },
+  { name: 'another body', secret: secretText(secret), headers, body: `${body} `, good: false },
+  {
+    name: 'another id',
+    secret: secretText(secret),
+    headers: { ...headers, 'webhook-id': 'evt_2' },
+    body,
+    good: false,
+  },
+  {
+    name: 'an old request',
+    secret: secretText(secret),
+    headers: signedHeaders('evt_1', Date.now() - 600_000, Buffer.from(body), [
+      createSecretKey(secret),
+    ]),
+    body,
+    good: false,
+  },
+];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postrider-snippets-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the snippet for Node', () => {
+  test.each(cases)('$name', async (one) => {
+    const file = path.join(folder, 'verify.mjs');
+    await writeFile(file, snippet('node'));
+    const { verifyWebhook } = await import(file);
+    const verify = (): unknown => verifyWebhook(one.secret, one.headers, one.body);
+    if (one.good) expect(verify()).toMatchObject({ type: 'message.delivered' });
+    else expect(verify).toThrow();
+  });
+});
+
+const hasPython = ((): boolean => {
+  try {
+    execFileSync('python3', ['-c', 'pass']);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+test('the snippet for Python, where there is one', async () => {
+  expect(snippet('python')).toContain('def verify_webhook');
+  if (!hasPython) return;
+  const file = path.join(folder, 'run.py');
+  await writeFile(
+    file,
+    `${snippet('python')}
+import sys
+results = []
+for one in json.loads(sys.argv[1]):
+    try:
+        results.append(verify_webhook(one["secret"], one["headers"], one["body"].encode())["type"])
+    except ValueError:
+        results.append(None)
+print(json.dumps(results))
+`,
+  );
+  const output = execFileSync('python3', [file, JSON.stringify(cases)]).toString();
+  expect(JSON.parse(output)).toEqual(cases.map(({ good }) => (good ? 'message.delivered' : null)));
+});
