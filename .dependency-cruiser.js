@@ -7,7 +7,7 @@
 const REFERENCE = ['accounts', 'domains', 'contacts', 'templates', 'suppressions'];
 const BELOW_MESSAGES = ['base', 'mail', 'storage', 'events', ...REFERENCE];
 /** Rooms that meet in tables, never in code. */
-const WORKERS = ['delivery', 'bounces', 'tracking', 'webhooks'];
+const WORKERS = ['delivery', 'bounces', 'tracking', 'webhooks', 'stats'];
 const BELOW_DOORS = [...BELOW_MESSAGES, 'messages', ...WORKERS];
 
 const MAY_IMPORT = {

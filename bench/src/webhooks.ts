@@ -219,6 +219,7 @@ interface Sink extends AsyncDisposable {
 
 async function startSink(count: number, mode: 'answer' | 'hang' = 'answer'): Promise<Sink> {
   const child = fork(path.join(import.meta.dirname, 'webhook-sink.ts'), [String(count), mode]);
+  child.setMaxListeners(0);
   const { ports } = await messageOf<{ ports: number[] }>(child);
   const ask = (what: string): Promise<SinkReport> => {
     const answer = messageOf<SinkReport>(child);

@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
+import { Rounds } from './base/rounds.ts';
 import type { Config } from './config/read-config.ts';
 import type { DeliveryStore } from './delivery/delivery-store.ts';
+import { ledgerCursor } from './doors/http/event-query.ts';
 import type { OperationParts } from './doors/http/operations.ts';
+import { EventStreams } from './events/event-streams.ts';
 import { announceEvents } from './events/events-store.ts';
 import { LedgerBell } from './events/ledger-bell.ts';
+import { Alarms } from './stats/alarms.ts';
+import { StatisticsFollower } from './stats/statistics.ts';
 import type { Listener } from './storage/listen.ts';
 import type { Storage } from './storage/open-storage.ts';
 import { openPool } from './storage/pool.ts';
@@ -21,7 +26,9 @@ import {
  * Whoever appends events rings the bell, and the followers look.
  */
 export interface Telling {
-  parts: Pick<OperationParts, 'webhooks' | 'webhookHistory' | 'webhookTester'>;
+  parts: Pick<OperationParts, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
+  /** Readers that stay connected are asked to go, so that the server can close. */
+  closeStreams(): void;
   /** The delivery engine's store, with a bell on it: its results are events too. */
   tellingOf(store: DeliveryStore): DeliveryStore;
   /** A request that changed something has appended events. */
@@ -62,12 +69,28 @@ export function openTelling(options: TellingOptions): Telling {
   });
   bell.onRing(() => room.dispatcher?.wake());
 
+  const eventStreams = new EventStreams({ pool, clock, log, cursorOf: ledgerCursor });
+  bell.onRing(() => eventStreams.wake());
+  notices.on('accounts', (workspaceId) => eventStreams.closeWorkspace(workspaceId));
+
+  const statistics = config.roles.has('webhooks')
+    ? new StatisticsFollower({ pool, clock, log })
+    : undefined;
+  const rounds = new Rounds({ clock, log });
+  if (statistics) {
+    const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
+    rounds.every(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());
+    rounds.every(ALARMS_MS, 'look for alarms', () => alarms.look());
+  }
+
   return {
     parts: {
       webhooks: room.webhooks,
       webhookHistory: room.history,
       webhookTester: room.tester,
+      eventStreams,
     },
+    closeStreams: () => eventStreams.closeAll(),
     tellingOf: (store) => ({
       ...store,
       record: async (outcomes) => {
@@ -82,14 +105,23 @@ export function openTelling(options: TellingOptions): Telling {
         done();
       });
     },
-    start: () => room.dispatcher?.start(),
+    start() {
+      room.dispatcher?.start();
+      statistics?.start();
+    },
     async stop(deadlineMs) {
+      await eventStreams.stop();
+      await rounds.stop();
+      await statistics?.stop();
       await room.dispatcher?.stop(deadlineMs);
       room.close();
       await dispatchPool?.end();
     },
   };
 }
+
+const CLEANING_MS = 600_000;
+const ALARMS_MS = 30_000;
 
 function webhookSettings({ webhooks }: Config): WebhookSettings {
   const { allowPrivate, ports, concurrency, endpointConcurrency } = webhooks;

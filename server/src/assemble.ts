@@ -328,6 +328,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     state = 'draining';
     leaving.abort();
     erasures.stop();
+    telling.closeStreams();
     await http.close();
     await people.resets.settled();
     await imports.stop();

@@ -101,6 +101,14 @@ export function networks(told: Told) {
   );
 }
 
+/** A share, written in percent. */
+export function percent(told: Told & { standard: number }) {
+  return variable(told, 'a percentage from 0 to 100, such as 0.3', (text) => {
+    const value = /^[0-9]{1,3}(\.[0-9]{1,4})?$/.test(text) ? Number(text) : Number.NaN;
+    return value >= 0 && value <= 100 ? value : undefined;
+  });
+}
+
 export interface PortRange {
   from: number;
   to: number;

@@ -54,6 +54,15 @@ export interface Config {
     readonly concurrency: number;
     readonly endpointConcurrency: number;
   };
+  /** Rates are shares from 0 to 1. */
+  readonly alarms: {
+    readonly bounceRate: number;
+    readonly complaintRate: number;
+    readonly windowMs: number;
+    readonly recipientsMin: number;
+    readonly queueAgeMs: number;
+    readonly webhookFailingMs: number;
+  };
   readonly limits: Limits;
   readonly retention: {
     readonly contentDays: number;
@@ -156,6 +165,7 @@ function contradictions({ of, wasGiven }: Values): string[] {
   return found;
 }
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 function arrange({ of }: Values): Config {
@@ -204,6 +214,14 @@ function arrange({ of }: Values): Config {
       ports: of('WEBHOOK_PORTS'),
       concurrency: of('WEBHOOK_CONCURRENCY'),
       endpointConcurrency: of('WEBHOOK_ENDPOINT_CONCURRENCY'),
+    },
+    alarms: {
+      bounceRate: of('ALARM_BOUNCE_PERCENT') / 100,
+      complaintRate: of('ALARM_COMPLAINT_PERCENT') / 100,
+      windowMs: of('ALARM_WINDOW_MINUTES') * MINUTE_MS,
+      recipientsMin: of('ALARM_RECIPIENTS_MIN'),
+      queueAgeMs: of('ALARM_QUEUE_MINUTES') * MINUTE_MS,
+      webhookFailingMs: of('ALARM_WEBHOOK_MINUTES') * MINUTE_MS,
     },
     limits: arrangeLimits(of),
     retention: {

@@ -5,6 +5,7 @@ import {
   key,
   networks,
   oneOf,
+  percent,
   ports,
   servers,
   someOf,
@@ -286,6 +287,41 @@ const limits = {
   }),
 };
 
+const alarms = {
+  ALARM_BOUNCE_PERCENT: percent({
+    says: 'Bounces of a sending domain that raise an alarm. 0: never.',
+    standard: 5,
+  }),
+  ALARM_COMPLAINT_PERCENT: percent({
+    says: 'Complaints about a sending domain that raise an alarm. 0: never.',
+    standard: 0.3,
+  }),
+  ALARM_WINDOW_MINUTES: integer({
+    says: 'The time over which these rates are taken.',
+    standard: 60,
+    min: 1,
+    max: 1440,
+  }),
+  ALARM_RECIPIENTS_MIN: integer({
+    says: 'Fewer recipients in that time raise no alarm.',
+    standard: 50,
+    min: 1,
+    max: 1_000_000,
+  }),
+  ALARM_QUEUE_MINUTES: integer({
+    says: 'Mail that waits to leave for longer than this raises an alarm. 0: never.',
+    standard: 15,
+    min: 0,
+    max: 10_080,
+  }),
+  ALARM_WEBHOOK_MINUTES: integer({
+    says: 'An endpoint with nothing but failures for this long raises an alarm. 0: never.',
+    standard: 30,
+    min: 0,
+    max: 10_080,
+  }),
+};
+
 const retention = {
   CONTENT_RETENTION_DAYS: integer({
     says: 'How long the content of messages is kept.',
@@ -320,6 +356,7 @@ export const VARIABLES = {
   ...grouped('Storage and roles', storage),
   ...grouped('Delivery', delivery),
   ...grouped('Webhooks', webhooks),
+  ...grouped('Alarms', alarms),
   ...grouped('Limits', limits),
   ...grouped('Retention', retention),
   ...grouped('Log', logging),

@@ -27,6 +27,8 @@ export const EVENT_TYPES = [
   'api_key.expiring',
   'api_key.revoked',
   'webhook.disabled',
+  'alarm.raised',
+  'alarm.cleared',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -143,6 +143,56 @@ export async function readFeed(
   return pageOf(rows, after, limit, scanMax);
 }
 
+/** The place up to which everything is decided now. */
+export async function ledgerEdge(pool: Pool): Promise<LedgerPosition> {
+  const { rows } = await pool.query<{ tx: number }>({
+    name: 'ledger-edge',
+    text: 'select pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 as tx',
+  });
+  return { tx: rows[0]?.tx ?? 0, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+}
+
+/** Whether a place lies behind another; lower-case hex compares as its bytes do. */
+export function isAfter(place: LedgerPosition, other: LedgerPosition): boolean {
+  return place.tx > other.tx || (place.tx === other.tx && place.id > other.id);
+}
+
+export interface LedgerPage {
+  /** Those of the named workspaces. */
+  events: (LedgerEvent & { workspaceId: string })[];
+  next: LedgerPosition;
+  scanned: number;
+}
+
+/** Reads on in the ledger of all workspaces. */
+export async function readLedger(
+  pool: Pool,
+  after: LedgerPosition,
+  scanMax: number,
+  workspaceIds: readonly string[],
+): Promise<LedgerPage> {
+  const { rows } = await pool.query<FeedRow & { workspace_id: string }>({
+    name: 'read-ledger',
+    text: `with scanned as materialized (
+        select workspace_id, id, tx, type, mode, created_at, message_id, sequence, data from events
+        where (tx, id) > ($1, $2) and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        order by tx, id limit $3)
+      select m.*, s.scanned, s.last_tx, s.last_id from (
+          select count(*) as scanned, (array_agg(tx order by tx desc, id desc))[1] as last_tx,
+                 (array_agg(id order by tx desc, id desc))[1] as last_id from scanned) s
+        left join scanned m on m.workspace_id = any($4::uuid[]) order by m.tx, m.id`,
+    values: [after.tx, after.id, scanMax, workspaceIds],
+  });
+  const scanned = Number(rows[0]?.scanned ?? 0);
+  if (scanned === 0) return { events: [], next: after, scanned };
+  const found = rows.filter((row) => row.id !== null);
+  return {
+    events: found.map((row) => ({ ...eventOf(row), workspaceId: row.workspace_id })),
+    next: { tx: Number(rows[0]?.last_tx), id: rows[0]?.last_id as string },
+    scanned,
+  };
+}
+
 /** The timeline of one message, oldest first. */
 export async function readTimeline(
   pool: Queryable,

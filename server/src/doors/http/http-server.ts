@@ -161,6 +161,7 @@ function requestOf(
     idempotency: rules.method === 'POST' ? idempotencyOf(request) : undefined,
     stream: rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined,
     contentType: request.headers['content-type'] ?? '',
+    lastEventId: request.headers['last-event-id'] as string | undefined,
     get signal() {
       const controller = new AbortController();
       reply.raw.once('close', () => controller.abort());

@@ -87,6 +87,8 @@ export interface Request<P, Q, B> {
   /** The unread body of an operation with rawBody. */
   stream: AsyncIterable<Buffer> | undefined;
   contentType: string;
+  /** Where a stream of events is taken up again. */
+  lastEventId: string | undefined;
   /** Aborts when the client goes away. */
   signal: AbortSignal;
 }

@@ -4,6 +4,7 @@ import type { ContactImports } from '../../contacts/contact-imports.ts';
 import type { Contacts } from '../../contacts/contacts.ts';
 import type { Erasures } from '../../contacts/erase-address.ts';
 import type { Domains } from '../../domains/domains.ts';
+import type { EventStreams } from '../../events/event-streams.ts';
 import type { MessageAcceptor } from '../../messages/accept-message.ts';
 import type { MessageChanges } from '../../messages/change-message.ts';
 import type { Idempotency } from '../../messages/idempotency.ts';
@@ -34,6 +35,7 @@ import { getMessage } from './operations/get-message.ts';
 import { getMessageContent } from './operations/get-message-content.ts';
 import { getMessageRaw } from './operations/get-message-raw.ts';
 import { getOpenapiJson, getOpenapiYaml } from './operations/get-openapi.ts';
+import { getStats } from './operations/get-stats.ts';
 import { getSuppression } from './operations/get-suppression.ts';
 import { getTestInboxMessage } from './operations/get-test-inbox-message.ts';
 import { importContacts } from './operations/import-contacts.ts';
@@ -52,6 +54,7 @@ import { rotateApiKey } from './operations/rotate-api-key.ts';
 import { rotateDomainDkim } from './operations/rotate-domain-dkim.ts';
 import { sendBatch } from './operations/send-batch.ts';
 import { sendTransactional } from './operations/send-transactional.ts';
+import { streamEvents } from './operations/stream-events.ts';
 import { updateApiKey } from './operations/update-api-key.ts';
 import { updateContact } from './operations/update-contact.ts';
 import { updateDomain } from './operations/update-domain.ts';
@@ -76,6 +79,7 @@ export interface OperationParts extends TemplateOperationParts, WebhookOperation
   erasures: Erasures;
   suppressions: Suppressions;
   domains: Domains;
+  eventStreams: EventStreams;
   apiKeys: ApiKeys;
   people: People;
   cookie: SessionCookie;
@@ -100,6 +104,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     rescheduleMessage(parts),
     cancelMessage(parts),
     retryMessage(parts),
+    getStats(parts),
     listTestInbox(parts),
     waitForTestMessage(parts),
     getTestInboxMessage(parts),
@@ -131,6 +136,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     rotateDomainDkim(parts),
     ...webhookOperations(parts),
     listEvents(parts),
+    streamEvents(parts),
     listApiKeys(parts),
     createApiKey(parts),
     getApiKey(parts),

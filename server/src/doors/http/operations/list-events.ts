@@ -1,23 +1,18 @@
 import { Type } from 'typebox';
 import { decodeId } from '../../../base/ids.ts';
-import { RefusedError } from '../../../base/refused-error.ts';
-import { EVENT_TYPES } from '../../../events/event-types.ts';
 import {
   type FeedFilter,
   LEDGER_START,
-  type LedgerPosition,
   publicEvent,
   readFeed,
 } from '../../../events/events-store.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import type { Pool } from '../../../storage/pool.ts';
-import { badCursor, decodeCursor, encodeCursor } from '../cursor.ts';
+import { EventTypeFilter, ledgerCursor, ledgerPosition, typesOf } from '../event-query.ts';
 import { operation } from '../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/common.ts';
 import { Event } from '../schemas/events.ts';
 import { timeParameter } from '../time-parameter.ts';
-
-const KNOWN = new Set<string>(EVENT_TYPES.flatMap((type) => [type, `${type.split('.')[0]}.*`]));
 
 export function listEvents(parts: { pool: Pool }) {
   return operation(
@@ -34,13 +29,7 @@ export function listEvents(parts: { pool: Pool }) {
       scope: 'read:events',
       query: closed({
         ...PAGE,
-        type: Type.Optional(
-          Type.String({
-            pattern: '^[a-z_]+\\.([a-z_]+|\\*)(,[a-z_]+\\.([a-z_]+|\\*))*$',
-            maxLength: 500,
-            description: 'One type, a family such as `message.*`, or several separated by commas.',
-          }),
-        ),
+        type: EventTypeFilter,
         message_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
         recipient: Type.Optional(Type.String({ minLength: 1, maxLength: 320 })),
         tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
@@ -66,7 +55,7 @@ export function listEvents(parts: { pool: Pool }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const after = query.cursor === undefined ? LEDGER_START : positionOf(query.cursor);
+      const after = query.cursor === undefined ? LEDGER_START : ledgerPosition(query.cursor);
       const filter = filterOf(query);
       // A message that cannot exist has no events.
       const found = filter
@@ -76,20 +65,12 @@ export function listEvents(parts: { pool: Pool }) {
         status: 200,
         body: {
           data: found.events.map(publicEvent),
-          next_cursor: encodeCursor([found.next.tx, found.next.id]),
+          next_cursor: ledgerCursor(found.next),
           has_more: found.hasMore,
         },
       };
     },
   );
-}
-
-function positionOf(cursor: string): LedgerPosition {
-  const [tx, id] = decodeCursor(cursor, 2);
-  if (typeof tx !== 'number' || typeof id !== 'string' || !/^[0-9a-f-]{36}$/.test(id)) {
-    throw badCursor();
-  }
-  return { tx, id };
 }
 
 function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
@@ -109,14 +90,4 @@ function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
     filter.messageId = messageId;
   }
   return filter;
-}
-
-function typesOf(text: string): string[] {
-  const types = text.split(',');
-  const unknown = types.filter((type) => !KNOWN.has(type));
-  if (unknown.length === 0) return types;
-  const detail = `There is no event type ${unknown.join(', ')}.`;
-  throw new RefusedError('validation_failed', detail, {
-    errors: [{ parameter: 'type', code: 'unknown_value', detail }],
-  });
 }

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { DOMAIN_STATUSES } from '../../../domains/domain.ts';
 import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
+import { ALARM_KINDS } from '../../../stats/alarm-store.ts';
 import { exampleOf } from '../example.ts';
 import type { NamedSchemas } from '../named-schemas.ts';
 import { ApiKey } from './api-keys.ts';
@@ -56,6 +57,21 @@ const Deferral = {
     }),
   ),
 };
+
+const Alarm = Type.Object({
+  kind: oneOf(ALARM_KINDS),
+  subject: Type.Union([Type.String(), Type.Null()], {
+    description: 'The sending domain or the endpoint; null when it is about the whole workspace.',
+    examples: ['yourdomain.com'],
+  }),
+  value: Type.Union([Type.Number(), Type.Null()], {
+    description: 'A share from 0 to 1, or seconds; null when there is nothing left to measure.',
+    examples: [0.08],
+  }),
+  threshold: Type.Number({ examples: [0.05] }),
+  raised_at: Time,
+  explanation: Type.String({ examples: ['Too much of what yourdomain.com sends bounces.'] }),
+});
 
 const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   'message.accepted': {
@@ -213,6 +229,14 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
         examples: ['The endpoint answered 410: it is gone for good.'],
       }),
     }),
+  },
+  'alarm.raised': {
+    description: 'A figure went over a threshold that the operator has set; told once an episode.',
+    data: Type.Object({ alarm: Alarm }),
+  },
+  'alarm.cleared': {
+    description: 'An alarm is over.',
+    data: Type.Object({ alarm: Alarm }),
   },
 };
 

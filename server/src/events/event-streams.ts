@@ -1,0 +1,293 @@
+import { Readable } from 'node:stream';
+import type { Mode } from '../accounts/mode.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { RefusedError } from '../base/refused-error.ts';
+import { WorkLoop } from '../base/work-loop.ts';
+import type { Pool } from '../storage/pool.ts';
+import {
+  type FeedFilter,
+  isAfter,
+  type LedgerEvent,
+  type LedgerPosition,
+  ledgerEdge,
+  publicEvent,
+  readFeed,
+  readLedger,
+} from './events-store.ts';
+
+/**
+ * The ledger as it grows, for readers that stay connected. However many there are, a node reads the
+ * ledger once and hands each event to whoever it is for. A reader that comes from an earlier place is
+ * first led through the feed at its own speed. One that cannot keep up is let go rather than waited
+ * for: it comes back with the place it had reached, so it loses nothing and holds up nobody.
+ */
+export interface StreamScope {
+  workspaceId: string;
+  mode: Mode;
+}
+
+export interface EventStreamsParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+  /** The feed's cursor: what a reader gives back to go on from there. */
+  cursorOf: (position: LedgerPosition) => string;
+  limits?: Partial<StreamLimits>;
+}
+
+export interface StreamLimits {
+  /** What may wait for a reader before it is let go. */
+  bufferedBytesMax: number;
+  perWorkspaceMax: number;
+  inAllMax: number;
+  heartbeatMs: number;
+  /** After this a reader has to come back, and to show its key again. */
+  lifetimeMs: number;
+  pollMs: number;
+}
+
+const DEFAULT_LIMITS: StreamLimits = {
+  bufferedBytesMax: 1024 * 1024,
+  perWorkspaceMax: 20,
+  inAllMax: 2_000,
+  heartbeatMs: 15_000,
+  lifetimeMs: 300_000,
+  pollMs: 200,
+};
+
+const READ_AT_A_TIME = 1_000;
+const PAGE = 100;
+const SOON_MS = 5;
+
+interface Stream {
+  scope: StreamScope;
+  filter: FeedFilter;
+  position: LedgerPosition;
+  /** False while it is led through the feed. */
+  live: boolean;
+  /** Nothing is written any more. */
+  over: boolean;
+  body: Readable;
+  timers: Timer[];
+}
+
+export class EventStreams {
+  readonly #parts: EventStreamsParts;
+  readonly #limits: StreamLimits;
+  readonly #streams = new Set<Stream>();
+  readonly #reading: WorkLoop;
+  #position: LedgerPosition | undefined;
+  #stopped = false;
+
+  constructor(parts: EventStreamsParts) {
+    this.#parts = parts;
+    this.#limits = { ...DEFAULT_LIMITS, ...parts.limits };
+    const { clock, log } = parts;
+    this.#reading = new WorkLoop({
+      clock,
+      log,
+      purpose: 'reading events for streams',
+      work: () => this.#read(),
+      idleMs: this.#limits.pollMs,
+      soonMs: SOON_MS,
+      spacingMs: () => SOON_MS,
+    });
+    this.#reading.start();
+  }
+
+  get count(): number {
+    return this.#streams.size;
+  }
+
+  /** Events were appended. */
+  wake(): void {
+    if (this.#streams.size > 0) this.#reading.wake();
+  }
+
+  /** From a place on, or from now. The stream ends with its reader, and the other way round. */
+  async open(
+    scope: StreamScope,
+    from: LedgerPosition | undefined,
+    filter: FeedFilter,
+  ): Promise<Readable> {
+    this.#refuseTooMany(scope);
+    const position = from ?? (await ledgerEdge(this.#parts.pool));
+    const first = await readFeed(this.#parts.pool, scope, position, PAGE, filter);
+    // The database was asked meanwhile, and others came in.
+    this.#refuseTooMany(scope);
+    const stream = this.#add(scope, filter, position);
+    this.#write(stream, 'retry: 2000\n\n');
+    this.#tell(stream, first.events, first.next);
+    void this.#leadOn(stream);
+    return stream.body;
+  }
+
+  /** A key of the workspace has changed: its readers come back and show theirs. */
+  closeWorkspace(workspaceId: string): void {
+    for (const stream of this.#streams) {
+      if (stream.scope.workspaceId === workspaceId) this.#end(stream);
+    }
+  }
+
+  /** The server closes: whoever is here is asked to go, and nobody comes in any more. */
+  closeAll(): void {
+    this.#stopped = true;
+    for (const stream of this.#streams) this.#end(stream);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#reading.stop();
+    for (const stream of this.#streams) stream.body.destroy();
+  }
+
+  #refuseTooMany({ workspaceId }: StreamScope): void {
+    const { perWorkspaceMax, inAllMax } = this.#limits;
+    const own = [...this.#streams].filter((one) => one.scope.workspaceId === workspaceId).length;
+    if (own >= perWorkspaceMax) {
+      const detail = `A workspace may have ${perWorkspaceMax} streams open at a time.`;
+      throw new RefusedError('rate_limited', detail, { retryAfterSeconds: 5 });
+    }
+    if (this.#stopped || this.#streams.size >= inAllMax) {
+      throw new RefusedError('overloaded', 'Too many streams are open.', { retryAfterSeconds: 5 });
+    }
+  }
+
+  #add(scope: StreamScope, filter: FeedFilter, position: LedgerPosition): Stream {
+    const { clock } = this.#parts;
+    const { heartbeatMs, lifetimeMs } = this.#limits;
+    const body = new Readable({ read: () => {}, highWaterMark: this.#limits.bufferedBytesMax });
+    const { workspaceId, mode } = scope;
+    const stream: Stream = {
+      scope: { workspaceId, mode },
+      filter,
+      position,
+      live: false,
+      over: false,
+      body,
+      timers: [],
+    };
+    const beat = (): void => {
+      // Also tells the place reached, past events that the filter left out.
+      this.#write(stream, `id: ${this.#parts.cursorOf(stream.position)}\n: still here\n\n`);
+      stream.timers[0] = clock.after(heartbeatMs, beat);
+    };
+    stream.timers = [
+      clock.after(heartbeatMs, beat),
+      clock.after(lifetimeMs, () => this.#end(stream)),
+    ];
+    body.on('error', () => {});
+    body.once('close', () => {
+      stream.over = true;
+      for (const timer of stream.timers) timer.cancel();
+      this.#streams.delete(stream);
+    });
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  /** Through the feed until it has caught up with what this node reads for everybody. */
+  async #leadOn(stream: Stream): Promise<void> {
+    try {
+      while (!stream.over) {
+        if (this.#isBehind(stream)) {
+          await this.#flowed(stream);
+          continue;
+        }
+        const reached = this.#position;
+        const { pool } = this.#parts;
+        const page = await readFeed(pool, stream.scope, stream.position, PAGE, stream.filter);
+        this.#tell(stream, page.events, page.next);
+        // Nothing was handed out while the page was read: from here on the common reading serves,
+        // but nobody enters it with so much before him that the next event would drive him out.
+        if (!page.hasMore && reached && reached === this.#position && !this.#isBehind(stream)) {
+          stream.live = true;
+          return;
+        }
+        if (!page.hasMore) await this.#pause(SOON_MS);
+      }
+    } catch (error) {
+      this.#parts.log.debug({ err: error }, 'a stream of events ended');
+      stream.body.destroy();
+    }
+  }
+
+  #isBehind({ body }: Stream): boolean {
+    return body.readableLength > this.#limits.bufferedBytesMax / 2;
+  }
+
+  /** Waits until the reader has taken some; one that takes nothing for long is let go. */
+  async #flowed(stream: Stream): Promise<void> {
+    const before = stream.body.readableLength;
+    await this.#pause(FLOW_LOOK_MS);
+    if (stream.body.readableLength < before) return;
+    await this.#pause(FLOW_PATIENCE_MS);
+    if (stream.body.readableLength >= before) stream.body.destroy();
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.after(ms, resolve));
+  }
+
+  /** One look at the ledger for all streams; true when there may be more. */
+  async #read(): Promise<boolean> {
+    if (this.#streams.size === 0) {
+      this.#position = undefined;
+      return false;
+    }
+    const { pool } = this.#parts;
+    if (!this.#position) {
+      this.#position = await ledgerEdge(pool);
+      return false;
+    }
+    const workspaces = new Set([...this.#streams].map(({ scope }) => scope.workspaceId));
+    const { events, next, scanned } = await readLedger(pool, this.#position, READ_AT_A_TIME, [
+      ...workspaces,
+    ]);
+    if (scanned === 0) return false;
+    this.#position = next;
+    for (const stream of this.#streams) {
+      if (!stream.live) continue;
+      const own = events.filter(
+        (event) =>
+          event.workspaceId === stream.scope.workspaceId &&
+          event.mode === stream.scope.mode &&
+          isAfter(event, stream.position) &&
+          wanted(event, stream.filter),
+      );
+      this.#tell(stream, own, next);
+      // Led through the feed, a reader sets the pace; here it must not.
+      if (stream.body.readableLength > this.#limits.bufferedBytesMax) stream.body.destroy();
+    }
+    return scanned === READ_AT_A_TIME;
+  }
+
+  #tell(stream: Stream, events: readonly LedgerEvent[], next: LedgerPosition): void {
+    if (isAfter(next, stream.position)) stream.position = next;
+    if (events.length === 0) return;
+    const { cursorOf } = this.#parts;
+    const text = events
+      .map((event) => `id: ${cursorOf(event)}\ndata: ${JSON.stringify(publicEvent(event))}\n\n`)
+      .join('');
+    this.#write(stream, text);
+  }
+
+  #write(stream: Stream, text: string): void {
+    if (!stream.over) stream.body.push(text);
+  }
+
+  #end(stream: Stream): void {
+    if (stream.over) return;
+    stream.over = true;
+    stream.body.push(null);
+  }
+}
+
+const FLOW_LOOK_MS = 50;
+const FLOW_PATIENCE_MS = 10_000;
+
+function wanted({ type }: LedgerEvent, { types }: FeedFilter): boolean {
+  if (!types) return true;
+  return types.includes(type) || types.includes(`${type.split('.')[0]}.*`);
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import http from 'node:http';
+
+/** A reader of server-sent events that keeps what it got. */
+export interface EventSourceReader {
+  readonly events: { id: string; type: string; data: Record<string, unknown> }[];
+  /** The last id the server told, also without an event. */
+  readonly lastId: string;
+  readonly comments: number;
+  readonly ended: boolean;
+  close(): void;
+}
+
+export async function openEventSource(
+  url: string,
+  key: string,
+  lastEventId?: string,
+): Promise<EventSourceReader> {
+  const request = http.get(url, {
+    // A connection of its own: a pool of them would hold more than it uses.
+    agent: false,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    },
+  });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.setEncoding('utf8');
+  if (response.statusCode !== 200) throw new Error(`The stream is answered ${response.statusCode}`);
+  const state = {
+    events: [] as EventSourceReader['events'],
+    lastId: '',
+    comments: 0,
+    ended: false,
+    close: () => void request.destroy(),
+  };
+  let text = '';
+  response.on('data', (chunk: string) => {
+    text += chunk;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      take(state, text.slice(0, end));
+      text = text.slice(end + 2);
+    }
+  });
+  response.on('error', () => {});
+  request.on('error', () => {});
+  response.on('close', () => {
+    state.ended = true;
+  });
+  return state;
+}
+
+function take(
+  state: { events: EventSourceReader['events']; lastId: string; comments: number },
+  block: string,
+): void {
+  for (const line of block.split('\n')) {
+    if (line.startsWith('id: ')) state.lastId = line.slice(4);
+    if (line.startsWith(':')) state.comments += 1;
+    if (line.startsWith('data: ')) state.events.push(JSON.parse(line.slice(6)));
+  }
+}
