@@ -2,12 +2,12 @@ import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { HandedOver, Handover, Lease } from '../messages/handover.ts';
-import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import { ContentLoader, type Turn } from './content-loader.ts';
 import type { AttemptReport, Delivery, Outcome, Route } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import { DEFAULT_LIMITS, type EngineLimits } from './engine-limits.ts';
 import { HeldMessages } from './held-messages.ts';
 import { newLease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -40,34 +40,6 @@ export interface EngineParts {
   nodeName: string;
   limits?: Partial<EngineLimits>;
 }
-
-export interface EngineLimits {
-  leaseMs: number;
-  /** How long tries go on, when the message has no ttl of its own. */
-  windowMs: number;
-  backoff: Backoff;
-  pollMs: number;
-  readyMax: number;
-  /** Transactions prepared or on the wire at a time. */
-  wireMax: number;
-  /** Outcomes that may wait for storage before nothing more is sent. */
-  unrecordedMax: number;
-  contentBytesMax: number;
-  /** Recipients of one message at one domain that share a transaction. */
-  recipientsMax: number;
-}
-
-export const DEFAULT_LIMITS: EngineLimits = {
-  leaseMs: 120_000,
-  windowMs: 72 * 3_600_000,
-  backoff: DEFAULT_BACKOFF,
-  pollMs: 500,
-  readyMax: 4_000,
-  wireMax: 500,
-  unrecordedMax: 4_000,
-  contentBytesMax: 64 * 1024 * 1024,
-  recipientsMax: 50,
-};
 
 const STOP_DEADLINE_MS = 25_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
-import type { EngineLimits } from '../../src/delivery/engine.ts';
+import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery.ts';
 import { dnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';

@@ -4,7 +4,8 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
 import { openDeliveryStore } from '../../src/delivery/delivery-store.ts';
-import { createEngine, type Engine, type EngineLimits } from '../../src/delivery/engine.ts';
+import { createEngine, type Engine } from '../../src/delivery/engine.ts';
+import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { simulatorRoute } from '../../src/delivery/simulator.ts';
 import { openPool, type Pool } from '../../src/storage/pool.ts';
 
