@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['server/src/**/*.test.ts', 'server/test/**/*.test.ts', 'scripts/**/*.test.ts'],
+    include: [
+      'server/src/**/*.test.ts',
+      'server/test/**/*.test.ts',
+      'dashboard/src/**/*.test.ts',
+      'scripts/**/*.test.ts',
+    ],
     globalSetup: ['server/test/harness/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,

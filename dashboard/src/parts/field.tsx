@@ -72,7 +72,10 @@ export function Field({
 }
 
 const CONTROL =
-  'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors read-only:bg-sunken disabled:opacity-60 disabled:bg-sunken';
+  'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors disabled:opacity-60 disabled:bg-sunken';
+
+/** Not for selects, which browsers count among the read-only. */
+const READ_ONLY = 'read-only:bg-sunken';
 
 function controlProps(ids: FieldIds | undefined) {
   return {
@@ -100,6 +103,7 @@ export function TextInput({
       {...controlProps(ids)}
       className={classNames(
         CONTROL,
+        READ_ONLY,
         borderOf(ids),
         'h-8 px-2.5 text-sm',
         mono && 'font-mono',
@@ -124,6 +128,7 @@ export function TextArea({
       {...controlProps(ids)}
       className={classNames(
         CONTROL,
+        READ_ONLY,
         borderOf(ids),
         'px-2.5 py-1.5 text-sm leading-5',
         mono && 'font-mono text-xs leading-5',

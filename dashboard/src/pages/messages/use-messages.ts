@@ -60,7 +60,8 @@ export function useMessages(filters: MessageFilters) {
       }
     };
     return onLiveEvents((events) => {
-      if (events.some(({ type }) => type.startsWith('message.'))) void refresh();
+      const concerned = events.some(({ type }) => type.startsWith('message.'));
+      if (concerned || events.length === 0) void refresh();
     });
   }, [queries, keyText]);
   return list;

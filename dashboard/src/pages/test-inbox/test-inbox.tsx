@@ -66,7 +66,8 @@ function Mailbox() {
   useEffect(
     () =>
       onLiveEvents((events) => {
-        if (events.some(({ type }) => type === 'message.delivered')) {
+        const arrived = events.some(({ type }) => type === 'message.delivered');
+        if (arrived || events.length === 0) {
           void queries.invalidateQueries({ queryKey: ['test-inbox'] });
         }
       }),

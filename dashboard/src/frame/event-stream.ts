@@ -1,0 +1,151 @@
+import { askRaw, type Schema } from '../api/client.ts';
+import { sessionEnded } from '../api/session-ended.ts';
+import { createStore, type Store } from '../base/store.ts';
+import type { Place } from '../session/place.ts';
+
+/**
+ * The ledger of one place as server-sent events, over fetch: an EventSource cannot say which
+ * workspace and mode it is about. A broken stream is taken up again where it ended. It rests while
+ * nobody looks at the tab, because a browser has few connections for one server; who was away for
+ * long is not led through all that happened, but told to look anew.
+ */
+export type LiveEvent = Schema<'Event'>;
+
+export interface StreamListener {
+  events(events: readonly LiveEvent[]): void;
+  /** What happened before this moment may have been missed. */
+  lookAnew(): void;
+}
+
+export type StreamState = 'connecting' | 'live' | 'lost';
+
+export const streamState: Store<StreamState> = createStore<StreamState>('connecting');
+
+const RECONNECT_MS = 500;
+const AFTER_FAULT_MS = 5_000;
+/** A heartbeat comes every 15 seconds. */
+const SILENCE_MAX_MS = 40_000;
+const AWAY_MAX_MS = 120_000;
+
+export function followEvents(place: Place, listener: StreamListener): () => void {
+  let stopped = false;
+  let connection: AbortController | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let lastId: string | undefined;
+  let awaySince: number | undefined;
+
+  const connect = async (): Promise<void> => {
+    if (stopped || connection || document.visibilityState !== 'visible') return;
+    clearTimeout(timer);
+    const own = new AbortController();
+    connection = own;
+    let waitMs = RECONNECT_MS;
+    try {
+      await read(own, place, lastId, {
+        opened: () => {
+          streamState.set('live');
+          if (lastId === undefined) listener.lookAnew();
+        },
+        id: (id) => {
+          lastId = id;
+        },
+        events: (events) => {
+          if (!stopped) listener.events(events);
+        },
+      });
+    } catch {
+      waitMs = AFTER_FAULT_MS;
+    }
+    connection = undefined;
+    if (stopped || own.signal.reason === AWAY) return;
+    if (waitMs === AFTER_FAULT_MS) {
+      streamState.set('lost');
+      // Without the stream the pages still go on, only slower.
+      listener.lookAnew();
+    }
+    timer = setTimeout(() => void connect(), waitMs);
+  };
+
+  const onVisibility = (): void => {
+    if (document.visibilityState === 'visible') {
+      if (awaySince !== undefined && Date.now() - awaySince > AWAY_MAX_MS) lastId = undefined;
+      awaySince = undefined;
+      void connect();
+    } else {
+      awaySince = Date.now();
+      connection?.abort(AWAY);
+    }
+  };
+  const forgetSession = sessionEnded.subscribe(() => {
+    if (!sessionEnded.get()) void connect();
+  });
+  document.addEventListener('visibilitychange', onVisibility);
+  streamState.set('connecting');
+  void connect();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    connection?.abort();
+    forgetSession();
+    document.removeEventListener('visibilitychange', onVisibility);
+  };
+}
+
+const AWAY = 'away';
+
+interface Reading {
+  opened(): void;
+  id(id: string): void;
+  events(events: readonly LiveEvent[]): void;
+}
+
+/** Ends when the server ends the stream, throws when it breaks or falls silent. */
+async function read(
+  connection: AbortController,
+  place: Place,
+  lastId: string | undefined,
+  reading: Reading,
+): Promise<void> {
+  const response = await askRaw(place, '/api/v1/events/stream', {
+    signal: connection.signal,
+    headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
+  });
+  const body = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (!body) return;
+  reading.opened();
+  let rest = '';
+  let watch: ReturnType<typeof setTimeout> | undefined;
+  try {
+    for (;;) {
+      clearTimeout(watch);
+      watch = setTimeout(() => connection.abort(), SILENCE_MAX_MS);
+      const { value, done } = await body.read();
+      if (done) return;
+      const parsed = parseStream(rest + value);
+      rest = parsed.rest;
+      if (parsed.lastId !== undefined) reading.id(parsed.lastId);
+      if (parsed.events.length > 0) reading.events(parsed.events);
+    }
+  } finally {
+    clearTimeout(watch);
+  }
+}
+
+/** The finished blocks of a piece of stream, and what is left of it. */
+export function parseStream(text: string): {
+  events: LiveEvent[];
+  lastId: string | undefined;
+  rest: string;
+} {
+  const blocks = text.split('\n\n');
+  const rest = blocks.pop() ?? '';
+  const events: LiveEvent[] = [];
+  let lastId: string | undefined;
+  for (const block of blocks) {
+    for (const line of block.split('\n')) {
+      if (line.startsWith('id: ')) lastId = line.slice(4);
+      else if (line.startsWith('data: ')) events.push(JSON.parse(line.slice(6)) as LiveEvent);
+    }
+  }
+  return { events, lastId, rest };
+}
