@@ -6,15 +6,14 @@ import { RefusedError } from '../base/refused-error.ts';
 import { WorkLoop } from '../base/work-loop.ts';
 import type { Pool } from '../storage/pool.ts';
 import {
-  type FeedFilter,
   isAfter,
   type LedgerEvent,
   type LedgerPosition,
   ledgerEdge,
   publicEvent,
-  readFeed,
   readLedger,
 } from './events-store.ts';
+import { type FeedFilter, readFeed } from './feed-store.ts';
 
 /**
  * The ledger as it grows, for readers that stay connected. However many there are, a node reads the

@@ -69,79 +69,12 @@ export interface LedgerPosition {
   id: string;
 }
 
+export const LEDGER_COLUMNS = 'id, tx, type, mode, created_at, message_id, sequence, data';
+
+/** Below the oldest transaction that still runs. */
+export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
+
 export const LEDGER_START: LedgerPosition = { tx: 0, id: uuidFloor(0) };
-
-export interface FeedFilter {
-  types?: readonly string[];
-  messageId?: string;
-  recipient?: string;
-  tag?: string;
-  createdAfterMs?: number;
-  createdBeforeMs?: number;
-}
-
-export interface FeedPage {
-  events: LedgerEvent[];
-  /** Where the next read goes on; moves even past events that the filter left out. */
-  next: LedgerPosition;
-  hasMore: boolean;
-}
-
-/** A filter that matches little must not read the whole ledger in one request. */
-const SCANNED_MAX = 10_000;
-
-/**
- * Reads on from a place, oldest first. It looks at a bounded number of events, so a page may be
- * shorter than `limit`, or empty, while there is more: `hasMore` tells.
- */
-export async function readFeed(
-  pool: Pool,
-  scope: { workspaceId: string; mode: Mode },
-  after: LedgerPosition,
-  limit: number,
-  filter: FeedFilter = {},
-): Promise<FeedPage> {
-  const unfiltered = Object.values(filter).every((value) => value === undefined);
-  const scanMax = unfiltered ? limit : SCANNED_MAX;
-  const { rows } = await pool.query<FeedRow>({
-    name: filter.messageId ? 'read-feed-of-message' : 'read-feed',
-    text: `with scanned as (
-        select id, tx, type, mode, created_at, message_id, sequence, data from events
-        where workspace_id = $1 and mode = $2 and (tx, id) > ($3, $4)
-          and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-          and ${filter.messageId ? 'message_id = $10' : '$10::uuid is null'}
-        order by tx, id limit $5),
-      matched as (
-        select * from scanned
-        where ($6::text[] is null or type = any($6) or split_part(type, '.', 1) || '.*' = any($6))
-          and ($7::text is null or lower(data->>'recipient') = $7
-            or exists (select from json_array_elements(data->'recipients') r where lower(r->>'email') = $7))
-          and ($8::text is null or exists (
-            select from json_array_elements_text(data->'tags') tag where tag = $8))
-          and ($9::timestamptz is null or created_at >= $9)
-          and ($11::timestamptz is null or created_at < $11)
-        order by tx, id limit $12)
-      select m.*, s.scanned, s.last_tx, s.last_id from (
-          select count(*) as scanned, (array_agg(tx order by tx desc, id desc))[1] as last_tx,
-                 (array_agg(id order by tx desc, id desc))[1] as last_id from scanned) s
-        left join matched m on true order by m.tx, m.id`,
-    values: [
-      scope.workspaceId,
-      scope.mode,
-      after.tx,
-      after.id,
-      scanMax + 1,
-      filter.types?.length ? filter.types : null,
-      filter.recipient ?? null,
-      filter.tag ?? null,
-      timeOrNull(filter.createdAfterMs),
-      filter.messageId ?? null,
-      timeOrNull(filter.createdBeforeMs),
-      limit + 1,
-    ],
-  });
-  return pageOf(rows, after, limit, scanMax);
-}
 
 /** The place up to which everything is decided now. */
 export async function ledgerEdge(pool: Pool): Promise<LedgerPosition> {
@@ -149,7 +82,12 @@ export async function ledgerEdge(pool: Pool): Promise<LedgerPosition> {
     name: 'ledger-edge',
     text: 'select pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 as tx',
   });
-  return { tx: rows[0]?.tx ?? 0, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+  return behind(rows[0]?.tx ?? 0);
+}
+
+/** The place behind everything that a transaction wrote. */
+export function behind(tx: number): LedgerPosition {
+  return { tx, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 }
 
 /** Whether a place lies behind another; lower-case hex compares as its bytes do. */
@@ -171,10 +109,10 @@ export async function readLedger(
   scanMax: number,
   workspaceIds: readonly string[],
 ): Promise<LedgerPage> {
-  const { rows } = await pool.query<FeedRow & { workspace_id: string }>({
+  const { rows } = await pool.query<LedgerRow & Scanned & { workspace_id: string }>({
     name: 'read-ledger',
     text: `with scanned as materialized (
-        select workspace_id, id, tx, type, mode, created_at, message_id, sequence, data from events
+        select workspace_id, ${LEDGER_COLUMNS} from events
         where (tx, id) > ($1, $2) and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
         order by tx, id limit $3)
       select m.*, s.scanned, s.last_tx, s.last_id from (
@@ -199,9 +137,9 @@ export async function readTimeline(
   scope: { workspaceId: string; mode: Mode },
   messageId: string,
 ): Promise<LedgerEvent[]> {
-  const { rows } = await pool.query<FeedRow>({
+  const { rows } = await pool.query<LedgerRow>({
     name: 'read-timeline',
-    text: `select id, tx, type, mode, created_at, message_id, sequence, data from events
+    text: `select ${LEDGER_COLUMNS} from events
       where workspace_id = $1 and mode = $2 and message_id = $3 and id >= $4 order by id limit 500`,
     // An event is never older than its message: partitions before it are not looked at.
     values: [scope.workspaceId, scope.mode, messageId, uuidFloor(uuidTime(messageId) - 60_000)],
@@ -222,7 +160,8 @@ export function publicEvent(event: LedgerEvent) {
   };
 }
 
-interface FeedRow {
+/** An event as statements select it: see LEDGER_COLUMNS. */
+export interface LedgerRow {
   id: string;
   tx: number;
   type: EventType;
@@ -231,28 +170,15 @@ interface FeedRow {
   message_id: string | null;
   sequence: number | null;
   data: Record<string, unknown>;
+}
+
+interface Scanned {
   scanned: number;
   last_tx: number;
   last_id: string;
 }
 
-function pageOf(rows: FeedRow[], after: LedgerPosition, limit: number, scanMax: number): FeedPage {
-  const first = rows[0];
-  if (!first || Number(first.scanned) === 0) return { events: [], next: after, hasMore: false };
-  const matched = rows.filter((row) => row.id !== null);
-  if (matched.length > limit) {
-    const events = matched.slice(0, limit).map(eventOf);
-    const last = events[events.length - 1] as LedgerEvent;
-    return { events, next: { tx: last.tx, id: last.id }, hasMore: true };
-  }
-  return {
-    events: matched.map(eventOf),
-    next: { tx: Number(first.last_tx), id: first.last_id },
-    hasMore: Number(first.scanned) > scanMax,
-  };
-}
-
-function eventOf(row: FeedRow): LedgerEvent {
+export function eventOf(row: LedgerRow): LedgerEvent {
   return {
     id: row.id,
     tx: Number(row.tx),
@@ -263,8 +189,4 @@ function eventOf(row: FeedRow): LedgerEvent {
     sequence: row.sequence,
     data: row.data,
   };
-}
-
-function timeOrNull(ms: number | undefined): Date | null {
-  return ms === undefined ? null : new Date(ms);
 }

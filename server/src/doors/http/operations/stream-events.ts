@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { EventStreams } from '../../../events/event-streams.ts';
-import { EventTypeFilter, ledgerPosition, typesOf } from '../event-query.ts';
+import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from '../event-query.ts';
 import { operation } from '../operation.ts';
 import { closed } from '../schemas/common.ts';
 import { BOUNCED_EVENT } from '../schemas/examples.ts';
@@ -24,7 +24,9 @@ export function streamEvents(parts: { eventStreams: EventStreams }) {
         cursor: Type.Optional(
           Type.String({
             maxLength: 512,
-            description: 'Where to begin, when no Last-Event-ID is sent.',
+            description:
+              'Where to begin, when no Last-Event-ID is sent: a `next_cursor` of `order=asc`, a ' +
+              '`follow_cursor`, or `latest`, as without it.',
           }),
         ),
       }),
@@ -41,7 +43,7 @@ export function streamEvents(parts: { eventStreams: EventStreams }) {
     async ({ caller, query, lastEventId, signal }) => {
       const cursor = lastEventId || query.cursor;
       const filter = query.type === undefined ? {} : { types: typesOf(query.type) };
-      const from = cursor === undefined ? undefined : ledgerPosition(cursor);
+      const from = cursor === undefined || cursor === LATEST ? undefined : ledgerPosition(cursor);
       const body = await parts.eventStreams.open(caller, from, filter);
       signal.addEventListener('abort', () => body.destroy(), { once: true });
       if (signal.aborted) body.destroy();

@@ -1,0 +1,334 @@
+import type { Mode } from '../accounts/mode.ts';
+import { uuidFloor, uuidTime } from '../base/ids.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+import {
+  behind,
+  eventOf,
+  HORIZON,
+  isAfter,
+  LEDGER_COLUMNS,
+  LEDGER_START,
+  type LedgerEvent,
+  type LedgerPosition,
+  type LedgerRow,
+} from './events-store.ts';
+
+/**
+ * Pages of one workspace's ledger, in both directions. A page costs the same however long the
+ * history is: messages and recipients are looked up by their indexes, times are found by halving, and
+ * every other filter looks at a bounded number of events, so a page may be shorter than `limit`, or
+ * empty, while there is more: `hasMore` tells.
+ */
+
+export type FeedOrder = 'asc' | 'desc';
+
+export interface FeedFilter {
+  types?: readonly string[];
+  messageId?: string;
+  recipient?: string;
+  tag?: string;
+  createdAfterMs?: number;
+  createdBeforeMs?: number;
+}
+
+export interface FeedPage {
+  events: LedgerEvent[];
+  /** Where the next read goes on; moves even past events that the filter left out. */
+  next: LedgerPosition;
+  hasMore: boolean;
+  /** Behind all that was decided when the page was read. */
+  edge: LedgerPosition;
+}
+
+interface FeedScope {
+  workspaceId: string;
+  mode: Mode;
+}
+
+/** Places between which events are looked for, without the two themselves. */
+interface Range {
+  low: LedgerPosition;
+  high: LedgerPosition;
+}
+
+/** Behind every transaction that can be. */
+export const LEDGER_END: LedgerPosition = behind(Number.MAX_SAFE_INTEGER);
+
+/** What matches often is found in the first step; what matches seldom must not read everything. */
+const FILTERED_STEPS = [1_000, 3_000, 6_000];
+/** One more than the largest page. */
+const UNFILTERED_STEPS = [101];
+/** A recipient of more messages than this is found often enough by walking. */
+const RECIPIENT_MESSAGES_MAX = 500;
+/**
+ * The ledger's order is that of transactions. A node that loses the database writes what it knows
+ * later: times and order may disagree by less than this.
+ */
+const OUT_OF_ORDER_MS = 3_600_000;
+/** Ids are never older than the times they stand for; by a clock set back they may be newer. */
+const IDS_AHEAD_MS = 600_000;
+
+/** Reads on from a place: up from it, or down. */
+export async function readFeed(
+  pool: Pool,
+  scope: FeedScope,
+  from: LedgerPosition,
+  limit: number,
+  filter: FeedFilter = {},
+  order: FeedOrder = 'asc',
+): Promise<FeedPage> {
+  return inTransaction(pool, async (db) => {
+    await db.query(BY_INDEX_ONLY);
+    const range = await rangeOf(db, scope, from, filter, order);
+    const few = await fewMessages(db, scope, filter);
+    return few
+      ? readOfMessages(db, scope, few, { from, range, limit, filter, order })
+      : walk(db, scope, { from, range, limit, filter, order });
+  });
+}
+
+/**
+ * The planner thinks little of a range within one workspace: it would read all of it and sort. Every
+ * statement here has an index that gives the rows in order.
+ */
+const BY_INDEX_ONLY = ['sort', 'seqscan', 'bitmapscan']
+  .map((way) => `set local enable_${way} = off`)
+  .join('; ');
+
+interface Read extends Pick<Scan, 'limit' | 'filter' | 'order'> {
+  from: LedgerPosition;
+  range: Range;
+}
+
+async function walk(db: Queryable, scope: FeedScope, read: Read): Promise<FeedPage> {
+  const { from, range, limit, filter, order } = read;
+  const unfiltered = Object.values(filter).every((value) => value === undefined);
+  const steps = unfiltered ? UNFILTERED_STEPS : FILTERED_STEPS;
+  const events: LedgerEvent[] = [];
+  let edge: LedgerPosition | undefined;
+  let next = from;
+  for (const size of steps) {
+    const wanted = limit - events.length + 1;
+    const step = await scan(db, scope, { ...range, order, size, filter, limit: wanted });
+    edge ??= step.edge;
+    events.push(...step.events);
+    if (events.length > limit) return { ...cut(events, limit), edge };
+    next = step.last ?? next;
+    if (step.scanned < size) return { events, next, hasMore: false, edge };
+    if (order === 'asc') range.low = next;
+    else range.high = next;
+  }
+  return { events, next, hasMore: true, edge: edge as LedgerPosition };
+}
+
+function cut(events: LedgerEvent[], limit: number) {
+  const page = events.slice(0, limit);
+  const { tx, id } = page[limit - 1] as LedgerEvent;
+  return { events: page, next: { tx, id }, hasMore: true };
+}
+
+async function rangeOf(
+  db: Queryable,
+  scope: FeedScope,
+  from: LedgerPosition,
+  filter: FeedFilter,
+  order: FeedOrder,
+): Promise<Range> {
+  const { createdAfterMs, createdBeforeMs } = filter;
+  const range: Range =
+    order === 'asc' ? { low: from, high: LEDGER_END } : { low: LEDGER_START, high: from };
+  if (createdAfterMs !== undefined) {
+    const low = await placeOfTime(db, scope, createdAfterMs - OUT_OF_ORDER_MS);
+    if (isAfter(low, range.low)) range.low = low;
+  }
+  if (createdBeforeMs !== undefined) {
+    const high = await placeOfTime(db, scope, createdBeforeMs + OUT_OF_ORDER_MS);
+    if (isAfter(range.high, high)) range.high = high;
+  }
+  return range;
+}
+
+/**
+ * The whole key, leading columns too, in comparison and order: only the index that begins with the
+ * workspace can serve it. With `workspace_id = $1` the planner may take the index of all workspaces
+ * instead, and a small tenant would pay for its large neighbour.
+ */
+const KEY = '(workspace_id, mode, tx, id)';
+const BY_KEY = {
+  asc: 'order by workspace_id, mode, tx, id',
+  desc: 'order by workspace_id desc, mode desc, tx desc, id desc',
+};
+
+/**
+ * The place before the first event of a time or later, found by halving the span of transactions.
+ * An index on times would be paid for by every event written.
+ */
+async function placeOfTime(db: Queryable, scope: FeedScope, ms: number): Promise<LedgerPosition> {
+  const { rows } = await db.query<{ tx: number }>({
+    name: 'feed-place-of-time',
+    text: `with recursive search (low, high) as (
+        select coalesce((select tx from events
+            where ${KEY} > ($1, $2, 0, $4) and ${KEY} < ($1, $2, ${HORIZON}, $4) ${BY_KEY.asc} limit 1),
+          ${HORIZON}), ${HORIZON}
+      union all
+        select case when e.created_at < $3 then e.tx + 1 else s.low end,
+               case when e.created_at < $3 then s.high else (s.low + s.high) / 2 end
+          from search s left join lateral (
+            select tx, created_at from events
+             where ${KEY} > ($1, $2, (s.low + s.high) / 2, $4) and ${KEY} < ($1, $2, s.high, $4)
+             ${BY_KEY.asc} limit 1) e on true
+         where s.low < s.high)
+      select max(low) - 1 as tx from search`,
+    values: [scope.workspaceId, scope.mode, sqlTime(ms), uuidFloor(0)],
+  });
+  return behind(Number(rows[0]?.tx ?? 0));
+}
+
+interface Scan extends Range {
+  order: FeedOrder;
+  /** How many events are looked at. */
+  size: number;
+  filter: FeedFilter;
+  limit: number;
+}
+
+interface ScanRow extends LedgerRow {
+  scanned: number;
+  last_tx: number | null;
+  last_id: string | null;
+  edge_tx: number;
+}
+
+async function scan(db: Queryable, scope: FeedScope, bounds: Scan) {
+  const { low, high, order, size, filter, limit } = bounds;
+  const back = order === 'asc' ? 'desc' : 'asc';
+  const { rows } = await db.query<ScanRow>({
+    // The size stands in the text: of a limit that it does not know the planner assumes the worst.
+    name: `feed-${order}-${size}`,
+    text: `with scanned as materialized (
+        select ${LEDGER_COLUMNS} from events
+        where ${KEY} > ($1, $2, $3, $4) and ${KEY} < ($1, $2, $5, $6) and tx < ${HORIZON}
+          and id >= $13 and id < $14
+        ${BY_KEY[order]} limit ${size}),
+      matched as (
+        select * from scanned where ${MATCHES} order by tx ${order}, id ${order} limit $7)
+      select m.*, s.scanned, l.tx as last_tx, l.id as last_id, ${HORIZON} - 1 as edge_tx
+        from (select count(*)::int as scanned from scanned) s
+        left join (select tx, id from scanned order by tx ${back}, id ${back} limit 1) l on true
+        left join matched m on true order by m.tx ${order}, m.id ${order}`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      low.tx,
+      low.id,
+      high.tx,
+      high.id,
+      limit,
+      ...matchValues(filter),
+      // What ids tell of time is read off the index, without a look at the events.
+      uuidFloor(filter.createdAfterMs ?? 0),
+      filter.createdBeforeMs === undefined
+        ? LEDGER_END.id
+        : uuidFloor(filter.createdBeforeMs + IDS_AHEAD_MS),
+    ],
+  });
+  const first = rows[0] as ScanRow;
+  return {
+    events: rows.filter((row) => row.id !== null).map(eventOf),
+    scanned: first.scanned,
+    last:
+      first.last_tx === null || first.last_id === null
+        ? undefined
+        : { tx: Number(first.last_tx), id: first.last_id },
+    edge: behind(Number(first.edge_tx)),
+  };
+}
+
+const MATCHES = `($8::text[] is null or type = any($8) or split_part(type, '.', 1) || '.*' = any($8))
+  and ($9::text is null or lower(data->>'recipient') = $9
+    or exists (select from json_array_elements(data->'recipients') r where lower(r->>'email') = $9))
+  and ($10::text is null or exists (
+    select from json_array_elements_text(data->'tags') tag where tag = $10))
+  and ($11::timestamptz is null or created_at >= $11)
+  and ($12::timestamptz is null or created_at < $12)`;
+
+function matchValues(filter: FeedFilter): unknown[] {
+  return [
+    filter.types?.length ? filter.types : null,
+    filter.recipient ?? null,
+    filter.tag ?? null,
+    timeOrNull(filter.createdAfterMs),
+    timeOrNull(filter.createdBeforeMs),
+  ];
+}
+
+function timeOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : sqlTime(ms);
+}
+
+/** Messages that hold all that the filter may let through, where they are few. */
+interface FewMessages {
+  ids: readonly string[];
+  /** Nothing beyond it: a message may have come in after the ids were looked up. */
+  edge: LedgerPosition;
+}
+
+async function fewMessages(
+  db: Queryable,
+  scope: FeedScope,
+  { messageId, recipient }: FeedFilter,
+): Promise<FewMessages | undefined> {
+  if (messageId !== undefined) return { ids: [messageId], edge: LEDGER_END };
+  if (recipient === undefined) return undefined;
+  const { rows } = await db.query<{ ids: string[]; edge_tx: number }>({
+    name: 'feed-messages-of-recipient',
+    text: `select array(select distinct message_id from deliveries
+        where workspace_id = $1 and mode = $2 and recipient_key = $3
+        limit ${RECIPIENT_MESSAGES_MAX + 1}) as ids, ${HORIZON} - 1 as edge_tx`,
+    values: [scope.workspaceId, scope.mode, recipient],
+  });
+  const { ids = [], edge_tx = 0 } = rows[0] ?? {};
+  return ids.length > RECIPIENT_MESSAGES_MAX ? undefined : { ids, edge: behind(Number(edge_tx)) };
+}
+
+async function readOfMessages(
+  db: Queryable,
+  scope: FeedScope,
+  few: FewMessages,
+  read: Read,
+): Promise<FeedPage> {
+  const { from, range, limit, filter, order } = read;
+  const high = isAfter(range.high, few.edge) ? few.edge : range.high;
+  const bornMs = Math.min(...few.ids.map(uuidTime));
+  const { rows } = await db.query<LedgerRow & { edge_tx: number }>({
+    name: `feed-of-messages-${order}`,
+    text: `with own as materialized (
+        select ${LEDGER_COLUMNS} from events
+        where workspace_id = $1 and mode = $2 and message_id = any($13) and id >= $14),
+      matched as (
+        select * from own where (tx, id) > ($3, $4) and (tx, id) < ($5, $6) and tx < ${HORIZON}
+          and ${MATCHES} order by tx ${order}, id ${order} limit $7)
+      select m.*, e.edge_tx from (select ${HORIZON} - 1 as edge_tx) e
+        left join matched m on true order by m.tx ${order}, m.id ${order}`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      range.low.tx,
+      range.low.id,
+      high.tx,
+      high.id,
+      limit + 1,
+      ...matchValues(filter),
+      few.ids,
+      // An event is never older than its message: partitions before it are not looked at.
+      uuidFloor(few.ids.length === 0 ? 0 : bornMs - 60_000),
+    ],
+  });
+  const events = rows.filter((row) => row.id !== null).map(eventOf);
+  const decided = behind(Number(rows[0]?.edge_tx ?? 0));
+  const edge = isAfter(decided, few.edge) ? few.edge : decided;
+  if (events.length > limit) return { ...cut(events, limit), edge };
+  const { tx, id } = events.at(-1) ?? from;
+  return { events, next: { tx, id }, hasMore: false, edge };
+}
