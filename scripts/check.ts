@@ -20,6 +20,9 @@ interface Step {
   run: () => boolean | Promise<boolean>;
 }
 
+/** What hangs is told as a failure, long before whoever waits for the gate gives up. */
+const STEP_MS_MAX = 45 * 60_000;
+
 let testSummary = '';
 const scratch = mkdtempSync(path.join(tmpdir(), 'postrider-check-'));
 /** Where tests note what the server answered. */
@@ -85,9 +88,18 @@ function tool(command: string, ...args: string[]): Promise<boolean> {
       REDOCLY_TELEMETRY: 'off',
       REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     };
-    const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit', env });
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env,
+      timeout: STEP_MS_MAX,
+      killSignal: 'SIGKILL',
+    });
     child.on('error', reject);
-    child.on('exit', (code) => resolve(code === 0));
+    child.on('exit', (code, signal) => {
+      if (signal) console.log(`   ${command} was ended by ${signal}: did it hang?`);
+      resolve(code === 0);
+    });
   });
 }
 
@@ -107,6 +119,7 @@ async function runTests(): Promise<boolean> {
     '--reporter=json',
     `--outputFile.json=${report}`,
   );
+  if (!existsSync(report)) return false;
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as {
     numPassedTests: number;
     numFailedTests: number;

@@ -206,7 +206,7 @@ export class MessageAcceptor {
       queued.reduce((sum, message) => sum + message.bytes, 0),
     );
     try {
-      const rows = submissions.map((one) => rowsOf(one, suppressed, lease, sealer));
+      const rows = submissions.map((one, place) => rowsOf(one, place, suppressed, lease, sealer));
       const written = await insertSubmissions(pool, rows, clock.now());
       if (lease) {
         const accepted = submissions.filter((_, index) => written[index]);

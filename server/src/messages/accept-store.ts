@@ -62,6 +62,8 @@ export interface IdempotencyRow {
   status: number;
   answer: string;
   created_at: string;
+  /** Place in the group. */
+  submission: number;
 }
 
 export interface MessageRow {
@@ -84,6 +86,8 @@ export interface MessageRow {
   text: string | null;
   /** Base64; null when nothing in it is secret. */
   sealed: string | null;
+  /** Place in the group. */
+  submission: number;
 }
 
 export interface AttachmentRow {
@@ -189,13 +193,9 @@ export async function insertSubmissions(
   submissions: readonly SubmissionRows[],
   nowMs: number,
 ): Promise<boolean[]> {
-  const keys = submissions.flatMap((one, submission) =>
-    one.key ? [{ ...one.key, submission }] : [],
-  );
+  const keys = submissions.flatMap((one) => one.key ?? []);
   const values = [
-    JSON.stringify(
-      submissions.flatMap((one, submission) => one.messages.map((row) => ({ ...row, submission }))),
-    ),
+    JSON.stringify(submissions.flatMap((one) => one.messages)),
     JSON.stringify(submissions.flatMap((one) => one.attachments)),
     JSON.stringify(submissions.flatMap((one) => one.deliveries)),
     JSON.stringify(submissions.flatMap((one) => one.events)),

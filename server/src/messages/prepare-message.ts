@@ -1,7 +1,7 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
+import { encodeId, uuidv7 } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import type { MailboxContact } from '../contacts/contact-source.ts';
 import type { SenderDomain } from '../domains/sender-domains.ts';
@@ -33,6 +33,8 @@ export interface PreparedMessage {
   workspaceId: string;
   mode: Mode;
   id: string;
+  /** The id as callers see it; every part of the walk needs it. */
+  publicId: string;
   createdAtMs: number;
   keyId: string | null;
   template: { key: string; version: number | 'draft' } | null;
@@ -64,6 +66,7 @@ export async function prepareMessage(
 ): Promise<PreparedMessage> {
   const createdAtMs = parts.clock.now();
   const id = uuidv7(createdAtMs);
+  const publicId = encodeId('msg', id);
   const errors = new FieldErrors();
   const envelope = parseEnvelope(request, parts.limits.recipientsMax, errors);
   const headers = parseHeaders(request, parts.limits, errors);
@@ -73,7 +76,7 @@ export async function prepareMessage(
   errors.throwIfAny();
 
   const { template, words, shown } = await renderRequest(parts, caller, request, {
-    id,
+    publicId,
     envelope,
     headers,
     ...options,
@@ -85,6 +88,7 @@ export async function prepareMessage(
     workspaceId: caller.workspaceId,
     mode: caller.mode,
     id,
+    publicId,
     createdAtMs,
     keyId: caller.keyId ?? null,
     template,

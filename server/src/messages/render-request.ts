@@ -1,5 +1,4 @@
 import type { Caller } from '../accounts/caller.ts';
-import { encodeId } from '../base/ids.ts';
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import type { NamedMailbox } from '../mail/address.ts';
 import {
@@ -34,7 +33,7 @@ export interface Words {
 }
 
 interface Draft extends PrepareOptions {
-  id: string;
+  publicId: string;
   envelope: Envelope;
   headers: [string, string][];
 }
@@ -236,7 +235,7 @@ async function contactOf(
 
 function messageRoot(draft: Draft, from: NamedMailbox): Record<string, string> {
   const to = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
-  return { id: encodeId('msg', draft.id), to: to.mailbox.email, from: from.email };
+  return { id: draft.publicId, to: to.mailbox.email, from: from.email };
 }
 
 export function checkedTimeZone(timeZone: string | undefined): string | undefined {

@@ -1,4 +1,3 @@
-import { encodeId } from '../base/ids.ts';
 import type { Sealer } from '../base/sealer.ts';
 import { eventRow, type NewEvent } from '../events/events-store.ts';
 import type { Pool } from '../storage/pool.ts';
@@ -66,7 +65,7 @@ export async function settle(
 export function answerOf(message: PreparedMessage, suppressed: Suppressed): AcceptedMessage {
   const recipients = recipientsOf(message, suppressed);
   return {
-    id: encodeId('msg', message.id),
+    id: message.publicId,
     status: messageStatus(recipients.map((one) => one.status)),
     mode: message.mode,
     created_at: sqlTime(message.createdAtMs),
@@ -76,9 +75,10 @@ export function answerOf(message: PreparedMessage, suppressed: Suppressed): Acce
   };
 }
 
-/** The rows of a submission; born leased when the delivery engine gave a lease. */
+/** The rows of a submission at its place in the group; born leased when the delivery engine gave a lease. */
 export function rowsOf(
   submission: Submission,
+  place: number,
   suppressed: Suppressed,
   lease: Lease | undefined,
   sealer: Sealer,
@@ -94,8 +94,9 @@ export function rowsOf(
       status: answer?.status ?? 0,
       answer: answer?.body ?? '',
       created_at: sqlTime(first.createdAtMs),
+      submission: place,
     },
-    messages: messages.map((message) => messageRow(message, sealer)),
+    messages: messages.map((message) => messageRow(message, place, sealer)),
     attachments: messages.flatMap((message) =>
       message.content.attachments.map((file, ordinal) => ({
         workspace_id: message.workspaceId,
@@ -152,7 +153,7 @@ function reasonOf(
   return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
 }
 
-function messageRow(message: PreparedMessage, sealer: Sealer): MessageRow {
+function messageRow(message: PreparedMessage, submission: number, sealer: Sealer): MessageRow {
   const { content, shown } = message;
   return {
     workspace_id: message.workspaceId,
@@ -178,6 +179,7 @@ function messageRow(message: PreparedMessage, sealer: Sealer): MessageRow {
     html: shown.html,
     text: shown.text,
     sealed: shown === content ? null : sealContent(sealer, content).toString('base64'),
+    submission,
   };
 }
 
@@ -225,11 +227,10 @@ function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] 
     atMs: message.createdAtMs,
     messageId: message.id,
   };
-  const id = encodeId('msg', message.id);
   const { metadata, tags } = message;
   const recipients = recipientsOf(message, suppressed);
   const scheduledAt = sqlTime(message.schedule.scheduledAtMs);
-  const about = { message_id: id, metadata, tags };
+  const about = { message_id: message.publicId, metadata, tags };
   const events: NewEvent[] = [
     {
       ...shared,

@@ -291,6 +291,7 @@ async function answers(connection: EmbeddedConnection): Promise<boolean> {
 
 async function createDatabase(connection: EmbeddedConnection): Promise<void> {
   const client = new pg.Client({ ...connection, database: 'postgres' });
+  client.on('error', () => {});
   await client.connect();
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [

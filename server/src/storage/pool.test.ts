@@ -1,3 +1,4 @@
+import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { silentLog } from '../base/log.ts';
@@ -54,6 +55,14 @@ describe('values', () => {
 });
 
 describe('errors', () => {
+  test('a database that dies in the moment it lets us in is a lost connection, not our end', async () => {
+    await using dying = await dyingDatabase();
+    const pool = openPool({ places: [{ connectionString: dying.url }], log: silentLog });
+    const error = await pool.query('select 1').catch((failure: unknown) => failure);
+    expect(isStorageGone(error)).toBe(true);
+    await pool.end();
+  });
+
   test('an answer of the database keeps the connection', async () => {
     const before = await backend();
     await expect(db.pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
@@ -159,3 +168,34 @@ describe('several places', () => {
     await pool.end();
   });
 });
+
+/** Lets a client in and ends in the same packet, as PostgreSQL does when its main process is killed. */
+async function dyingDatabase(): Promise<AsyncDisposable & { url: string }> {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.end(
+        Buffer.concat([
+          packet('R', Buffer.alloc(4)),
+          packet('Z', Buffer.from('I')),
+          packet('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Munexpected postmaster exit\0\0')),
+        ]),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  return {
+    url: `postgres://u@127.0.0.1:${port}/d`,
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function packet(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}

@@ -85,10 +85,8 @@ class StoragePool extends pg.Pool {
         await chooser.check(client);
       },
     });
-    // Without a listener the loss of a connection at rest, or of one held in a transaction between
-    // two statements, would end the process. The next statement on it reports the loss.
+    // Without a listener the loss of a connection at rest would end the process.
     this.on('error', (error) => options.log.debug({ err: error }, 'a database connection ended'));
-    this.on('connect', (client) => client.on('error', () => {}));
   }
 
   /**

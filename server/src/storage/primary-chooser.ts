@@ -27,6 +27,9 @@ export class PrimaryChooser {
         const aim = chooser.#at;
         super({ ...config, ...chooser.#places[aim] });
         this.#aim = aim;
+        // Between its connect and the pool's own listener a client may be told that PostgreSQL dies;
+        // heard by nobody, that would end the process. The next statement on it reports the loss.
+        this.on('error', () => {});
       }
 
       override connect(): Promise<this>;

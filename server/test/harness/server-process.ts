@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
+import { until } from './until.ts';
 
 /**
  * The real server in a process of its own, on its embedded database, to be killed and started again.
@@ -9,6 +10,8 @@ import path from 'node:path';
 export interface ServerProcess {
   readonly url: string;
   start(): Promise<void>;
+  /** After its database was killed, say. */
+  becomesReady(): Promise<void>;
   /** SIGKILL to the server alone: its PostgreSQL lives on as an orphan. */
   kill(): Promise<void>;
   /** SIGKILL to PostgreSQL's main process. */
@@ -23,6 +26,9 @@ export interface ServerProcessOptions {
   dataDir: string;
   env?: Record<string, string>;
 }
+
+/** Recovery of a database takes its time on a busy machine. */
+const READY_MS = 60_000;
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
@@ -52,17 +58,24 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
     started.stderr?.on('data', (chunk: Buffer) => {
       output += chunk;
     });
-    for (;;) {
-      if (started.exitCode !== null || started.signalCode !== null) {
-        throw new Error(`The server ended at its start:\n${output.slice(-4000)}`);
-      }
-      const ready = await fetch(`${url}/readyz`).then(
-        (answer) => answer.ok,
-        () => false,
-      );
-      if (ready) return;
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
+    await becomesReady(() => {
+      if (started.exitCode === null && started.signalCode === null) return;
+      throw new Error(`The server ended at its start:\n${output.slice(-4000)}`);
+    });
+  }
+
+  /** A server that is never ready again is what these tests look for: it is told, not waited for. */
+  async function becomesReady(refuse: () => void = () => {}): Promise<void> {
+    await until(
+      () => {
+        refuse();
+        return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
+          (answer) => answer.ok,
+          () => false,
+        );
+      },
+      { timeoutMs: READY_MS, what: () => `the server is ready. It said:\n${output.slice(-4000)}` },
+    );
   }
 
   function exited(): Promise<number | null> {
@@ -76,6 +89,7 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
   return {
     url,
     start,
+    becomesReady: () => becomesReady(),
     async kill() {
       child?.kill('SIGKILL');
       await exited();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { removeDataDir, type ServerProcess, serverProcess } from '../harness/server-process.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * Goal: after a 202 the message is ours, whatever dies.
@@ -22,14 +23,17 @@ interface Sent {
   accepted: boolean;
 }
 
-test(`${KILLS} kills lose nothing and double nothing`, { timeout: 3_600_000 }, async () => {
+test(`${KILLS} kills lose nothing and double nothing`, {
+  timeout: 60_000 + KILLS * 20_000,
+  retry: 0,
+}, async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'postrider-crash-'));
   const server = await serverProcess({ dataDir, env: { LEASE_SECONDS: '10' } });
+  const over = new AbortController();
   try {
     await server.start();
     const key = await printedKey(server);
     const log = new Map<string, Sent>();
-    const over = new AbortController();
     const clients = Array.from({ length: CLIENTS }, (_, client) =>
       sendUntil(over.signal, server, key, client, log),
     );
@@ -37,7 +41,7 @@ test(`${KILLS} kills lose nothing and double nothing`, { timeout: 3_600_000 }, a
       await new Promise((resolve) => setTimeout(resolve, randomInt(50, 600)));
       if (kill % 3 === 2) {
         await server.killPostgres();
-        await ready(server);
+        await server.becomesReady();
       } else {
         await server.kill();
         await server.start();
@@ -63,6 +67,7 @@ test(`${KILLS} kills lose nothing and double nothing`, { timeout: 3_600_000 }, a
     );
     expect(await server.stop()).toBe(0);
   } finally {
+    over.abort();
     await server.kill();
     await server.killPostgres();
     await removeDataDir(dataDir);
@@ -71,11 +76,12 @@ test(`${KILLS} kills lose nothing and double nothing`, { timeout: 3_600_000 }, a
 
 /** The first start prints it once the server answers. */
 async function printedKey(server: ServerProcess): Promise<string> {
-  for (;;) {
-    const [key] = /pr_test_\w{38}/.exec(server.output) ?? [];
-    if (key) return key;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
+  let key: string | undefined;
+  await until(() => {
+    [key] = /pr_test_\w{38}/.exec(server.output) ?? [];
+    return key !== undefined;
+  });
+  return key as string;
 }
 
 async function sendUntil(
@@ -90,10 +96,16 @@ async function sendUntil(
     const idempotent = n % 2 === 0;
     const sent: Sent = { idempotent, accepted: false };
     log.set(sequence, sent);
-    do {
-      sent.accepted = await trySend(server, key, sequence, idempotent);
-      if (!sent.accepted) await new Promise((resolve) => setTimeout(resolve, 20));
-    } while (idempotent && !sent.accepted);
+    sent.accepted = await trySend(server, key, sequence, idempotent);
+    if (sent.accepted || !idempotent) continue;
+    // Without an answer nobody knows: the same key is sent again until there is one.
+    await until(
+      async () => {
+        sent.accepted = await trySend(server, key, sequence, idempotent);
+        return sent.accepted;
+      },
+      { timeoutMs: 120_000, what: `${sequence} is accepted` },
+    );
   }
 }
 
@@ -131,26 +143,16 @@ async function trySend(
   }
 }
 
-async function ready(server: ServerProcess): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`${server.url}/readyz`).then(
-      (one) => one.ok,
-      () => false,
-    );
-    if (answer) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
-
 async function* allMessages(server: ServerProcess, key: string) {
   let cursor: string | null = '';
   while (cursor !== null) {
     const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
     const answer = await fetch(`${server.url}/api/v1/messages?limit=100${query}`, {
       headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(20_000),
     });
     const page = (await answer.json()) as {
-      data: { status: string; metadata: { sequence: string } }[];
+      data: { id: string; status: string; metadata: { sequence: string } }[];
       next_cursor: string | null;
     };
     yield* page.data;
@@ -170,11 +172,15 @@ async function countBySequence(server: ServerProcess, key: string) {
 
 /** Leases of dead nodes have to run out first. */
 async function everythingDelivered(server: ServerProcess, key: string): Promise<void> {
-  for (;;) {
-    let waiting = 0;
-    for await (const { status } of allMessages(server, key))
-      if (status !== 'delivered') waiting += 1;
-    if (waiting === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
+  let waiting = new Map<string, string>();
+  await until(
+    async () => {
+      waiting = new Map();
+      for await (const { id, status } of allMessages(server, key)) {
+        if (status !== 'delivered') waiting.set(id, status);
+      }
+      return waiting.size === 0;
+    },
+    { timeoutMs: 120_000, what: () => `all are delivered: ${JSON.stringify([...waiting])}` },
+  );
 }
