@@ -126,6 +126,29 @@ const template = createRoute({
   component: lazyRouteComponent(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => inside,
+  path: '/webhooks',
+  validateSearch: texts('new'),
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
+});
+
+const webhook = createRoute({
+  getParentRoute: () => inside,
+  path: '/webhooks/$id',
+  validateSearch: texts('status', 'type'),
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
+});
+
+const webhookDelivery = createRoute({
+  getParentRoute: () => inside,
+  path: '/webhooks/$id/deliveries/$deliveryId',
+  component: lazyRouteComponent(
+    () => import('./pages/webhooks/webhook-delivery.tsx'),
+    'WebhookDeliveryPage',
+  ),
+});
+
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/team',
@@ -159,6 +182,9 @@ export const router = createRouter({
       domain,
       suppressions,
       apiKeys,
+      webhooks,
+      webhook,
+      webhookDelivery,
       team,
       settings,
     ]),

@@ -49,6 +49,7 @@ const STATUS_TONES: Record<string, Tone> = {
   revoked: 'plain',
   running: 'info',
   finished: 'good',
+  succeeded: 'good',
 };
 
 const DOTS: Record<Tone, string> = {

@@ -1,0 +1,201 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { SearchX, Send } from 'lucide-react';
+import { useEffect } from 'react';
+import { ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { onLiveEvents } from '../../frame/live-feed.ts';
+import { Badge, Dot, StatusBadge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { Select } from '../../parts/field.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { count } from '../../parts/size.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Time } from '../../parts/time.tsx';
+import { EventTypeSelect } from '../events/event-type-select.tsx';
+import type { EventType } from '../events/event-types.ts';
+
+export type WebhookDelivery = Schema<'WebhookDelivery'>;
+
+/** What the address of the page holds. */
+export interface DeliveryFilters {
+  status?: string;
+  type?: string;
+}
+
+/** What was sent to an endpoint, newest first. */
+export function Deliveries({
+  webhookId,
+  filters,
+  onChange,
+}: {
+  webhookId: string;
+  filters: DeliveryFilters;
+  onChange: (next: DeliveryFilters) => void;
+}) {
+  const list = useDeliveries(webhookId, filters);
+  const filtered = filters.status !== undefined || filters.type !== undefined;
+  return (
+    <section aria-labelledby="deliveries">
+      <div className="mb-3 flex flex-wrap items-center gap-2">
+        <h2 id="deliveries" className="flex-1 basis-full text-sm font-semibold sm:basis-0">
+          Deliveries
+        </h2>
+        <div className="w-32 sm:w-36">
+          <Select
+            aria-label="Status"
+            value={filters.status ?? ''}
+            onChange={(event) => onChange({ ...filters, status: event.target.value })}
+          >
+            <option value="">Any status</option>
+            <option value="pending">pending</option>
+            <option value="succeeded">succeeded</option>
+            <option value="failed">failed</option>
+          </Select>
+        </div>
+        <div className="min-w-44 flex-1 sm:w-48 sm:flex-none">
+          <EventTypeSelect
+            label="Type of event"
+            any="Any event"
+            value={filters.type ?? ''}
+            onChange={(type) => onChange({ ...filters, type })}
+          />
+        </div>
+      </div>
+      <div className="overflow-hidden rounded-xl border border-line">
+        {list.isPending ? (
+          <SkeletonRows rows={6} />
+        ) : list.isError ? (
+          <ProblemNote error={list.error} className="m-4" onRetry={() => void list.refetch()} />
+        ) : list.rows.length === 0 && !list.hasNextPage ? (
+          filtered ? (
+            <Empty
+              icon={SearchX}
+              title="No delivery fits these filters"
+              actions={<Button onClick={() => onChange({})}>Clear the filters</Button>}
+            />
+          ) : (
+            <Empty icon={Send} title="Nothing was sent yet">
+              The next event that this endpoint is for appears here by itself, with what the
+              receiver answered.
+            </Empty>
+          )
+        ) : (
+          <ul className="divide-y divide-line">
+            {list.rows.map((delivery) => (
+              <DeliveryRow key={delivery.id} delivery={delivery} />
+            ))}
+          </ul>
+        )}
+      </div>
+      <LoadMore {...list} />
+    </section>
+  );
+}
+
+/** An event is posted a moment after it was told. */
+const POSTED_MS = 1_000;
+
+function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {
+  const { api, key } = useHere();
+  const queries = useQueryClient();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const unlisten = onLiveEvents(() => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queries.invalidateQueries({ queryKey: ['webhook-deliveries'] });
+      }, POSTED_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      unlisten();
+    };
+  }, [queries]);
+  return usePages(key('webhook-deliveries', webhookId, status, type), (cursor) =>
+    ask(
+      api.GET('/api/v1/webhooks/{id}/deliveries', {
+        params: {
+          path: { id: webhookId },
+          query: {
+            ...pageQuery(cursor),
+            ...(status ? { status: status as WebhookDelivery['status'] } : {}),
+            ...(type ? { event_type: type as EventType } : {}),
+          },
+        },
+      }),
+    ),
+  );
+}
+
+export function DeliveryRow({
+  delivery,
+  endpoint,
+}: {
+  delivery: WebhookDelivery;
+  /** Shown where the list is not of one endpoint. */
+  endpoint?: string;
+}) {
+  const { status, last_status, last_error, tries_count, next_try_at } = delivery;
+  return (
+    <li className="row-link grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:grid-cols-[6.5rem_minmax(0,1fr)_auto]">
+      <span className="order-2 justify-self-end sm:order-none sm:justify-self-start">
+        <DeliveryBadge delivery={delivery} />
+      </span>
+      <span className="order-1 min-w-0 sm:order-none">
+        <Link
+          to="/webhooks/$id/deliveries/$deliveryId"
+          params={{ id: delivery.webhook_id, deliveryId: delivery.id }}
+          data-row
+          className="cover block truncate font-medium outline-none"
+        >
+          {endpoint ?? delivery.event_type}
+        </Link>
+      </span>
+      <span className="order-4 col-span-2 flex items-center gap-3 text-xs text-faint sm:order-none sm:col-span-1 sm:justify-end">
+        {endpoint !== undefined && <span className="hidden sm:inline">{delivery.event_type}</span>}
+        {tries_count > 1 && <span>{count(tries_count, 'try', 'tries')}</span>}
+        <HttpStatus status={last_status} />
+        <Time at={delivery.created_at} className="sm:min-w-20 sm:text-right" />
+      </span>
+      {last_error !== null && status !== 'succeeded' && (
+        <span className="order-3 col-span-2 min-w-0 truncate text-xs text-soft sm:order-none sm:col-span-2 sm:col-start-2">
+          {last_error}
+          {next_try_at !== null && (
+            <span className="text-faint">
+              {' '}
+              Next try <Time at={next_try_at} />
+            </span>
+          )}
+        </span>
+      )}
+    </li>
+  );
+}
+
+/** One that failed before and will be tried again is told apart from one that just waits. */
+export function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
+  const { status, last_error } = delivery;
+  if (status !== 'pending' || last_error === null) return <StatusBadge status={status} />;
+  return (
+    <Badge tone="warn">
+      <Dot tone="warn" />
+      retrying
+    </Badge>
+  );
+}
+
+export function HttpStatus({ status }: { status: number | null }) {
+  if (status === null) return <span className="font-mono">no answer</span>;
+  return (
+    <span
+      className={classNames('font-mono', status >= 200 && status < 300 ? 'text-good' : 'text-bad')}
+    >
+      {status}
+    </span>
+  );
+}

@@ -1,0 +1,122 @@
+import { classNames } from '../../parts/class-names.ts';
+import { Choice } from '../../parts/field.tsx';
+import { EVENT_FAMILIES, type EventFamily, meaningOf } from '../events/event-types.ts';
+
+/** Which events an endpoint is for: everything, whole families, or one by one. */
+export function EventPicker({
+  value,
+  onChange,
+}: {
+  value: readonly string[];
+  onChange: (next: string[]) => void;
+}) {
+  const all = value.includes('*');
+  return (
+    <div className="grid gap-3">
+      <Choice
+        legend="Events"
+        columns
+        value={all ? 'all' : 'some'}
+        onChange={(which) => onChange(which === 'all' ? ['*'] : ['message.*'])}
+        options={[
+          { value: 'all', label: 'Everything', hint: 'Also types that are added later.' },
+          { value: 'some', label: 'Chosen ones', hint: 'Families, or one by one.' },
+        ]}
+      />
+      {!all && (
+        <div className="divide-y divide-line rounded-lg border border-line">
+          {EVENT_FAMILIES.map((family) => (
+            <FamilyRow key={family.id} family={family} value={value} onChange={onChange} />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function FamilyRow({
+  family: { id, name, types },
+  value,
+  onChange,
+}: {
+  family: EventFamily;
+  value: readonly string[];
+  onChange: (next: string[]) => void;
+}) {
+  const wildcard = `${id}.*`;
+  const whole = value.includes(wildcard);
+  const others = value.filter((one) => one.split('.')[0] !== id);
+  const own = types.filter((type) => value.includes(type));
+  const toggle = (type: string) => {
+    if (!whole) {
+      const next = own.includes(type as never)
+        ? own.filter((one) => one !== type)
+        : [...own, type as never];
+      onChange([...others, ...next]);
+      return;
+    }
+    onChange([...others, ...types.filter((one) => one !== type)]);
+  };
+  return (
+    <fieldset className="grid gap-x-3 gap-y-1.5 px-3 py-2.5 sm:grid-cols-[6rem_1fr]">
+      <legend className="sr-only">{name}</legend>
+      <span className="text-sm leading-6 font-medium" aria-hidden>
+        {name}
+      </span>
+      <div className="flex flex-wrap items-center gap-1.5">
+        <Chip
+          on={whole}
+          label={wildcard}
+          title={`All of ${name.toLowerCase()}, also types that are added later`}
+          onClick={() => onChange(whole ? others : [...others, wildcard])}
+        />
+        {types.map((type) => (
+          <Chip
+            key={type}
+            on={whole || own.includes(type)}
+            faded={whole}
+            label={type.slice(id.length + 1)}
+            name={type}
+            title={meaningOf(type)}
+            onClick={() => toggle(type)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+function Chip({
+  on,
+  faded,
+  label,
+  name = label,
+  title,
+  onClick,
+}: {
+  on: boolean;
+  /** On because of the wildcard beside it. */
+  faded?: boolean;
+  label: string;
+  name?: string;
+  title: string;
+  onClick: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      aria-pressed={on}
+      aria-label={name}
+      title={title}
+      onClick={onClick}
+      className={classNames(
+        'h-6 rounded-full border px-2 font-mono text-2xs transition-colors',
+        on && !faded && 'border-accent-ink bg-accent-wash text-accent-ink',
+        on && faded && 'border-transparent bg-accent-wash text-accent-ink',
+        !on && 'border-line-strong text-soft hover:border-faint hover:text-ink',
+      )}
+    >
+      {label}
+    </button>
+  );
+}

@@ -1,0 +1,218 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ask, type Schema } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { isAboutFields } from '../../api/problem.ts';
+import { tell } from '../../frame/toasts.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { Field, Select } from '../../parts/field.tsx';
+import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { Webhook } from './endpoint-state.tsx';
+import { headerChange, rowsOf } from './header-fields.tsx';
+import { shownByFields, type WebhookFields, WebhookForm } from './webhook-form.tsx';
+import { WebhookSecret } from './webhook-secret.tsx';
+
+type Events = NonNullable<Schema<'CreateWebhook'>['events']>;
+
+function bodyOf({ url, description, events, enabled, headers }: WebhookFields) {
+  const change = headerChange(headers);
+  return {
+    url: url.trim(),
+    description: description.trim(),
+    events: events as Events,
+    enabled,
+    ...(Object.keys(change).length > 0 ? { headers: change } : {}),
+  };
+}
+
+export function CreateWebhook({ onClose }: { onClose: () => void }) {
+  const { api } = useHere();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [fields, setFields] = useState<WebhookFields>({
+    url: '',
+    description: '',
+    events: ['*'],
+    enabled: true,
+    headers: [],
+  });
+  const making = useMutation({
+    mutationFn: () => ask(api.POST('/api/v1/webhooks', { body: bodyOf(fields) })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
+  });
+  if (making.data) {
+    const { id, secret } = making.data;
+    return (
+      <WebhookSecret
+        title="The endpoint is made"
+        secret={secret}
+        onClose={() => void navigate({ to: '/webhooks/$id', params: { id } })}
+      />
+    );
+  }
+  return (
+    <Dialog title="Add a webhook endpoint" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.mutate();
+        }}
+      >
+        <WebhookForm value={fields} onChange={setFields} error={making.error} />
+        {making.isError && !isAboutFields(making.error, shownByFields(fields)) && (
+          <ProblemNote error={making.error} className="mt-4" />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={making.isPending}
+            disabled={fields.events.length === 0}
+          >
+            Add endpoint
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const { api } = useHere();
+  const changed = useWebhookChanged();
+  const [fields, setFields] = useState<WebhookFields>({
+    url: webhook.url,
+    description: webhook.description,
+    events: webhook.events,
+    enabled: webhook.enabled,
+    headers: rowsOf(webhook.headers),
+  });
+  const changing = useMutation({
+    mutationFn: () =>
+      ask(
+        api.PATCH('/api/v1/webhooks/{id}', {
+          params: { path: { id: webhook.id } },
+          body: bodyOf(fields),
+        }),
+      ),
+    onSuccess: async () => {
+      await changed();
+      tell('The endpoint is changed.');
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="Change the endpoint" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          changing.mutate();
+        }}
+      >
+        <WebhookForm value={fields} onChange={setFields} error={changing.error} />
+        {changing.isError && !isAboutFields(changing.error, shownByFields(fields)) && (
+          <ProblemNote error={changing.error} className="mt-4" />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={changing.isPending}
+            disabled={fields.events.length === 0}
+          >
+            Save
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+const GRACES: [number, string][] = [
+  [0, 'Not at all: it ends now'],
+  [3600, 'An hour'],
+  [86_400, 'A day'],
+  [604_800, 'A week'],
+  [2_592_000, '30 days'],
+];
+
+export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const { api } = useHere();
+  const [grace, setGrace] = useState(86_400);
+  const rotating = useMutation({
+    mutationFn: () =>
+      ask(
+        api.POST('/api/v1/webhooks/{id}/rotate-secret', {
+          params: { path: { id: webhook.id } },
+          body: { grace_seconds: grace },
+        }),
+      ),
+  });
+  if (rotating.data) {
+    return (
+      <WebhookSecret title="The new secret" secret={rotating.data.secret} onClose={onClose}>
+        {grace > 0 && (
+          <Note tone="info" title="Both secrets sign for now">
+            <p>
+              Until the old one ends, <Time at={rotating.data.previous_ends_at} />, every request
+              carries a signature of each. Change over whenever you like.
+            </p>
+          </Note>
+        )}
+      </WebhookSecret>
+    );
+  }
+  return (
+    <Dialog
+      title="Rotate the secret"
+      description="The endpoint gets a new secret. Both sign while you change over."
+      onClose={onClose}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          rotating.mutate();
+        }}
+      >
+        <Field label="How long the old secret goes on signing">
+          <Select value={String(grace)} onChange={(event) => setGrace(Number(event.target.value))}>
+            {GRACES.map(([seconds, label]) => (
+              <option key={seconds} value={String(seconds)}>
+                {label}
+              </option>
+            ))}
+          </Select>
+        </Field>
+        {grace === 0 && (
+          <p className="mt-2 text-xs text-warn">
+            Requests fail your check until the receiver knows the new secret.
+          </p>
+        )}
+        {rotating.isError && <ProblemNote error={rotating.error} className="mt-4" />}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={rotating.isPending}>
+            Make a new secret
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Lets go of what is known about endpoints. */
+export function useWebhookChanged(): () => Promise<void> {
+  const queries = useQueryClient();
+  return async () => {
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: ['webhook'] }),
+      queries.invalidateQueries({ queryKey: ['webhooks'] }),
+      queries.invalidateQueries({ queryKey: ['webhook-deliveries'] }),
+    ]);
+  };
+}

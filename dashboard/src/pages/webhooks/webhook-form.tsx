@@ -1,0 +1,88 @@
+import { fieldError } from '../../api/problem.ts';
+import { Checkbox, Field, TextInput } from '../../parts/field.tsx';
+import { usePlace } from '../../session/place.ts';
+import { EventPicker } from './event-picker.tsx';
+import { HeaderFields, type HeaderRow, pointerOf } from './header-fields.tsx';
+
+export interface WebhookFields {
+  url: string;
+  description: string;
+  events: string[];
+  enabled: boolean;
+  headers: HeaderRow[];
+}
+
+/** The complaints that the form shows where they belong. */
+export function shownByFields({ headers }: WebhookFields): string[] {
+  return ['/url', '/description', '/events', ...headers.map(({ name }) => pointerOf(name))];
+}
+
+/** What an endpoint is; the same form makes and changes one. */
+export function WebhookForm({
+  value,
+  onChange,
+  error,
+}: {
+  value: WebhookFields;
+  onChange: (next: WebhookFields) => void;
+  error: unknown;
+}) {
+  const { mode } = usePlace();
+  return (
+    <div className="grid gap-5">
+      <Field
+        label="URL"
+        hint={
+          mode === 'live'
+            ? 'https, reachable from the internet. Redirects are not followed.'
+            : 'Where test events go. Redirects are not followed.'
+        }
+        error={fieldError(error, '/url')}
+      >
+        <TextInput
+          mono
+          inputMode="url"
+          value={value.url}
+          onChange={(event) => onChange({ ...value, url: event.target.value })}
+          placeholder="https://yourdomain.com/hooks/mail"
+          required
+          maxLength={2048}
+        />
+      </Field>
+      <Field label="Description" optional error={fieldError(error, '/description')}>
+        <TextInput
+          value={value.description}
+          onChange={(event) => onChange({ ...value, description: event.target.value })}
+          placeholder="Web shop, marks bounced customers"
+          maxLength={500}
+        />
+      </Field>
+      <div>
+        <EventPicker value={value.events} onChange={(events) => onChange({ ...value, events })} />
+        {fieldError(error, '/events') !== undefined && (
+          <p className="mt-1.5 text-xs text-bad">{fieldError(error, '/events')}</p>
+        )}
+      </div>
+      <details open={value.headers.length > 0} className="rounded-lg border border-line">
+        <summary className="rounded-lg px-3 py-2 text-sm font-medium">Extra headers</summary>
+        <div className="grid gap-3 border-t border-line p-3">
+          <p className="text-xs text-faint">
+            Sent with every request, a token for a gateway for instance. Values are never shown
+            again.
+          </p>
+          <HeaderFields
+            rows={value.headers}
+            onChange={(headers) => onChange({ ...value, headers })}
+            error={error}
+          />
+        </div>
+      </details>
+      <Checkbox
+        label="Switched on"
+        hint="Off, nothing is sent and new events are not kept for it. They can be replayed later."
+        checked={value.enabled}
+        onChange={(enabled) => onChange({ ...value, enabled })}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import { KeyRound } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { Snippets } from '../../parts/code-block.tsx';
+import { CopyButton } from '../../parts/copy.tsx';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { verifySnippets } from './verify-snippets.ts';
+
+/** The signing secret, this once, and what to do with it. */
+export function WebhookSecret({
+  title,
+  secret,
+  children,
+  onClose,
+}: {
+  title: string;
+  secret: string;
+  children?: ReactNode;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog
+      title={title}
+      description="Copy the secret now: it is shown this once."
+      onClose={onClose}
+      wide
+      stays
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+        <div className="flex flex-wrap items-center gap-2 rounded-lg border border-accent-ink/40 bg-accent-wash/60 p-2 pl-3">
+          <KeyRound className="size-4 shrink-0 text-accent-ink" aria-hidden />
+          <code className="min-w-0 flex-1 basis-60 font-mono text-sm break-all" data-testid="token">
+            {secret}
+          </code>
+          <CopyButton text={secret}>Copy secret</CopyButton>
+        </div>
+        {children}
+        <div>
+          <h3 className="text-sm font-semibold">Verify what arrives</h3>
+          <p className="mb-2 text-sm text-soft">
+            Anybody can post to your URL; only we can sign with this secret. Check the signature
+            over the raw body, and drop repeats by{' '}
+            <code className="font-mono text-xs">webhook-id</code>.
+          </p>
+          <Snippets snippets={verifySnippets()} />
+        </div>
+      </div>
+      <DialogButtons>
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  );
+}
