@@ -1,11 +1,11 @@
 import { type NamedMailbox, parseMailbox } from '../mail/address.ts';
+import { hasPlaceholder } from '../templates/substitution.ts';
 import type { FieldErrors } from './field-errors.ts';
 import type { AddressInput, RecipientKind, SendRequest } from './send-request.ts';
 
 /** Who a message is from and for. Each address is parsed once, here, and used everywhere. */
 export interface Envelope {
   from: NamedMailbox | undefined;
-  replyTo: NamedMailbox[];
   /** Duplicates merged: the first mention counts, `to` before `cc` before `bcc`. */
   recipients: Recipient[];
 }
@@ -23,16 +23,25 @@ export function parseEnvelope(
   recipientsMax: number,
   errors: FieldErrors,
 ): Envelope {
-  const replyTo = request.reply_to ?? [];
-  const replies = Array.isArray(replyTo)
-    ? replyTo.map((one, index) => parseNamed(one, `/reply_to/${index}`, errors))
-    : [parseNamed(replyTo, '/reply_to', errors)];
+  checkReplyTo(request.reply_to ?? [], errors);
   return {
     from: request.from && parseNamed(request.from, '/from', errors),
-    replyTo: replies.filter((one) => one !== undefined),
     recipients: parseRecipients(request, recipientsMax, errors),
   };
 }
+
+/** An address that answers go to may hold placeholders, and is judged once they are filled in. */
+function checkReplyTo(replyTo: AddressInput | AddressInput[], errors: FieldErrors): void {
+  const check = (one: AddressInput, pointer: string): void => {
+    if (hasPlaceholder(one.email)) parseNamed({ ...one, email: FILLED_LATER }, pointer, errors);
+    else parseNamed(one, pointer, errors);
+  };
+  if (Array.isArray(replyTo)) {
+    for (const [index, one] of replyTo.entries()) check(one, `/reply_to/${index}`);
+  } else check(replyTo, '/reply_to');
+}
+
+const FILLED_LATER = 'x@example.com';
 
 export function parseNamed(
   input: AddressInput,

@@ -30,7 +30,7 @@ export function parseHeaders(
 }
 
 function checkHeader(name: string, value: string, limits: SendLimits, errors: FieldErrors): void {
-  const pointer = `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const pointer = headerPointer(name);
   if (!isHeaderName(name)) {
     errors.add(pointer, 'invalid_header', 'This is not a header name that RFC 5322 allows.');
   } else if (isReservedHeader(name)) {
@@ -38,9 +38,21 @@ function checkHeader(name: string, value: string, limits: SendLimits, errors: Fi
   } else if (CONTROLS.test(value.replaceAll('\t', ' '))) {
     const detail = 'A header value cannot hold line breaks or other control characters.';
     errors.add(pointer, 'invalid_text', detail);
-  } else if (Buffer.byteLength(name) + Buffer.byteLength(value) > limits.headerBytesMax) {
-    errors.add(pointer, 'too_long', `A header takes at most ${limits.headerBytesMax} bytes.`);
-  }
+  } else checkHeaderSize(name, value, limits, errors);
+}
+
+export function checkHeaderSize(
+  name: string,
+  value: string,
+  { headerBytesMax }: SendLimits,
+  errors: FieldErrors,
+): void {
+  if (Buffer.byteLength(name) + Buffer.byteLength(value) <= headerBytesMax) return;
+  errors.add(headerPointer(name), 'too_long', `A header takes at most ${headerBytesMax} bytes.`);
+}
+
+function headerPointer(name: string): string {
+  return `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 export function parseAttachments(request: SendRequest, errors: FieldErrors): Attachment[] {

@@ -163,7 +163,7 @@ function contentOf(
   return { subject, head, html, text, attachments };
 }
 
-function stored(mailbox: NamedMailbox): StoredAddress {
+function stored(mailbox: StoredAddress): StoredAddress {
   return mailbox.name === undefined
     ? { email: mailbox.email }
     : { email: mailbox.email, name: mailbox.name };

@@ -10,9 +10,10 @@ import {
 import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
 import { FieldErrors } from './field-errors.ts';
 import { refuseMissing } from './missing-values.ts';
+import { checkedNames, filledNames, type Names, nameFields, nameSources } from './name-fields.ts';
 import { type Envelope, parseNamed } from './parse-envelope.ts';
 import type { PrepareOptions, PrepareParts } from './prepare-message.ts';
-import type { AddressInput, SendRequest } from './send-request.ts';
+import type { SendRequest } from './send-request.ts';
 import { secretsByName, withoutSecrets } from './words-without-secrets.ts';
 
 /** What a request's content becomes once every placeholder has its value. */
@@ -23,10 +24,7 @@ export interface RenderedContent {
   shown: Words;
 }
 
-export interface Words {
-  from: NamedMailbox;
-  replyTo: NamedMailbox[];
-  headers: [string, string][];
+export interface Words extends Names {
   subject: string;
   html: string;
   text: string | null;
@@ -39,7 +37,7 @@ interface Draft extends PrepareOptions {
 }
 
 /**
- * Renders inline content or a stored template, with the sender's name, reply-to names and headers.
+ * Renders inline content or a stored template, with the sender's name, reply-to and headers.
  * All that is missing anywhere is told at once, and nothing is accepted.
  */
 export async function renderRequest(
@@ -55,7 +53,8 @@ export async function renderRequest(
   const faults = template ? checkVariables(template, given) : [];
   const from = draft.envelope.from ?? defaultSender(template);
   const fields = kind === 'inline' ? inlineFields(request) : [];
-  const names = namedFields(request, draft.headers, template);
+  const sources = nameSources(request, from, draft.headers, template);
+  const names = nameFields(sources);
   const usesContact =
     template?.usesContact ||
     (template?.hasLocales && request.locale === undefined) ||
@@ -70,18 +69,14 @@ export async function renderRequest(
   const render = (values: Values, budget: RenderBudget): Words => {
     const scope: Scope = { ...values, contact, message };
     const options = { budget, locale, timeZone, nowMs: parts.clock.now() };
-    const named = new Map(
-      names.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
+    const filled = new Map(
+      names.map(({ field, parsed }) => [field, renderContent(parsed, scope, options)]),
     );
     const inline = new Map(
       fields.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
     );
     return {
-      from: renamed(from, named.get('from.name')),
-      replyTo: replyTo(draft.envelope, template).map((one, index) =>
-        renamed(one, named.get(`reply_to.${index}.name`)),
-      ),
-      headers: draft.headers.map(([name, value]) => [name, named.get(`headers.${name}`) ?? value]),
+      ...filledNames(sources, filled),
       ...(variant?.render(scope, options) ?? {
         subject: inline.get('subject') as string,
         html: inline.get('html') as string,
@@ -91,8 +86,9 @@ export async function renderRequest(
   };
   const values = template ? template.withDefaults(given) : given;
   const budget = new RenderBudget();
-  const words = render(values, budget);
+  const rendered = render(values, budget);
   refuseMissing(budget, template, faults);
+  const words = { ...rendered, ...checkedNames(rendered, sources, parts.limits) };
   const hiding = template?.hasSecrets
     ? template
     : request.secret_variables && secretsByName(request.secret_variables);
@@ -180,42 +176,6 @@ function inlineFields(request: SendRequest) {
   return fields;
 }
 
-/** Names and header values that hold placeholders; most sends have none. */
-function namedFields(
-  request: SendRequest,
-  headers: [string, string][],
-  template: ResolvedTemplate | undefined,
-) {
-  const texts: [string, string | undefined][] = [
-    ['from.name', (request.from ?? template?.from)?.name],
-    ...replyInputs(request, template).map((one, index): [string, string | undefined] => [
-      `reply_to.${index}.name`,
-      one.name,
-    ]),
-    ...headers.map(([name, value]): [string, string] => [`headers.${name}`, value]),
-  ];
-  return texts.flatMap(([name, text]) => {
-    if (text === undefined || !/[$\\{]/.test(text)) return [];
-    return [{ name, parsed: parseContent(text, 'header', name) }];
-  });
-}
-
-function replyInputs(
-  request: SendRequest,
-  template: ResolvedTemplate | undefined,
-): readonly AddressInput[] {
-  const given = request.reply_to ?? template?.replyTo ?? [];
-  return Array.isArray(given) ? given : [given];
-}
-
-function replyTo(envelope: Envelope, template: ResolvedTemplate | undefined): NamedMailbox[] {
-  if (envelope.replyTo.length > 0 || !template) return envelope.replyTo;
-  const errors = new FieldErrors();
-  return template.replyTo
-    .map((one, index) => parseNamed(one, `/reply_to/${index}`, errors))
-    .filter((one) => one !== undefined);
-}
-
 /** The record of the first recipient. A blank field is no value, so that `default` can help out. */
 async function contactOf(
   parts: PrepareParts,
@@ -249,8 +209,4 @@ export function checkedTimeZone(timeZone: string | undefined): string | undefine
       errors: [{ pointer: '/time_zone', code: 'invalid_value', detail }],
     });
   }
-}
-
-function renamed(mailbox: NamedMailbox, name: string | undefined): NamedMailbox {
-  return name === undefined ? mailbox : { ...mailbox, name };
 }

@@ -1,4 +1,5 @@
 import { RefusedError } from '../base/refused-error.ts';
+import { parseMailbox } from '../mail/address.ts';
 import { REDACTED, redactor } from '../templates/redact.ts';
 import { RenderBudget } from '../templates/substitution.ts';
 import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
@@ -58,10 +59,15 @@ function changed(words: Words, change: (text: string) => string): Words {
   const { from, replyTo, headers, subject, html, text } = words;
   return {
     from: renamed(from),
-    replyTo: replyTo.map(renamed),
+    replyTo: replyTo.map((one) => ({ ...renamed(one), email: addressed(change(one.email)) })),
     headers: headers.map(([name, value]) => [name, change(value)]),
     subject: change(subject),
     html: change(html),
     text: text === null ? null : change(text),
   };
+}
+
+/** What is shown of an address is an address too: it is composed like the real one. */
+function addressed(email: string): string {
+  return parseMailbox(email).ok ? email : 'redacted@redacted.invalid';
 }

@@ -6,6 +6,7 @@ import { followPartials, parseLayout } from './layout.ts';
 import { variantGaps } from './locales.ts';
 import {
   type ContentKind,
+  fieldName,
   ownWords,
   PLACES,
   type StoredContent,
@@ -209,7 +210,7 @@ function checkNames(content: StoredContent): Finding[] {
     return nameContents(content)
       .filter(({ partialKeys }) => partialKeys.size > 0)
       .map(({ field }) =>
-        finding('error', 'template_syntax', 'A name cannot render partials.', field),
+        finding('error', 'template_syntax', 'A name or address cannot render partials.', field),
       );
   } catch (error) {
     return [broken(error)];
@@ -226,17 +227,18 @@ function checkGaps({ content, partials, parsed }: Checking): Finding[] {
   );
   const base = unbroken(partialsOf(partials, undefined), []);
   const paths = variantGaps(fieldsOf(ownWords(content)), variants, base);
-  const gaps = Object.entries(content.locales).flatMap(([locale, words]) =>
-    (['subject', 'html', 'text'] as const)
-      .filter((field) => content[field] !== null && words[field] === undefined)
+  const gaps = Object.keys(content.locales).flatMap((locale) => {
+    const words = wordsIn(content, locale);
+    return (['subject', 'html', 'text'] as const)
+      .filter((field) => content[field] !== null && fieldName(content, locale, field) === field)
       .map((field) => {
-        const falls = field === 'text' && words.html !== undefined;
-        const message = falls
-          ? `The variant \`${locale}\` has no text; it will be made from its html.`
-          : `The variant \`${locale}\` has no ${field}; the template's own will be used.`;
+        const message =
+          words[field] === undefined
+            ? `The variant \`${locale}\` has no ${field}; it will be made from its html.`
+            : `The variant \`${locale}\` has no ${field}; the template's own will be used.`;
         return finding('warning', 'locale_gap', message, `locales.${locale}`);
-      }),
-  );
+      });
+  });
   for (const { locale, kind, name } of paths) {
     if (kind !== 'path') continue;
     const message = `The variant \`${locale}\` does not use \`${name}\`, which the template does.`;

@@ -1,12 +1,12 @@
 import type { FieldError } from '../base/refused-error.ts';
 import { checkVariables } from './check-variables.ts';
 import { inferVariables, mergeVariables, type TemplateVariable } from './infer-variables.ts';
-import { pickLocale } from './locales.ts';
+import { localeChain } from './locales.ts';
 import { mergeGuesses } from './merge-guesses.ts';
 import { type Mask, secretValues, withoutSecrets } from './redact.ts';
 import { ownWords, type Recipe, type StoredContent, type VersionName } from './stored-content.ts';
 import { withDefaults } from './substitution/defaults.ts';
-import { type ParsedContent, parseContent } from './substitution.ts';
+import { hasPlaceholder, type ParsedContent, parseContent } from './substitution.ts';
 import type { ResolvedTemplate, Values } from './template-source.ts';
 import { CompiledVariant, parseOnce } from './template-variant.ts';
 import { type JsonSchema, variablesSchema } from './variables-schema.ts';
@@ -93,22 +93,22 @@ export class CompiledTemplate implements ResolvedTemplate {
   }
 
   inLocale(locale: string | undefined): CompiledVariant {
-    const name = pickLocale(locale, Object.keys(this.#locales));
+    const [name] = localeChain(locale, Object.keys(this.#locales));
     return this.#variants.get(name) as CompiledVariant;
   }
 }
 
-/** The default sender's and reply addresses' names, where they hold placeholders. */
+/** The default sender's name and the reply addresses, where they hold placeholders. */
 export function nameContents({ from, reply_to }: StoredContent): ParsedContent[] {
-  const names: [string, string | undefined][] = [
+  const texts: [string, string | undefined][] = [
     ['from.name', from?.name],
-    ...reply_to.map(({ name }, index): [string, string | undefined] => [
-      `reply_to.${index}.name`,
-      name,
+    ...reply_to.flatMap(({ email, name }, index): [string, string | undefined][] => [
+      [`reply_to.${index}.name`, name],
+      [`reply_to.${index}.email`, hasPlaceholder(email) ? email : undefined],
     ]),
   ];
-  return names.flatMap(([field, name]) =>
-    name === undefined ? [] : [parseContent(name, 'header', field)],
+  return texts.flatMap(([field, text]) =>
+    text === undefined ? [] : [parseContent(text, 'header', field)],
   );
 }
 

@@ -1,7 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { expect, it } from 'vitest';
 import { followPartials, parseLayout, renderInLayout } from './layout.ts';
-import { canonicalLocale, pickLocale, variantGaps } from './locales.ts';
+import { canonicalLocale, localeChain, variantGaps } from './locales.ts';
+import { EMPTY_CONTENT, fieldName, wordsIn } from './stored-content.ts';
 import { type Partials, parseContent, RenderBudget } from './substitution.ts';
 
 it('puts the template into its layout, unescaped in html, plain in text', () => {
@@ -70,17 +71,40 @@ it('follows partials, finds circles and what does not exist', () => {
 });
 
 it.each([
-  ['de-AT', 'de-AT'],
-  ['de-CH', 'de'],
-  ['de-at', 'de-AT'],
-  ['de_AT', 'de-AT'],
-  ['zh-Hant-TW', 'zh-Hant'],
-  ['en-US-u-ca-gregory', 'en'],
-  ['fr', undefined],
-  ['not a locale', undefined],
-  [undefined, undefined],
-])('falls back from %s to %s', (wanted, expected) => {
-  expect(pickLocale(wanted, ['de', 'de-AT', 'zh-Hant', 'en'])).toBe(expected);
+  ['de-AT', ['de-AT', 'de']],
+  ['de-CH', ['de']],
+  ['de-at', ['de-AT', 'de']],
+  ['de_AT', ['de-AT', 'de']],
+  ['zh-Hant-TW', ['zh-Hant']],
+  ['en-US-u-ca-gregory', ['en']],
+  ['fr', []],
+  ['not a locale', []],
+  [undefined, []],
+])('falls back from %s to %j', (wanted, expected) => {
+  expect(localeChain(wanted, ['de', 'de-AT', 'zh-Hant', 'en'])).toEqual(expected);
+});
+
+it('takes each field from the nearest variant that has it, and no text from behind the html', () => {
+  const content = {
+    ...EMPTY_CONTENT,
+    ...{ subject: 'own', html: 'own', text: 'own' },
+    locales: {
+      de: { subject: 'de', html: 'de' },
+      'de-AT': { subject: 'at' },
+      'de-AT-1996': { text: '1996' },
+      fr: { text: 'fr' },
+    },
+  };
+  const words = (locale: string) => wordsIn(content, locale);
+  expect(words('de-AT')).toEqual({ subject: 'at', html: 'de', locale: 'de-AT' });
+  expect(words('de-AT-1996')).toEqual({
+    ...{ subject: 'at', html: 'de', text: '1996' },
+    locale: 'de-AT-1996',
+  });
+  expect(words('fr-CA')).toEqual({ subject: 'own', html: 'own', text: 'fr', locale: 'fr' });
+  expect(words('it')).toEqual({ subject: 'own', html: 'own', text: 'own', locale: undefined });
+  expect(fieldName(content, 'de-AT', 'html')).toBe('locales.de.html');
+  expect(fieldName(content, 'fr', 'subject')).toBe('subject');
 });
 
 it("knows a locale's usual spelling", () => {

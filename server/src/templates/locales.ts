@@ -4,26 +4,24 @@ import type { ParsedContent, Partials } from './substitution.ts';
 /** A template's language variants: which one a send gets, and what a variant lacks. */
 
 /**
- * The variant for a wanted locale: the locale itself, then with its subtags cut off one by one
- * (RFC 4647 3.4, `de-AT` → `de`), and undefined for the template's own content.
+ * The variants for a wanted locale, nearest first: the locale itself, then with its subtags cut off
+ * one by one (RFC 4647 3.4, `de-AT` → `de`). After the last comes the template's own content.
  */
-export function pickLocale(
-  wanted: string | undefined,
-  available: Iterable<string>,
-): string | undefined {
+export function localeChain(wanted: string | undefined, available: Iterable<string>): string[] {
   const canonical = canonicalLocale(wanted);
-  if (canonical === undefined) return undefined;
+  if (canonical === undefined) return [];
   const byName = new Map<string, string>();
   for (const name of available) byName.set((canonicalLocale(name) ?? name).toLowerCase(), name);
+  const chain: string[] = [];
   const subtags = canonical.toLowerCase().split('-');
   while (subtags.length > 0) {
     const found = byName.get(subtags.join('-'));
-    if (found !== undefined) return found;
+    if (found !== undefined) chain.push(found);
     subtags.pop();
     // A single letter begins an extension and means nothing without what followed.
     if ((subtags.at(-1)?.length ?? 0) === 1) subtags.pop();
   }
-  return undefined;
+  return chain;
 }
 
 /** The usual spelling of a BCP 47 tag; undefined when it is none. */

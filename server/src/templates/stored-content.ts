@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DeclaredVariable } from './infer-variables.ts';
-import { pickLocale } from './locales.ts';
+import { localeChain } from './locales.ts';
 import { ContentLimitError, ContentSyntaxError, type Place, parseContent } from './substitution.ts';
 
 /**
@@ -27,6 +27,7 @@ export interface StoredContent {
 }
 
 export interface Sender {
+  /** Of an address that answers go to: may hold placeholders. */
   email: string;
   /** May hold placeholders. */
   name?: string;
@@ -62,30 +63,40 @@ export interface Recipe {
 }
 
 /**
- * The words for a locale, and under which name the variant has them. A field that a variant lacks is
- * the template's own, except that html in one language is never joined by text in another.
+ * The words for a locale, and under which name its nearest variant stands. A field that this variant
+ * lacks is that of the next (`de-AT` → `de` → the template's own), except that html in one language is
+ * never joined by text from further off, which would be another language.
  */
 export function wordsIn(
   content: StoredContent,
   locale: string | undefined,
 ): Words & { locale: string | undefined } {
-  const own = ownWords(content);
-  const name = pickLocale(locale, Object.keys(content.locales));
-  const variant = name === undefined ? undefined : content.locales[name];
-  if (!variant) return { ...own, locale: undefined };
-  const { text: ownText, ...others } = own;
-  const text = variant.html === undefined && ownText !== undefined ? { text: ownText } : {};
-  return { ...others, ...text, ...variant, locale: name };
+  const chain = localeChain(locale, Object.keys(content.locales));
+  const layers = [...chain.map((name) => content.locales[name] ?? {}), ownWords(content)];
+  const upToHtml = layers.findIndex(({ html }) => html !== undefined);
+  const textLayers = upToHtml === -1 ? layers : layers.slice(0, upToHtml + 1);
+  const first = (field: keyof Words, from: readonly Words[]): Words => {
+    const found = from.find((words) => words[field] !== undefined)?.[field];
+    return found === undefined ? {} : { [field]: found };
+  };
+  return {
+    ...first('subject', layers),
+    ...first('html', layers),
+    ...first('text', textLayers),
+    locale: chain[0],
+  };
 }
 
-/** Where a text of a variant really stands: in the variant, or in the template itself. */
+/** Where a text of a variant really stands: in a variant, or in the template itself. */
 export function fieldName(
   content: StoredContent,
   locale: string | undefined,
   field: keyof Words,
 ): string {
-  const isOwn = locale === undefined || content.locales[locale]?.[field] === undefined;
-  return isOwn ? field : `locales.${locale}.${field}`;
+  const owner = localeChain(locale, Object.keys(content.locales)).find(
+    (name) => content.locales[name]?.[field] !== undefined,
+  );
+  return owner === undefined ? field : `locales.${owner}.${field}`;
 }
 
 export function ownWords({ subject, html, text }: StoredContent): Words {

@@ -48,6 +48,11 @@ export interface ParsedContent {
   readonly nodes: readonly ContentNode[];
 }
 
+/** Whether a text that usually is none may be a template: an address with `$` in it is an address. */
+export function hasPlaceholder(text: string): boolean {
+  return /\$\{|\{\{|\{%/.test(text);
+}
+
 /** Partials by key, already parsed for the place they are used in. */
 export type Partials = (key: string, place: Place) => ParsedContent | undefined;
 

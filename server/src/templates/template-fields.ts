@@ -2,6 +2,7 @@ import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { canonicalLocale } from './locales.ts';
 import type { ContentKind, Sender, StoredContent, Words } from './stored-content.ts';
+import { hasPlaceholder } from './substitution.ts';
 import { parseVariables } from './variable-fields.ts';
 
 /**
@@ -28,6 +29,7 @@ const CONTENT_BYTES_MAX = 16 * 1024 * 1024;
 const PLACEHOLDERS_MAX = 10_000;
 const LOCALES_MAX = 60;
 const REPLY_TO_MAX = 10;
+const REPLY_TO_CHARS_MAX = 320;
 const SENDER_NAME_BYTES_MAX = 320;
 
 const FIELDS: Record<ContentKind, ReadonlySet<string>> = {
@@ -158,13 +160,9 @@ function parseSender(value: unknown, pointer: string, errors: FieldError[]): Sen
   for (const field of Object.keys(others)) {
     errors.push(fault(`${pointer}/${field}`, 'unknown_field', UNKNOWN));
   }
-  const parsed = typeof email === 'string' ? parseMailbox(email) : undefined;
-  if (!parsed?.ok) {
-    const detail = parsed ? parsed.detail : 'Give an object with an email.';
-    errors.push(fault(`${pointer}/email`, 'invalid_email', detail));
-    return undefined;
-  }
-  if (name === undefined || name === null || name === '') return { email: parsed.mailbox.email };
+  const address = parseAddress(email, pointer, errors);
+  if (address === undefined) return undefined;
+  if (name === undefined || name === null || name === '') return { email: address };
   if (typeof name !== 'string' || !isCleanText(name) || /\p{Cc}/u.test(name)) {
     const detail = 'A name cannot hold line breaks or other control characters.';
     errors.push(fault(`${pointer}/name`, 'invalid_text', detail));
@@ -174,7 +172,18 @@ function parseSender(value: unknown, pointer: string, errors: FieldError[]): Sen
     const detail = `A name takes at most ${SENDER_NAME_BYTES_MAX} bytes.`;
     errors.push(fault(`${pointer}/name`, 'too_long', detail));
   }
-  return { email: parsed.mailbox.email, name };
+  return { email: address, name };
+}
+
+/** Where answers go may depend on the send: an address with placeholders is judged by each send. */
+function parseAddress(email: unknown, pointer: string, errors: FieldError[]): string | undefined {
+  const isFilled = pointer.startsWith('/reply_to') && typeof email === 'string';
+  if (isFilled && hasPlaceholder(email) && email.length <= REPLY_TO_CHARS_MAX) return email;
+  const parsed = typeof email === 'string' ? parseMailbox(email) : undefined;
+  if (parsed?.ok) return parsed.mailbox.email;
+  const detail = parsed ? parsed.detail : 'Give an object with an email.';
+  errors.push(fault(`${pointer}/email`, 'invalid_email', detail));
+  return undefined;
 }
 
 function parseReplyTo(value: unknown, pointer: string, errors: FieldError[]): Sender[] {

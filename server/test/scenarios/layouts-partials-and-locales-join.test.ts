@@ -199,18 +199,11 @@ describe('locales', () => {
   test.each([
     ['de', ['Hallo', 'Guten Tag Tschüss', 'Guten Tag Tschüss']],
     ['de-CH', ['Hallo', 'Guten Tag Tschüss', 'Guten Tag Tschüss']],
-    ['DE-at', ['Servus', '1.234,50\u00a0€ Baba', 'English']],
+    ['DE-at', ['Servus', 'Guten Tag Baba', 'Guten Tag Baba']],
     ['it', ['Hello', '1234,50\u00a0€ Bye', 'English']],
-  ])(
-    '%s falls back subtag by subtag, with partials in the same language',
-    async (locale, expected) => {
-      const [subject, html, text] = await words({ locale });
-      expect(subject).toBe(expected[0]);
-      expect(text).toBe(expected[2]);
-      if (locale !== 'DE-at') expect(html).toBe(expected[1]);
-      else expect(html).toMatch(/Baba$/);
-    },
-  );
+  ])('%s falls back subtag by subtag, field by field, partials alike', async (locale, expected) => {
+    expect(await words({ locale })).toEqual(expected);
+  });
 
   test('without one the contact’s own is taken', async () => {
     await ok(app.call('PUT', '/contacts/hans@example.com', { body: { locale: 'de-DE' } }));

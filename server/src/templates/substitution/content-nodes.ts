@@ -25,6 +25,7 @@ export type Spot =
   | 'html-text'
   | 'attribute'
   | 'bare-attribute'
+  | 'url-parameter'
   | 'comment'
   | 'css'
   | 'css-string'

@@ -37,6 +37,8 @@ function writeValue(spot: Spot, value: unknown, run: Run, at: number): string {
       return value instanceof SafeHtml ? escapeQuotes(value.html) : escapeHtml(toText(value));
     case 'bare-attribute':
       return escapeBare(toText(value));
+    case 'url-parameter':
+      return value instanceof SafeHtml ? escapeQuotes(value.html) : urlParameter(toText(value));
     case 'comment':
       // Blanks on both sides: an empty value must not join the dashes and brackets around it.
       return ` ${escapeHtml(toText(value)).replaceAll('-', '&#45;')} `;
@@ -58,6 +60,18 @@ function writeValue(spot: Spot, value: unknown, run: Run, at: number): string {
 /** HTML that is already escaped needs only its markup hidden inside an attribute. */
 function escapeQuotes(html: string): string {
   return html.replace(/[<>"'\0]/g, (character) => HTML_ESCAPES[character] ?? character);
+}
+
+/**
+ * One parameter of an address, whatever is in it: a `+` or `&` of a token would be read as something
+ * else. What is percent-encoded already stays as it is.
+ */
+function urlParameter(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/%(?![\da-f]{2})|[^\w.~%-]/giu, (character) =>
+      encodeURIComponent(character).replace(/[!'()*]/, percentEncode),
+    );
 }
 
 function escapeBare(text: string): string {

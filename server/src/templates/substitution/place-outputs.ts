@@ -116,7 +116,9 @@ class Placer {
     if (quote.url) placed.push({ kind: 'url-open' });
     const dashes = context.inConditionalComment;
     if (node.spot === 'raw') placed.push({ ...node, dashes: false });
-    else if (typeof spot === 'string') placed.push({ ...node, spot, dashes });
+    else if (spot === 'url-parameter' && isEncoded(node)) {
+      placed.push({ ...node, spot: 'attribute', dashes });
+    } else if (typeof spot === 'string') placed.push({ ...node, spot, dashes });
     else this.#fail(node.at, spot.problem);
   }
 
@@ -148,6 +150,13 @@ class Placer {
   #fail(at: number, detail: string): never {
     throw new ContentSyntaxError(this.#field, positionAt(this.#source, at), detail);
   }
+}
+
+const URL_FILTERS: readonly string[] = ['url_encode', 'cgi_escape', 'uri_escape'];
+
+/** The author has made a parameter of it already. */
+function isEncoded({ expr }: OutputNode): boolean {
+  return expr.kind === 'filtered' && URL_FILTERS.includes(expr.filters.at(-1)?.name ?? '');
 }
 
 function pushCut(placed: ContentNode[], text: string, cuts: readonly Cut[], at: number): void {

@@ -1,6 +1,7 @@
 import type { UrlCheck } from './content-nodes.ts';
+import type { UrlPart } from './html-state.ts';
 
-/** Which attributes hold addresses, and of what kind. */
+/** Which attributes hold addresses, of what kind, and how far into one a position is. */
 
 const LINK_ATTRIBUTES = new Set([
   ...['href', 'xlink:href', 'action', 'formaction', 'cite', 'data', 'longdesc', 'usemap', 'ping'],
@@ -18,4 +19,16 @@ export function urlCheckOf(tag: string, attribute: string): UrlCheck | undefined
   if (attribute === 'content' && tag === 'meta') return 'refresh';
   const animated = tag === 'set' || tag.startsWith('animate');
   return animated && ANIMATED_ATTRIBUTES.has(attribute) ? 'link' : undefined;
+}
+
+/** `&` begins a parameter also without `?`, which may have come with a value. */
+export function advanceUrl(part: UrlPart, text: string): UrlPart {
+  for (let i = 0; i < text.length && part !== 'fragment'; i++) {
+    const character = text[i];
+    if (character === '?' || character === '&') part = 'query';
+    else if (character === '=' && part === 'query') part = 'parameter';
+    // `&#38;` is an ampersand in other letters.
+    else if (character === '#' && text[i - 1] !== '&') part = 'fragment';
+  }
+  return part;
 }

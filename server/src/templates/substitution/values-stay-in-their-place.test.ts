@@ -148,6 +148,44 @@ describe('a value', () => {
     expect(tryRender('<a href="{{ v }}">', 'html', { v }).text).toBe(`<a href="${expected}">`);
   });
 
+  it('is one parameter of an address, whatever is in it', () => {
+    const page =
+      '<a href="https://a.example/p?q={{ v }}&amp;r={{ v | url_encode }}#{{ w }}">x</a><img src=\'{{ w }}&s={{ v }}\'>';
+    fc.assert(
+      fc.property(
+        hostile.filter((v) => !/%[\da-f]{2}/i.test(v)),
+        (v) => {
+          const { attributes } = read(rendered(page, 'html', { v, w: 'w' }));
+          const { searchParams } = new URL(attributes[0]?.[1] ?? '');
+          expect([...searchParams]).toEqual([
+            ['q', v.toWellFormed()],
+            ['r', v.toWellFormed()],
+          ]);
+          expect(new URLSearchParams(attributes[1]?.[1].slice(2)).get('s')).toBe(v.toWellFormed());
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['?q={{ v }}', 'a%2Bb', '?q=a%2Bb'],
+    ['?q={{ v }}', '100%', '?q=100%25'],
+    ['?q={{ v }}', 'a+b/c=', '?q=a%2Bb%2Fc%3D'],
+    ['?{{ v }}', 'a=1&b=2', '?a=1&amp;b=2'],
+    ['{{ v }}', '/a?b=c d', '/a?b=c d'],
+    ['/p/{{ v }}/q', 'a/b', '/p/a/b/q'],
+    ['#x={{ v }}', 'a&b', '#x=a&amp;b'],
+    ['?q={{ v | raw }}', 'a&b=c', '?q=a&b=c'],
+    ['{% if v %}?q={% else %}/{% endif %}{{ v }}', 'a b', '?q=a b'],
+    [
+      'mailto:x@y.example?subject={{ v }}',
+      'Hello & bye',
+      'mailto:x@y.example?subject=Hello%20%26%20bye',
+    ],
+  ])('in the address %s is %s', (address, v, expected) => {
+    expect(rendered(`<a href="${address}">`, 'html', { v })).toBe(`<a href="${expected}">`);
+  });
+
   it('may be an image in an image, and says when it was made harmless', () => {
     const v = 'data:image/png;base64,AA';
     expect(rendered('<img src="{{ v }}">', 'html', { v })).toBe(`<img src="${v}">`);

@@ -24,6 +24,18 @@ export const Address = closed(
   { title: 'Address' },
 );
 
+export const ReplyAddress = closed(
+  {
+    email: Type.String({
+      maxLength: 320,
+      description: 'An RFC 5321 mailbox, once its placeholders are filled in.',
+      examples: ['support+${ticket.id}@example.com'],
+    }),
+    name: Type.Optional(Type.String({ maxLength: 320, examples: ['Support'] })),
+  },
+  { title: 'ReplyAddress' },
+);
+
 export const Variables = Type.Record(
   Type.String({ minLength: 1, maxLength: 128 }),
   Type.Unknown(),
@@ -61,8 +73,8 @@ export const SendMessage = closed(
       }),
     ),
     reply_to: Type.Optional(
-      Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: 10 })], {
-        description: 'Where answers go, when not to the sender.',
+      Type.Union([ReplyAddress, Type.Array(ReplyAddress, { minItems: 1, maxItems: 10 })], {
+        description: 'Where answers go, when not to the sender. May hold placeholders.',
       }),
     ),
     subject: Type.Optional(

@@ -3,7 +3,7 @@ import type { ContentKind } from '../../../templates/stored-content.ts';
 import { KEY_PATTERN } from '../../../templates/template-fields.ts';
 import { VARIABLE_TYPES } from '../../../templates/variable-fields.ts';
 import { closed, id, NullableTime, oneOf, page, Time } from './common.ts';
-import { Address } from './messages.ts';
+import { Address, ReplyAddress } from './messages.ts';
 import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './template-examples.ts';
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
@@ -118,8 +118,8 @@ const TEMPLATE_FIELDS = {
   text: Type.Optional(Text),
   from: Type.Optional(NullableAddress),
   reply_to: Type.Optional(
-    Type.Union([Address, Type.Array(Address, { maxItems: 10 }), Type.Null()], {
-      description: 'For sends that give none.',
+    Type.Union([ReplyAddress, Type.Array(ReplyAddress, { maxItems: 10 }), Type.Null()], {
+      description: 'For sends that give none. May hold placeholders.',
     }),
   ),
   layout: Type.Optional(

@@ -1,0 +1,93 @@
+import type { NamedMailbox } from '../mail/address.ts';
+import { hasPlaceholder, type ParsedContent, parseContent } from '../templates/substitution.ts';
+import type { ResolvedTemplate } from '../templates/template-source.ts';
+import type { StoredAddress } from './content.ts';
+import { FieldErrors } from './field-errors.ts';
+import type { SendLimits } from './limits.ts';
+import { parseNamed } from './parse-envelope.ts';
+import { checkHeaderSize } from './parse-options.ts';
+import type { AddressInput, SendRequest } from './send-request.ts';
+
+/**
+ * The texts around a message's content that may hold placeholders: the sender's name, reply-to names
+ * and addresses, header values. What is filled in has to keep the rules of what was written.
+ */
+export interface Names {
+  from: NamedMailbox;
+  replyTo: StoredAddress[];
+  headers: [string, string][];
+}
+
+/** Where each of them comes from. */
+export interface NameSources {
+  from: NamedMailbox;
+  /** With the name that errors and placeholders know it by: `reply_to`, or `reply_to.2` of many. */
+  replyTo: { field: string; given: AddressInput }[];
+  headers: [string, string][];
+}
+
+export interface NameField {
+  field: string;
+  parsed: ParsedContent;
+}
+
+export function nameSources(
+  request: SendRequest,
+  from: NamedMailbox,
+  headers: [string, string][],
+  template: ResolvedTemplate | undefined,
+): NameSources {
+  const given = request.reply_to ?? template?.replyTo ?? [];
+  const replyTo = Array.isArray(given)
+    ? given.map((one, index) => ({ field: `reply_to.${index}`, given: one }))
+    : [{ field: 'reply_to', given }];
+  return { from, replyTo, headers };
+}
+
+/** Those that hold placeholders; most sends have none. */
+export function nameFields({ from, replyTo, headers }: NameSources): NameField[] {
+  const texts: [string, string | undefined][] = [
+    ['from.name', from.name],
+    ...replyTo.flatMap(({ field, given }): [string, string | undefined][] => [
+      [`${field}.name`, given.name],
+      [`${field}.email`, hasPlaceholder(given.email) ? given.email : undefined],
+    ]),
+    ...headers.map(([name, value]): [string, string] => [`headers.${name}`, value]),
+  ];
+  return texts.flatMap(([field, text]) => {
+    if (text === undefined || !/[$\\{]/.test(text)) return [];
+    return [{ field, parsed: parseContent(text, 'header', field) }];
+  });
+}
+
+export function filledNames(
+  { from, replyTo, headers }: NameSources,
+  filled: ReadonlyMap<string, string>,
+): Names {
+  return {
+    from: named(from, filled.get('from.name')),
+    replyTo: replyTo.map(({ field, given }) => {
+      const email = filled.get(`${field}.email`) ?? given.email;
+      return named({ ...given, email }, filled.get(`${field}.name`));
+    }),
+    headers: headers.map(([name, value]) => [name, filled.get(`headers.${name}`) ?? value]),
+  };
+}
+
+/** Refuses what became too long, or no address, by the values filled in. */
+export function checkedNames(names: Names, sources: NameSources, limits: SendLimits): Names {
+  const errors = new FieldErrors();
+  parseNamed(names.from, '/from', errors);
+  const replyTo = names.replyTo.flatMap((one, index) => {
+    const { field } = sources.replyTo[index] as { field: string };
+    const parsed = parseNamed(one, `/${field.replace('.', '/')}`, errors);
+    return parsed ? [parsed] : [];
+  });
+  for (const [name, value] of names.headers) checkHeaderSize(name, value, limits, errors);
+  errors.throwIfAny();
+  return { ...names, replyTo };
+}
+
+function named<T extends { name?: string }>(one: T, name: string | undefined): T {
+  return name === undefined ? one : { ...one, name };
+}
