@@ -67,7 +67,9 @@ export class SchemaComparison {
     if (was.$ref !== undefined || now.$ref !== undefined) {
       return this.changes(direction, was as Json, now as Json, at);
     }
-    if (kindOf(was) !== kindOf(now)) {
+    const [narrow, wide] = direction === 'request' ? [was, now] : [now, was];
+    const loosened = narrow.type === wide.type && wide.format === undefined;
+    if (kindOf(was) !== kindOf(now) && !loosened) {
       return [`${place} was ${kindOf(was)} and is ${kindOf(now)}`];
     }
     return [
