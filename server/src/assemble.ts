@@ -194,6 +194,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
       limits: {
         leaseMs: config.delivery.leaseMs,
         windowMs: config.delivery.retryWindowMs,
+        backoff: config.delivery.backoff,
         wireMax: config.delivery.concurrency,
       },
     });

@@ -34,6 +34,7 @@ describe('an empty environment', () => {
       mxPort: 25,
       dnsServers: [],
       retryWindowMs: 72 * 3_600_000,
+      backoff: { minMs: 60_000, maxMs: 4 * 3_600_000 },
     });
     expect(config.limits).toMatchObject({
       ratePerSecond: 100,

@@ -39,6 +39,7 @@ export interface Config {
     readonly dnsServers: readonly ServerPlace[];
     readonly heloName: string;
     readonly retryWindowMs: number;
+    readonly backoff: { readonly minMs: number; readonly maxMs: number };
     readonly leaseMs: number;
     readonly concurrency: number;
   };
@@ -200,6 +201,10 @@ function arrange({ of }: Values): Config {
       dnsServers: of('DNS_SERVERS'),
       heloName,
       retryWindowMs: of('RETRY_WINDOW_HOURS') * HOUR_MS,
+      backoff: {
+        minMs: of('RETRY_FIRST_SECONDS') * 1000,
+        maxMs: of('RETRY_LONGEST_MINUTES') * MINUTE_MS,
+      },
       leaseMs: of('LEASE_SECONDS') * 1000,
       concurrency: of('DELIVERY_CONCURRENCY'),
     },

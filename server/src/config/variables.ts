@@ -162,6 +162,18 @@ const delivery = {
     min: 1,
     max: 720,
   }),
+  RETRY_FIRST_SECONDS: integer({
+    says: 'How long a deferred delivery waits for its second try, give or take a fifth; then about twice as long each time.',
+    standard: 60,
+    min: 1,
+    max: 3600,
+  }),
+  RETRY_LONGEST_MINUTES: integer({
+    says: 'The longest wait between two tries.',
+    standard: 240,
+    min: 1,
+    max: 1440,
+  }),
   SHAPING_FILE: text<string | undefined>({
     says: 'Your own rules for how much mail a receiver gets at a time, in front of the shipped ones.',
     takes: 'the path of a JSON file in the form of `server/src/delivery/shaping.json`',

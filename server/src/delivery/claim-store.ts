@@ -218,13 +218,14 @@ async function leaseRows(
       select c.workspace_id, c.mode, c.message_id, c.ordinal, c.lane, c.recipient, c.recipient_key,
              c.lease, c.attempts, c.expires_at,
              case when c.runs = 1 then coalesce(m.scheduled_at, m.created_at)
-                  else c.expires_at - $6::interval end as run_started_at,
+                  else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
+                  end as run_started_at,
              m.created_at, m.tags, m.metadata, s.reason as suppression_reason,
              case when c.expires_at <= $7 then c.bounce end as bounce,
              case when c.expires_at <= $7 then c.smtp end as smtp
         from claimed c
         left join lateral (
-          select created_at, scheduled_at, tags, metadata from messages
+          select created_at, scheduled_at, tags, metadata, ttl_seconds from messages
            where workspace_id = c.workspace_id and mode = c.mode and id = c.message_id
              and id between $4 and $5 limit 1) m on true
         left join lateral (

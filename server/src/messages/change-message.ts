@@ -5,7 +5,7 @@ import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { Handover } from './handover.ts';
-import type { SendLimits } from './limits.ts';
+import { runMs, type SendLimits } from './limits.ts';
 import {
   cancelDeliveries,
   findMessage,
@@ -107,9 +107,12 @@ export class MessageChanges {
     return this.#find(scope, id);
   }
 
-  /** Deferred deliveries become due now; bounced, failed and expired ones are queued again. */
+  /**
+   * Deferred deliveries become due now and keep their end; bounced, failed and expired ones begin a
+   * new run, with as much time as a message sent now would get.
+   */
   async retry(scope: Scope, id: string): Promise<StoredMessage> {
-    await this.#find(scope, id);
+    const { ttlSeconds } = await this.#find(scope, id);
     if (await isForgotten(this.#pool, scope, id)) {
       throw new RefusedError(
         'not_retryable',
@@ -126,7 +129,7 @@ export class MessageChanges {
           'No recipient of this message is deferred, bounced, failed or expired.',
         );
       }
-      const expiresAtMs = nowMs + this.#limits.retryWindowMs;
+      const expiresAtMs = nowMs + runMs(this.#limits, ttlSeconds);
       const ordinals = again.map(({ ordinal }) => ordinal);
       await retryDeliveries(client, scope, id, ordinals, nowMs, expiresAtMs);
     });

@@ -26,3 +26,11 @@ export const DEFAULT_LIMITS: SendLimits = {
   scheduleAheadMs: 30 * DAY_MS,
   retryWindowMs: 3 * DAY_MS,
 };
+
+/** How long the tries of one run go on. */
+export function runMs(
+  limits: Pick<SendLimits, 'retryWindowMs'>,
+  ttlSeconds: number | null,
+): number {
+  return Math.min(limits.retryWindowMs, (ttlSeconds ?? Infinity) * 1000);
+}

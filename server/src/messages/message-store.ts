@@ -279,7 +279,7 @@ export async function rescheduleDeliveries(
   );
 }
 
-/** Makes deferred deliveries due now and queues ended ones again, with a retry window of their own. */
+/** Makes deferred deliveries due now and queues ended ones again, as a run with an end of its own. */
 export async function retryDeliveries(
   db: Queryable,
   scope: Scope,

@@ -1,7 +1,7 @@
 import type { Attachment } from '../mail/compose.ts';
 import { isHeaderName, isReservedHeader } from '../mail/header.ts';
 import type { FieldErrors } from './field-errors.ts';
-import type { SendLimits } from './limits.ts';
+import { runMs, type SendLimits } from './limits.ts';
 import type { AttachmentInput, SendRequest } from './send-request.ts';
 
 /** The parts of a send that are neither people nor words: headers, files, times. */
@@ -99,7 +99,7 @@ export function parseSchedule(
   nowMs: number,
   errors: FieldErrors,
 ): Schedule {
-  const windowMs = Math.min(limits.retryWindowMs, (request.ttl_seconds ?? Infinity) * 1000);
+  const windowMs = runMs(limits, request.ttl_seconds ?? null);
   if (request.scheduled_at === undefined) {
     return { scheduledAtMs: null, expiresAtMs: nowMs + windowMs };
   }

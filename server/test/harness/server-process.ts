@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { until } from './until.ts';
 
 /**
@@ -16,6 +18,8 @@ export interface ServerProcess {
   kill(): Promise<void>;
   /** SIGKILL to PostgreSQL's main process. */
   killPostgres(): Promise<void>;
+  /** SIGKILL to one of PostgreSQL's other processes: it then ends all of them and starts anew. */
+  killBackend(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** All that the server has printed. */
@@ -78,6 +82,12 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
     );
   }
 
+  async function postmaster(): Promise<number | undefined> {
+    const file = path.join(options.dataDir, 'postgres', 'postmaster.pid');
+    const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
+    return pid > 1 ? pid : undefined;
+  }
+
   function exited(): Promise<number | null> {
     const ended = child;
     if (!ended || ended.exitCode !== null || ended.signalCode !== null) {
@@ -95,9 +105,12 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
       await exited();
     },
     async killPostgres() {
-      const file = path.join(options.dataDir, 'postgres', 'postmaster.pid');
-      const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
-      if (pid > 1) await killPostmaster(pid);
+      killNow(await postmaster());
+    },
+    async killBackend() {
+      const parent = await postmaster();
+      const children = parent === undefined ? [] : await childrenOf(parent);
+      killNow(children[randomInt(Math.max(children.length, 1))]);
     },
     async stop() {
       child?.kill('SIGTERM');
@@ -109,13 +122,20 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
   };
 }
 
-/**
- * Inside a user namespace the pid file may hold another number than ours; the postmaster is found by
- * its command line, which names the data folder.
- */
-async function killPostmaster(pid: number): Promise<void> {
+/** Linux tells by itself, also where `ps` is not installed. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined);
+  if (told !== undefined) return told.trim().split(' ').filter(Boolean).map(Number);
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [child, parent] = line.trim().split(/\s+/).map(Number);
+    return child !== undefined && parent === pid ? [child] : [];
+  });
+}
+
+function killNow(pid: number | undefined): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
   } catch {
     // It was gone already: then there is nothing to kill, and the test goes on.
   }

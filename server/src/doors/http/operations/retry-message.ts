@@ -14,7 +14,7 @@ export function retryMessage(parts: { changes: MessageChanges }) {
       tag: 'Messages',
       summary: 'Try a message again',
       description:
-        'Deferred recipients become due now; bounced, failed and expired ones are queued again.',
+        'Deferred recipients become due now, and stop at the same time as before. Bounced, failed and expired ones are queued again with the time that a new message would get: `ttl_seconds`, or the retry window. A recipient that is suppressed by then, as after a hard bounce, ends as `suppressed`: lift the suppression first.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
       answers: { 200: { description: 'The message, queued again.', body: MessageSummary } },
