@@ -9,7 +9,10 @@ import type { Scope } from './webhook-store.ts';
 export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
 export interface WebhookDelivery {
+  webhookId: string;
   eventId: string;
+  /** Null for events of no message, and for those past their retention. */
+  messageId: string | null;
   eventType: string;
   status: WebhookDeliveryStatus;
   dueAtMs: number | null;
@@ -21,37 +24,13 @@ export interface WebhookDelivery {
   lastError: string | null;
 }
 
-const COLUMNS = `d.event_id as "eventId", d.event_type as "eventType", d.status,
+export const DELIVERY_COLUMNS = `d.webhook_id as "webhookId", d.event_id as "eventId",
+  (select e.message_id from events e where e.workspace_id = d.workspace_id and e.mode = d.mode
+      and e.tx = d.event_tx and e.id = d.event_id) as "messageId", d.event_type as "eventType", d.status,
   d.due_at as "dueAtMs", d.lease is not null as leased, d.tries, d.created_at as "createdAtMs",
   d.finished_at as "finishedAtMs", d.last_status as "lastStatus", d.last_error as "lastError"`;
 
 const OF_WEBHOOK = 'd.workspace_id = $1 and d.mode = $2 and d.webhook_id = $3';
-
-/** Newest event first; `before` is the event of the last row of the page before. */
-export async function listDeliveries(
-  pool: Pool,
-  scope: Scope,
-  webhookId: string,
-  page: { before?: string; limit: number; status?: WebhookDeliveryStatus; eventType?: string },
-): Promise<WebhookDelivery[]> {
-  const { rows } = await pool.query<WebhookDelivery>(
-    `select ${COLUMNS} from webhook_deliveries d
-     where ${OF_WEBHOOK} and ($4::uuid is null or d.event_id < $4)
-       and ($6::webhook_delivery_status is null or d.status = $6)
-       and ($7::text is null or d.event_type = $7)
-     order by d.event_id desc limit $5`,
-    [
-      scope.workspaceId,
-      scope.mode,
-      webhookId,
-      page.before ?? null,
-      page.limit,
-      page.status ?? null,
-      page.eventType ?? null,
-    ],
-  );
-  return rows;
-}
 
 export interface SentEvent {
   type: string;
@@ -68,7 +47,7 @@ export async function findDelivery(
   eventId: string,
 ): Promise<{ delivery: WebhookDelivery; event: SentEvent | undefined } | undefined> {
   const { rows } = await pool.query<WebhookDelivery & SentEventColumns>(
-    `select ${COLUMNS}, e.created_at as "eventAtMs", e.sequence, e.data::text as data
+    `select ${DELIVERY_COLUMNS}, e.created_at as "eventAtMs", e.sequence, e.data::text as data
      from webhook_deliveries d left join events e
        on e.workspace_id = d.workspace_id and e.mode = d.mode and e.tx = d.event_tx
       and e.id = d.event_id and e.id = $4

@@ -6,15 +6,19 @@ import { LEDGER_START } from '../events/events-store.ts';
 import type { Pool } from '../storage/pool.ts';
 import { mixIds } from './delivery-id.ts';
 import {
-  findDelivery,
+  type DeliveryFilter,
+  type DeliveryPage,
+  type DeliveryPlace,
   listDeliveries,
+} from './delivery-list-store.ts';
+import {
+  findDelivery,
   listTries,
   replayEvents,
   replayFailed,
   replayOne,
   type TimeRange,
   type WebhookDelivery,
-  type WebhookDeliveryStatus,
   type WebhookTry,
 } from './history-store.ts';
 import type { Scope, Webhook } from './webhook-store.ts';
@@ -57,24 +61,35 @@ export class WebhookHistory {
     this.#wake = parts.wake;
   }
 
-  async list(
+  /** Of all endpoints, or of the one that the filter names. */
+  list(
+    scope: Scope,
+    filter: DeliveryFilter,
+    page: { after: DeliveryPlace | undefined; limit: number },
+  ): Promise<DeliveryPage> {
+    return listDeliveries(this.#pool, scope, filter, page);
+  }
+
+  /** Of an endpoint that must exist. */
+  async listOf(
     scope: Scope,
     webhookId: string,
-    page: { before?: string; limit: number; status?: WebhookDeliveryStatus; eventType?: string },
-  ): Promise<WebhookDelivery[]> {
+    filter: Omit<DeliveryFilter, 'webhookId'>,
+    page: { after: DeliveryPlace | undefined; limit: number },
+  ): Promise<DeliveryPage> {
     await this.#webhooks.get(scope, webhookId);
-    return listDeliveries(this.#pool, scope, webhookId, page);
+    return this.list(scope, { ...filter, webhookId }, page);
   }
 
   async get(scope: Scope, webhookId: string, deliveryId: string) {
-    const webhook = await this.#webhooks.get(scope, webhookId);
+    await this.#webhooks.get(scope, webhookId);
     const eventId = mixIds(webhookId, deliveryId);
     const found = await findDelivery(this.#pool, scope, webhookId, eventId);
     if (!found) throw noDelivery();
     const tries = await listTries(this.#pool, scope, webhookId, eventId);
     const { delivery, event } = found;
     return {
-      ...publicDelivery(webhook, delivery),
+      ...publicDelivery(delivery),
       body: event ? eventBody({ ...event, id: eventId, mode: scope.mode }) : null,
       tries: tries.map(publicTry),
     };
@@ -134,13 +149,14 @@ export class WebhookHistory {
   }
 }
 
-export function publicDelivery(webhook: Pick<Webhook, 'id'>, delivery: WebhookDelivery) {
-  const { status, leased, dueAtMs } = delivery;
+export function publicDelivery(delivery: WebhookDelivery) {
+  const { status, leased, dueAtMs, webhookId, messageId } = delivery;
   return {
-    id: encodeId('whd', mixIds(webhook.id, delivery.eventId)),
-    webhook_id: encodeId('whk', webhook.id),
+    id: encodeId('whd', mixIds(webhookId, delivery.eventId)),
+    webhook_id: encodeId('whk', webhookId),
     event_id: encodeId('evt', delivery.eventId),
     event_type: delivery.eventType,
+    message_id: messageId === null ? null : encodeId('msg', messageId),
     status,
     tries_count: delivery.tries,
     created_at: new Date(delivery.createdAtMs).toISOString(),

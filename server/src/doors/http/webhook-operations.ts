@@ -5,6 +5,7 @@ import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { Operation } from './operation.ts';
 import { createWebhook } from './operations/create-webhook.ts';
 import { deleteWebhook } from './operations/delete-webhook.ts';
+import { findWebhookDeliveries } from './operations/find-webhook-deliveries.ts';
 import { getWebhook } from './operations/get-webhook.ts';
 import { getWebhookDelivery } from './operations/get-webhook-delivery.ts';
 import { listWebhookDeliveries } from './operations/list-webhook-deliveries.ts';
@@ -30,6 +31,7 @@ export function webhookOperations(parts: WebhookOperationParts): Operation[] {
     updateWebhook(parts),
     deleteWebhook(parts),
     listWebhookDeliveries(parts),
+    findWebhookDeliveries(parts),
     getWebhookDelivery(parts),
     testWebhook(parts),
     replayWebhook(parts),

@@ -1,11 +1,14 @@
-import { Type } from 'typebox';
-import { EVENT_TYPES } from '../../../events/event-types.ts';
-import { publicDelivery, type WebhookHistory } from '../../../webhooks/webhook-history.ts';
-import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import {
+  DELIVERY_FILTERS,
+  deliveryFilterOf,
+  deliveryPlaceOf,
+  publicDeliveryPage,
+} from '../delivery-query.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { closed, LIMIT_DEFAULT, oneOf, PAGE, page, pathId } from '../schemas/common.ts';
-import { WEBHOOK_DELIVERY_STATUSES, WebhookDelivery } from '../schemas/webhooks.ts';
+import { closed, LIMIT_DEFAULT, page, pathId } from '../schemas/common.ts';
+import { WebhookDelivery } from '../schemas/webhooks.ts';
 
 export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
   return operation(
@@ -15,14 +18,13 @@ export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
       path: '/webhooks/{id}/deliveries',
       tag: 'Webhooks',
       summary: 'List what was sent to an endpoint',
-      description: 'Newest event first.',
+      description:
+        'Newest event first. Filters can be combined; a request looks back through a bounded number ' +
+        'of deliveries, so a page may be short or empty and still have a `next_cursor`. ' +
+        '`GET /webhook-deliveries` asks all endpoints at once.',
       scope: 'read:webhooks',
       params: pathId('whk', 'the endpoint'),
-      query: closed({
-        ...PAGE,
-        status: Type.Optional(oneOf(WEBHOOK_DELIVERY_STATUSES)),
-        event_type: Type.Optional(oneOf(EVENT_TYPES)),
-      }),
+      query: closed(DELIVERY_FILTERS),
       answers: {
         200: {
           description: 'A page of deliveries.',
@@ -33,17 +35,11 @@ export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
     },
     async ({ caller, params, query }) => {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const after = deliveryPlaceOf(query.cursor);
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
-      const found = await parts.webhookHistory.list(caller, id, {
-        limit: limit + 1,
-        ...(before === undefined ? {} : { before }),
-        ...(query.status === undefined ? {} : { status: query.status }),
-        ...(query.event_type === undefined ? {} : { eventType: query.event_type }),
-      });
-      const { rows, next_cursor } = pageOf(found, limit, (delivery) => [delivery.eventId]);
-      const data = rows.map((delivery) => publicDelivery({ id }, delivery));
-      return { status: 200, body: { data, next_cursor } };
+      const filter = deliveryFilterOf(query);
+      const found = await parts.webhookHistory.listOf(caller, id, filter, { after, limit });
+      return { status: 200, body: publicDeliveryPage(found) };
     },
   );
 }

@@ -139,6 +139,7 @@ const DELIVERY = {
   webhook_id: WEBHOOK.id,
   event_id: BOUNCED_EVENT.id,
   event_type: BOUNCED_EVENT.type,
+  message_id: BOUNCED_EVENT.data.message_id,
   status: 'pending',
   tries_count: 1,
   created_at: '2026-11-15T09:30:00.450Z',
@@ -153,6 +154,10 @@ const DeliveryFields = {
   webhook_id: id('whk', 'the endpoint'),
   event_id: id('evt', 'the event: also `webhook-id` of the request'),
   event_type: Type.String(),
+  message_id: Type.Unsafe<string | null>({
+    ...Type.Union([id('msg', 'the message'), Type.Null()]),
+    description: 'The message that the event is about; null for an event of no message.',
+  }),
   status: oneOf(WEBHOOK_DELIVERY_STATUSES),
   tries_count: Type.Integer({ description: 'Tries so far, replays included.' }),
   created_at: Time,
