@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
+import { expectAsMeant } from './arrived-as-meant.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery.ts';
 import { dnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
@@ -20,12 +21,15 @@ import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-rec
 /**
  * A whole delivery with nothing of ours left out: queue in PostgreSQL, engine, DNS, SMTP receivers
  * on loopback addresses of their own, and a clock that is moved on while the test waits. Unless told
- * otherwise, example.org has the given receivers as mx1, mx2, … by preference.
+ * otherwise, example.org has the given receivers as mx1, mx2, … by preference. In the end every
+ * message that arrived anywhere is verified and compared with what was meant.
  */
 export interface RigOptions extends Partial<Omit<SignedRouteOptions, 'clock' | 'dns'>> {
   receivers?: ReceiverScript[];
   dns?: Script;
   limits?: Partial<EngineLimits>;
+  /** Receivers of the test's own, such as relays: what they get is looked at too. */
+  others?: SmtpReceiver[];
 }
 
 export interface Rig extends AsyncDisposable {
@@ -77,6 +81,7 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
   const limits = options.limits ? { limits: options.limits } : {};
   const node = startEngine({ url: database.url, clock, live, ...limits });
   const { pool } = database;
+  const queued = new Map<string, QueuedMessage>();
   const waitFor: Rig['until'] = (check, stepMs = 1_000) => until(check, { clock, stepMs });
   return {
     clock,
@@ -88,11 +93,16 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
     node,
     until: waitFor,
     async send(message = {}) {
-      const [id] = await enqueue(pool, [
-        { workspaceId, nowMs: clock.now(), recipients: ['jane@example.org'], ...message },
-      ]);
+      const meant = {
+        workspaceId,
+        nowMs: clock.now(),
+        recipients: ['jane@example.org'],
+        ...message,
+      };
+      const [id] = (await enqueue(pool, [meant])) as [string];
+      queued.set(id, meant);
       node.engine.wake();
-      return id as string;
+      return id;
     },
     async settled(id, status) {
       let states: DeliveryState[] = [];
@@ -120,6 +130,8 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
       for (const one of receivers) await one.close();
       await dns[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
+      const arrived = [...receivers, ...(options.others ?? [])].flatMap(({ messages }) => messages);
+      await expectAsMeant(arrived, queued);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Mode } from '../../src/accounts/mode.ts';
 import { uuidv7 } from '../../src/base/ids.ts';
-import type { ContentHead } from '../../src/messages/content.ts';
+import type { MessageContent } from '../../src/messages/content.ts';
 import { domainOf, laneOf } from '../../src/messages/lane.ts';
 import type { Pool } from '../../src/storage/pool.ts';
 import { sqlTime } from '../../src/storage/row-types.ts';
@@ -74,7 +74,7 @@ function messageRow(message: WithId): object {
     created_at: sqlTime(message.nowMs),
     scheduled_at: message.status === 'scheduled' ? sqlTime(dueAt(message)) : null,
     sender: senderOf(message),
-    subject: message.subject ?? 'Hello',
+    subject: contentOf(message).subject,
     tags: message.tags ?? [],
     metadata: message.metadata ?? {},
     ttl_seconds: message.ttlSeconds ?? null,
@@ -84,15 +84,25 @@ function messageRow(message: WithId): object {
 const CONTENT_COLUMNS = 'workspace_id uuid, mode mode, id uuid, head json, html text, text text';
 
 function contentRow(message: WithId): object {
-  const head: ContentHead = {
-    from: { email: senderOf(message) },
-    to: message.recipients.map((email) => ({ email })),
-    cc: [],
-    reply_to: [],
-    headers: [],
+  const { head, html, text } = contentOf(message);
+  return { ...keyOf(message), id: message.id, head, html, text };
+}
+
+/** What the message is meant to say. */
+export function contentOf(message: QueuedMessage): MessageContent {
+  return {
+    subject: message.subject ?? 'Hello',
+    head: {
+      from: { email: senderOf(message) },
+      to: message.recipients.map((email) => ({ email })),
+      cc: [],
+      reply_to: [],
+      headers: [],
+    },
+    html: message.html ?? '<p>Hello</p>',
+    text: message.text ?? null,
+    attachments: message.attachments ?? [],
   };
-  const html = message.html ?? '<p>Hello</p>';
-  return { ...keyOf(message), id: message.id, head, html, text: message.text ?? null };
 }
 
 const DELIVERY_COLUMNS = `workspace_id uuid, mode mode, message_id uuid, ordinal smallint,
@@ -120,7 +130,7 @@ function keyOf(message: WithId): object {
   return { workspace_id: message.workspaceId, mode: message.mode ?? 'live' };
 }
 
-function senderOf(message: WithId): string {
+function senderOf(message: QueuedMessage): string {
   return message.from ?? 'sender@example.com';
 }
 

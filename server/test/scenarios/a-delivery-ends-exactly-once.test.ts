@@ -63,12 +63,28 @@ describe('the end of patience', () => {
     // The second transaction takes the other place of the only connection; the third has none.
     await rig.send();
     await rig.until(() => rig.node.engine.stats.onWire === 2, 10);
-    const waiting = await rig.send({ ttlSeconds: 30 });
+    const startMs = rig.clock.now();
+    const waiting = await rig.send({ ttlSeconds: 30, recipients: ['late@example.org'] });
     await rig.until(() => rig.node.engine.stats.ready === 1, 10);
-    expect((await rig.settled(waiting))[0]).toMatchObject({ status: 'expired', attempts: 0 });
+    const [ended] = await rig.settled(waiting);
+    expect(ended).toMatchObject({ status: 'expired', attempts: 0, lease: null, due_at: null });
+    const lastedMs = (ended?.finished_at ?? 0) - startMs;
+    expect(lastedMs).toBeGreaterThanOrEqual(30_000);
+    expect(lastedMs).toBeLessThan(34_000);
+    // It left the list as well: its end is the only thing that is told of it, now and later.
+    expect(rig.node.engine.stats.ready).toBe(0);
+    const told = async () =>
+      (await rig.events()).filter(({ data }) => data.recipient === 'late@example.org');
+    expect(await told()).toMatchObject([
+      { type: 'message.expired', sequence: 2, data: { attempt: 0 } },
+    ]);
     hold = false;
     release();
     expect((await rig.settled(first))[0]?.status).toBe('delivered');
+    await rig.until(() => rig.node.engine.stats.onWire === 0);
+    expect(await told()).toHaveLength(1);
+    expect(await rig.attempts(waiting)).toEqual([]);
+    expect(rig.receiver.commands.join()).not.toContain('late@example.org');
   });
 });
 

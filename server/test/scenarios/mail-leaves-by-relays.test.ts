@@ -32,6 +32,7 @@ test('a relay with user and password takes everything, whatever the MX', async (
     },
   });
   await using rig = await deliveryRig({
+    others: [post],
     routes: [relay(post.port, { tls: 'required', auth: { user: 'us', password: 'secret' } })],
   });
   const id = await rig.send({ recipients: ['a@example.org', 'b@nowhere.example'] });
@@ -46,7 +47,10 @@ test('a relay with user and password takes everything, whatever the MX', async (
 
 test('TLS from the first byte', async () => {
   await using post = await smtpReceiver({ tls: tlsFixtures.good, implicitTls: true });
-  await using rig = await deliveryRig({ routes: [relay(post.port, { tls: 'implicit' })] });
+  await using rig = await deliveryRig({
+    others: [post],
+    routes: [relay(post.port, { tls: 'implicit' })],
+  });
   const id = await rig.send();
   expect((await rig.settled(id))[0]?.status).toBe('delivered');
   expect(post.messages[0]?.tls).not.toBeNull();
@@ -61,6 +65,7 @@ test('a relay that refuses the password: deferred, nobody suppressed, no passwor
       password === right ? undefined : '535 5.7.8 Authentication credentials invalid',
   });
   await using rig = await deliveryRig({
+    others: [post],
     routes: [relay(post.port, { auth: { user: 'us', password: 'new-secret' } })],
   });
   const id = await rig.send();
@@ -78,6 +83,7 @@ test('the second relay is the fallback of the first, and direct delivery that of
   await using first = await smtpReceiver();
   await using second = await smtpReceiver({ onConnect: () => '421 Not now' });
   await using rig = await deliveryRig({
+    others: [first, second],
     routes: [relay(first.port), relay(second.port), { kind: 'direct' }],
   });
   first.script.port = first.port;
