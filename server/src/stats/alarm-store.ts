@@ -86,6 +86,19 @@ export async function readRaised(db: Queryable): Promise<RaisedAlarm[]> {
   return rows;
 }
 
+/** Of one workspace and mode, newest first. */
+export async function readRaisedOf(
+  db: Queryable,
+  scope: { workspaceId: string; mode: Mode },
+): Promise<RaisedAlarm[]> {
+  const { rows } = await db.query<RaisedAlarm>(
+    `select workspace_id as "workspaceId", mode, kind, subject, raised_at as "raisedAtMs" from alarms
+      where workspace_id = $1 and mode = $2 order by raised_at desc, kind, subject`,
+    [scope.workspaceId, scope.mode],
+  );
+  return rows;
+}
+
 export async function insertAlarm(db: Queryable, alarm: RaisedAlarm): Promise<void> {
   await db.query(
     'insert into alarms (workspace_id, mode, kind, subject, raised_at) values ($1, $2, $3, $4, $5)',

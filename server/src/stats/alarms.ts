@@ -103,14 +103,25 @@ export class Alarms {
     const threshold = this.#thresholdOf(kind);
     const alarm = {
       kind,
-      subject: kind === 'webhook_failing' ? encodeId('whk', about.subject) : about.subject || null,
+      subject: subjectOf(about),
       value,
       threshold,
       raised_at: new Date(sinceMs).toISOString(),
-      explanation: EXPLANATIONS[kind](about.subject),
+      explanation: explanationOf(about),
     };
     return { workspaceId, mode, type, atMs: nowMs, data: { alarm } };
   }
+}
+
+type About = Pick<RaisedAlarm, 'kind' | 'subject'>;
+
+/** What it is about, as users know it. */
+export function subjectOf({ kind, subject }: About): string | null {
+  return kind === 'webhook_failing' ? encodeId('whk', subject) : subject || null;
+}
+
+export function explanationOf({ kind, subject }: About): string {
+  return EXPLANATIONS[kind](subject);
 }
 
 const EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {

@@ -35,10 +35,12 @@ import { getMessage } from './operations/get-message.ts';
 import { getMessageContent } from './operations/get-message-content.ts';
 import { getMessageRaw } from './operations/get-message-raw.ts';
 import { getOpenapiJson, getOpenapiYaml } from './operations/get-openapi.ts';
+import { getQueue } from './operations/get-queue.ts';
 import { getStats } from './operations/get-stats.ts';
 import { getSuppression } from './operations/get-suppression.ts';
 import { getTestInboxMessage } from './operations/get-test-inbox-message.ts';
 import { importContacts } from './operations/import-contacts.ts';
+import { listAlarms } from './operations/list-alarms.ts';
 import { listApiKeys } from './operations/list-api-keys.ts';
 import { listContacts } from './operations/list-contacts.ts';
 import { listDomains } from './operations/list-domains.ts';
@@ -105,6 +107,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     cancelMessage(parts),
     retryMessage(parts),
     getStats(parts),
+    getQueue(parts),
     listTestInbox(parts),
     waitForTestMessage(parts),
     getTestInboxMessage(parts),
@@ -137,6 +140,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     ...webhookOperations(parts),
     listEvents(parts),
     streamEvents(parts),
+    listAlarms(parts),
     listApiKeys(parts),
     createApiKey(parts),
     getApiKey(parts),
