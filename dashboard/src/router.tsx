@@ -149,6 +149,13 @@ const webhookDelivery = createRoute({
   ),
 });
 
+const events = createRoute({
+  getParentRoute: () => inside,
+  path: '/events',
+  validateSearch: texts('type', 'recipient'),
+  component: lazyRouteComponent(() => import('./pages/events/events.tsx'), 'EventsPage'),
+});
+
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/team',
@@ -185,6 +192,7 @@ export const router = createRouter({
       webhooks,
       webhook,
       webhookDelivery,
+      events,
       team,
       settings,
     ]),

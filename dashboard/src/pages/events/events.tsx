@@ -1,0 +1,218 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Activity, ChevronRight, Pause, Play, SearchX } from 'lucide-react';
+import { useState } from 'react';
+import type { Schema } from '../../api/client.ts';
+import { useStore } from '../../base/store.ts';
+import { streamState } from '../../frame/event-stream.ts';
+import type { Tone } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { count } from '../../parts/size.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { ClockTime, Time } from '../../parts/time.tsx';
+import { usePlace } from '../../session/place.ts';
+import { SearchInput } from '../messages/message-filters.tsx';
+import { EventTypeSelect } from './event-type-select.tsx';
+import { happeningOf } from './happening.ts';
+import { type EventFilters, useEvents } from './use-events.ts';
+
+export function EventsPage() {
+  const filters = useSearch({ from: '/inside/events' });
+  const navigate = useNavigate();
+  const [paused, setPaused] = useState(false);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const list = useEvents(filters, paused);
+  const change = (next: EventFilters) =>
+    void navigate({ to: '/events', search: next, replace: true });
+  const toggle = (id: string) =>
+    setOpen((now) => {
+      const next = new Set(now);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  return (
+    <Page
+      full
+      title="Events"
+      description="Everything that happens, the moment it happens. Webhooks tell the same to your server."
+      actions={
+        <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
+          {paused
+            ? list.waiting > 0
+              ? `Show ${count(list.waiting, 'new one')}`
+              : 'Go on'
+            : 'Pause'}
+        </Button>
+      }
+    >
+      <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
+        <SearchInput
+          label="Address of a recipient"
+          value={filters.recipient ?? ''}
+          onChange={(recipient) => change({ ...filters, recipient })}
+        />
+        <div className="w-48">
+          <EventTypeSelect
+            label="Type of event"
+            any="Any event"
+            families
+            value={filters.type ?? ''}
+            onChange={(type) => change({ ...filters, type })}
+          />
+        </div>
+        <LiveSign paused={paused} />
+      </search>
+      {list.isPending ? (
+        <SkeletonRows rows={12} />
+      ) : list.isError ? (
+        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+      ) : list.rows.length === 0 && !list.hasNextPage ? (
+        <NoEvents filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
+      ) : (
+        <>
+          <ul aria-label="Events" className="divide-y divide-line border-y border-line">
+            {list.rows.map((event) => (
+              <EventRow
+                key={event.id}
+                event={event}
+                arrived={list.arrived.has(event.id)}
+                open={open.has(event.id)}
+                onToggle={() => toggle(event.id)}
+              />
+            ))}
+          </ul>
+          <LoadMore {...list} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+const SIGNS = {
+  live: { label: 'Live', dot: 'bg-good' },
+  connecting: { label: 'Connecting', dot: 'bg-faint' },
+  lost: { label: 'Connection lost, trying again', dot: 'bg-bad' },
+  paused: { label: 'Paused', dot: 'bg-warn' },
+} as const;
+
+function LiveSign({ paused }: { paused: boolean }) {
+  const state = useStore(streamState);
+  const { label, dot } = SIGNS[paused ? 'paused' : state];
+  return (
+    <span role="status" className="ml-auto inline-flex items-center gap-2 text-xs text-soft">
+      <span className="relative flex size-2" aria-hidden>
+        {!paused && state === 'live' && (
+          <span className="absolute inset-0 rounded-full bg-good opacity-60 motion-safe:animate-ping" />
+        )}
+        <span className={classNames('relative size-2 rounded-full', dot)} />
+      </span>
+      {label}
+    </span>
+  );
+}
+
+const TONES: Record<Tone, string> = {
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+  info: 'text-info',
+  plum: 'text-plum',
+  plain: 'text-faint',
+  accent: 'text-accent-ink',
+};
+
+function EventRow({
+  event,
+  arrived,
+  open,
+  onToggle,
+}: {
+  event: Schema<'Event'>;
+  arrived: boolean;
+  open: boolean;
+  onToggle: () => void;
+}) {
+  const { icon: Icon, tone, title, about, link } = happeningOf(event);
+  return (
+    <li className={classNames(arrived && 'arrived')}>
+      <button
+        type="button"
+        data-row
+        aria-expanded={open}
+        onClick={onToggle}
+        className="grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6 md:grid-cols-[auto_10rem_minmax(0,1fr)_10rem_5.5rem_auto]"
+      >
+        <Icon className={classNames('size-4 shrink-0', TONES[tone])} aria-hidden />
+        <span className="truncate font-medium">{title}</span>
+        <span className="order-last col-span-2 col-start-2 truncate text-soft md:order-none md:col-span-1 md:col-start-auto">
+          {about}
+        </span>
+        <span className="hidden truncate font-mono text-xs text-faint md:block">{event.type}</span>
+        <Time at={event.created_at} className="text-right text-xs text-faint" />
+        <ChevronRight
+          className={classNames(
+            'hidden size-4 text-faint transition-transform md:block',
+            open && 'rotate-90',
+          )}
+          aria-hidden
+        />
+      </button>
+      {open && (
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-4 pt-1 pb-4 sm:px-6 md:pl-13">
+          <p className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-faint">
+            <ClockTime at={event.created_at} />
+            <span className="font-mono">{event.type}</span>
+            {link && (
+              <Link
+                to={link.to}
+                search={(link.search ?? {}) as never}
+                className="font-medium text-accent-ink hover:underline"
+              >
+                {link.label}
+              </Link>
+            )}
+          </p>
+          <CodeBlock label={`event ${event.id}`} code={JSON.stringify(event, null, 2)} wrap />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function NoEvents({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  const { mode } = usePlace();
+  if (filtered) {
+    return (
+      <Empty
+        icon={SearchX}
+        title="No event fits these filters"
+        actions={<Button onClick={onClear}>Clear the filters</Button>}
+      >
+        One that does appears here by itself.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      icon={Activity}
+      title={mode === 'live' ? 'Nothing happened in live mode yet' : 'Nothing happened here yet'}
+      teach={
+        <CodeBlock
+          label="example"
+          code={[
+            `curl -N ${location.origin}/api/v1/events/stream \\`,
+            `  -H 'Authorization: Bearer pr_${mode}_…'`,
+          ].join('\n')}
+        />
+      }
+    >
+      Send a message, and each step of it appears here by itself. Your program can follow the same
+      stream:
+    </Empty>
+  );
+}

@@ -1,0 +1,60 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+
+/** The feed as a developer watches it while trying something out. */
+browserSuite('events on screen', (suite) => {
+  const send = async (email: string): Promise<string> => {
+    const answer = await suite.app().call('POST', '/transactional/send', {
+      body: {
+        to: { email },
+        from: { email: 'hello@shop.example' },
+        subject: 'Hello',
+        html: '<p>Hello</p>',
+      },
+    });
+    return answer.json.id;
+  };
+  const rows = (page: Page) => page.getByRole('list', { name: 'Events' }).getByRole('listitem');
+
+  test('what happened before and what happens now stand in one list, newest first', async () => {
+    await send('before@example.com');
+    const page = await suite.openAs('developer');
+    await page.goto('/app/events');
+    await rows(page).filter({ hasText: 'before@example.com' }).first().waitFor();
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    const id = await send('bounced@simulator.test');
+    const bounced = rows(page).filter({ hasText: 'message.bounced' });
+    await bounced.waitFor();
+    expect(await rows(page).first().textContent()).toContain('bounced@simulator.test');
+    await bounced.getByRole('button').first().click();
+    await bounced.getByText('"unknown_mailbox"').waitFor();
+    await bounced.getByRole('link', { name: 'See the message' }).click();
+    await page.waitForURL(`**/app/messages/${id}`);
+    expect(suite.troubles()).toEqual([]);
+  });
+
+  test('paused, new events wait behind the button; a filter holds for the stream too', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/events?type=message.delivered');
+    await rows(page).first().waitFor();
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await send('waits@example.com');
+    await page.getByRole('button', { name: 'Show 1 new one' }).waitFor();
+    expect(await rows(page).filter({ hasText: 'waits@example.com' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Show 1 new one' }).click();
+    const shown = rows(page).filter({ hasText: 'waits@example.com' });
+    await shown.waitFor();
+    expect(await shown.count()).toBe(1);
+    expect(await shown.textContent()).toContain('message.delivered');
+    expect(suite.troubles()).toEqual([]);
+  });
+
+  test('events of the other mode are nowhere', async () => {
+    const page = await suite.openAs('developer', { mode: 'live' });
+    await page.goto('/app/events');
+    await rows(page).filter({ hasText: 'Key made' }).first().waitFor();
+    expect(await rows(page).filter({ hasText: 'message.' }).count()).toBe(0);
+  });
+});
