@@ -6,7 +6,7 @@ import type { Config } from './config/read-config.ts';
 import type { DeliveryStore } from './delivery/delivery-store.ts';
 import { ledgerCursor } from './doors/http/event-query.ts';
 import type { OperationParts } from './doors/http/operations.ts';
-import { EventStreams } from './events/event-streams.ts';
+import { EventStreams, type StreamLimits } from './events/event-streams.ts';
 import { announceEvents } from './events/events-store.ts';
 import { LedgerBell } from './events/ledger-bell.ts';
 import { Alarms } from './stats/alarms.ts';
@@ -44,6 +44,7 @@ export interface TellingOptions {
   log: Log;
   config: Config;
   webhooks?: Pick<OpenWebhooksParts, 'ca' | 'limits' | 'deadlineMs'>;
+  streams?: Partial<StreamLimits>;
 }
 
 export function openTelling(options: TellingOptions): Telling {
@@ -69,7 +70,13 @@ export function openTelling(options: TellingOptions): Telling {
   });
   bell.onRing(() => room.dispatcher?.wake());
 
-  const eventStreams = new EventStreams({ pool, clock, log, cursorOf: ledgerCursor });
+  const eventStreams = new EventStreams({
+    pool,
+    clock,
+    log,
+    cursorOf: ledgerCursor,
+    ...(options.streams ? { limits: options.streams } : {}),
+  });
   bell.onRing(() => eventStreams.wake());
   notices.on('accounts', (workspaceId) => eventStreams.closeWorkspace(workspaceId));
 

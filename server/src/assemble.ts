@@ -84,6 +84,8 @@ export interface AssembleOptions {
   aroundLiveRoute?: (route: Route) => Route;
   /** Limits of webhooks other than the standard ones: tests say so. */
   webhooks?: NonNullable<TellingOptions['webhooks']>;
+  /** Limits of event streams, likewise. */
+  streams?: NonNullable<TellingOptions['streams']>;
   /** How accepts share commits: the benchmark compares. */
   acceptGroup?: { itemsMax: number; inFlightMax: number };
   /** What hashing a password costs: tests make many people. */
@@ -170,6 +172,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     log,
     config,
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+    ...(options.streams ? { streams: options.streams } : {}),
   });
   const deliveryPool = config.roles.has('delivery')
     ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })

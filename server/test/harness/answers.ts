@@ -14,15 +14,18 @@ export interface NotedAnswer {
 }
 
 export function recordAnswer(method: string, url: string, response: Response, json: unknown): void {
-  const folder = process.env.POSTRIDER_ANSWERS_DIR;
-  if (folder === undefined) return;
-  const noted: NotedAnswer = {
+  noteAnswer({
     method,
     path: url.split('?', 1)[0] as string,
     status: response.status,
     code: (json as { code?: string } | undefined)?.code ?? null,
     mediaType: (response.headers.get('content-type') ?? '').split(';', 1)[0] as string,
-  };
+  });
+}
+
+export function noteAnswer(noted: NotedAnswer): void {
+  const folder = process.env.POSTRIDER_ANSWERS_DIR;
+  if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   appendFileSync(path.join(folder, `${process.pid}.ndjson`), `${JSON.stringify(noted)}\n`);
 }

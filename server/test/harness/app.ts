@@ -60,6 +60,7 @@ export interface TestAppOptions {
   database?: TestDatabase;
   log?: Log;
   webhooks?: AssembleOptions['webhooks'];
+  streams?: AssembleOptions['streams'];
 }
 
 /** Next to nothing, so that a run can make hundreds of people. */
@@ -83,6 +84,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     ...(options.clock ? { clock: options.clock } : {}),
     ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
+    ...(options.streams ? { streams: options.streams } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
   const newKey = async (wanted: NewKey): Promise<string> => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import { noteAnswer } from './answers.ts';
 
 /** A reader of server-sent events that keeps what it got. */
 export interface EventSourceReader {
@@ -26,6 +27,13 @@ export async function openEventSource(
   });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];
   response.setEncoding('utf8');
+  noteAnswer({
+    method: 'GET',
+    path: new URL(url).pathname,
+    status: response.statusCode ?? 0,
+    code: null,
+    mediaType: response.headers['content-type']?.split(';', 1)[0] ?? '',
+  });
   if (response.statusCode !== 200) throw new Error(`The stream is answered ${response.statusCode}`);
   const state = {
     events: [] as EventSourceReader['events'],

@@ -111,6 +111,14 @@ test('a workspace has a bounded number of streams', async () => {
   for (const reader of readers) reader.close();
 });
 
+test('a server has a bounded number of streams, whoever opens them', async () => {
+  await using full = await startApp({ streams: { inAllMax: 1 } });
+  const reader = await openEventSource(`${full.url}/api/v1/events/stream`, full.testKey);
+  const { status, headers, json } = await full.call('GET', '/events/stream');
+  expect([status, json.code, headers.get('retry-after')]).toEqual([503, 'overloaded', '5']);
+  reader.close();
+});
+
 test('a stopping server does not wait for its readers', async () => {
   const other = await startApp();
   const reader = await openEventSource(`${other.url}/api/v1/events/stream`, other.testKey);

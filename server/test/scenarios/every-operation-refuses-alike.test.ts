@@ -136,6 +136,15 @@ test('an unknown query parameter is 422 and named', async () => {
   });
 });
 
+test('nor do public operations take parameters they do not know', async () => {
+  for (const operation of (await documentedOperations(app)).filter((one) => one.isPublic)) {
+    const body = operation.takesBody ? { body: {} } : {};
+    const path = `${filled(operation.path, 'none')}?unheard_of=1`;
+    const answer = await app.call(operation.method, path, { key: null, ...body });
+    expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+  }
+});
+
 describe('bodies', () => {
   const takesJson = (operation: DocumentedOperation): boolean =>
     operation.bodyTypes.includes('application/json');

@@ -130,14 +130,18 @@ test('a send from a template that cannot be rendered any more is refused, alone 
   }
 });
 
-test('a test send is refused like any other while too much waits to be stored', async () => {
+const ENVELOPE = { to: { email: 'a@example.com' }, from: { email: 'b@example.org' } };
+const INLINE = { ...ENVELOPE, subject: 'S', html: 'H' };
+
+test.each([
+  ['/templates/needy/test-send', ENVELOPE],
+  ['/transactional/send', INLINE],
+  ['/transactional/batch', { messages: [INLINE] }],
+])('%s is refused while too much waits to be stored', async (path, body) => {
   const blocker = await app.database.pool.connect();
   await blocker.query('begin');
   await blocker.query('lock table messages in exclusive mode');
-  const body = { to: { email: 'a@example.com' }, from: { email: 'b@example.org' } };
-  const sends = Array.from({ length: 500 }, () =>
-    app.call('POST', '/templates/needy/test-send', { body }),
-  );
+  const sends = Array.from({ length: 500 }, () => app.call('POST', path, { body }));
   const refused = await Promise.race(
     sends.map(async (sending) => {
       const answer = await sending;

@@ -86,6 +86,16 @@ test('headers are changed one by one, and their values never shown', async () =>
   expect(json.headers).toEqual({ 'X-One': '[hidden]', 'X-Three': '[hidden]' });
 });
 
+test('failed deliveries are replayed, unless the endpoint is off', async () => {
+  const { id } = await made();
+  const replay = () => app.call('POST', `/webhooks/${id}/replay`, { body: { only_failed: true } });
+  const replayed = await replay();
+  expect([replayed.status, replayed.json]).toEqual([202, { replayed: 0, next_from: null }]);
+  await app.call('PATCH', `/webhooks/${id}`, { body: { enabled: false } });
+  const refused = await replay();
+  expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+});
+
 test('live and test endpoints are apart', async () => {
   const { id } = await made();
   for (const [method, path, body] of [

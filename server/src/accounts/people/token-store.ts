@@ -23,10 +23,18 @@ export async function findPersonOfToken(
   nowMs: number,
   lock: '' | 'for update' = '',
 ): Promise<Person | undefined> {
+  // The person alone, and before the token is looked at: two who each held a token of their own
+  // would wait for each other when the first one deletes them all.
+  if (lock) {
+    await db.query(
+      `select from people where id = (select person_id from one_time_tokens where token_hash = $1)
+       for update`,
+      [hash],
+    );
+  }
   const { rows } = await db.query<Person>(
     `select ${PERSON_COLUMNS} from one_time_tokens t join people p on p.id = t.person_id
-     where t.token_hash = $1 and t.purpose = $2 and t.ends_at > $3
-     ${lock}`,
+     where t.token_hash = $1 and t.purpose = $2 and t.ends_at > $3`,
     [hash, purpose, sqlTime(nowMs)],
   );
   return rows[0];

@@ -1,0 +1,94 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: what refuses a message alone refuses it in a batch, with the same code and a pointer to it:
+ * strict takes nothing then, permissive takes the others. Method: a table of wrong messages, each
+ * sent alone and between two right ones.
+ */
+
+let app: TestApp;
+let limitedKey: string;
+
+beforeAll(async () => {
+  app = await startApp({ env: { ROLES: 'api' } });
+  await app.app.domains.trust(app.workspaceId, { name: 'ours.example' });
+  const pending = await app.call('POST', '/domains', {
+    key: app.liveKey,
+    body: { name: 'pending.example' },
+  });
+  expect(pending.status).toBe(201);
+  limitedKey = await app.newKey({ mode: 'live', allowedDomains: ['ours.example'] });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const from = (email: string) => goodSend({ from: { email } });
+const good = from('hello@ours.example');
+
+const WRONG: [string, () => string, Record<string, unknown>][] = [
+  ['domain_not_owned', () => app.liveKey, from('hello@theirs.example')],
+  ['domain_not_verified', () => app.liveKey, from('hello@pending.example')],
+  ['domain_not_allowed', () => limitedKey, from('hello@theirs.example')],
+  ['missing_variables', () => app.testKey, goodSend({ subject: '${name}' })],
+  ['template_syntax', () => app.testKey, goodSend({ subject: '${name' })],
+  [
+    'template_limit',
+    () => app.testKey,
+    goodSend({
+      html: '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}',
+    }),
+  ],
+  ['content_conflict', () => app.testKey, goodSend({ template_key: 'x' })],
+  ['content_missing', () => app.testKey, goodSend({ html: undefined })],
+  ['template_not_found', () => app.testKey, { ...goodSend({ template_key: 'x' }), ...noContent() }],
+  ['validation_failed', () => app.testKey, goodSend({ to: { email: 'nobody' } })],
+];
+
+function noContent(): Record<string, unknown> {
+  return { subject: undefined, html: undefined };
+}
+
+async function messages(): Promise<number> {
+  const { rows } = await app.database.pool.query('select count(*)::int as count from messages');
+  return rows[0].count;
+}
+
+test.each(WRONG)('%s', async (code, key, wrong) => {
+  const alone = await app.call('POST', '/transactional/send', { key: key(), body: wrong });
+  expect(alone.json.code).toBe(code);
+  const before = await messages();
+  const batch = [good, wrong, good];
+  const strict = await app.call('POST', '/transactional/batch', {
+    key: key(),
+    body: { messages: batch },
+  });
+  expect([strict.status, strict.json.code]).toEqual([alone.status, code]);
+  expect(strict.json.errors.length).toBeGreaterThan(0);
+  for (const { pointer } of strict.json.errors) expect(pointer).toMatch(/^\/messages\/1/);
+  expect(await messages()).toBe(before);
+
+  const permissive = await app.call('POST', '/transactional/batch', {
+    key: key(),
+    body: { messages: batch, mode: 'permissive' },
+  });
+  expect(permissive.status).toBe(202);
+  expect(permissive.json.data).toMatchObject([
+    { index: 0, message: { status: 'queued' } },
+    { index: 1, error: { code } },
+    { index: 2, message: { status: 'queued' } },
+  ]);
+  expect(await messages()).toBe(before + 2);
+});
+
+test('a permissive batch without one good message is refused', async () => {
+  const wrong = goodSend({ subject: '${name}' });
+  const { status, json } = await app.call('POST', '/transactional/batch', {
+    body: { messages: [wrong, wrong], mode: 'permissive' },
+  });
+  expect(status).toBe(422);
+  expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+    '/messages/0/subject',
+    '/messages/1/subject',
+  ]);
+});
