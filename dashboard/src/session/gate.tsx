@@ -12,7 +12,9 @@ export function Gate() {
   const me = useMeQuery();
   const { workspaceId } = usePlace();
   const router = useRouter();
-  const stranger = me.isError && problemOf(me.error).status === 401;
+  // Only who never came in is sent away. A session that ends later is for the sign-in window over
+  // the page: leaving it would lose what is being written.
+  const stranger = me.isLoadingError && problemOf(me.error).status === 401;
   useEffect(() => {
     if (me.data) settleWorkspace(me.data);
   }, [me.data]);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { buildDashboard } from '../../../scripts/build-dashboard.ts';
 import type { Person } from '../../src/accounts/people/person-store.ts';
 import { startApp, type TestApp, type TestAppOptions } from './app.ts';
@@ -29,6 +29,9 @@ const ARGS = [
 
 const SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
+/** For one click or one look; a page on a busy machine takes seconds. */
+const STEP_TIMEOUT_MS = 20_000;
+
 const hasNpmChromium = process.platform === 'linux' && process.arch === 'x64';
 
 async function findBrowser(): Promise<FoundBrowser | undefined> {
@@ -46,11 +49,17 @@ export interface BrowserSuite {
   app(): TestApp;
   /** A window of its own, as nobody. */
   open(options?: WindowOptions): Promise<Page>;
-  /** A window in which somebody with this role is signed in. */
+  /**
+   * A page in which somebody with this role is signed in. The same wish gets the same window again,
+   * with what it has loaded: a cold start of the application each time would take minutes in all.
+   */
   openAs(role: Role, options?: WindowOptions): Promise<Page>;
   /** The same for a person that is known already. */
   openFor(person: Person, options?: WindowOptions): Promise<Page>;
-  /** What went wrong in any window: errors of scripts, refusals of the policy, foreign requests. */
+  /**
+   * What went wrong in any window since the last look: errors of scripts, refusals of the policy,
+   * dialogs, requests to elsewhere. A test that leaves any behind fails.
+   */
   troubles(): string[];
 }
 
@@ -83,6 +92,7 @@ export function browserSuite(
     const troubles: string[] = [];
     const contexts: BrowserContext[] = [];
     const roles = new Map<Role, Person>();
+    const windows = new Map<string, Page>();
     beforeAll(async () => {
       await buildDashboard();
       app = await startApp({ ...options, env: { BASE_URL: 'http://localhost', ...options.env } });
@@ -94,6 +104,9 @@ export function browserSuite(
         if (troubles.length > 0) console.log(troubles.splice(0).join('\n'));
       });
     });
+    afterEach(() => {
+      expect(troubles.splice(0)).toEqual([]);
+    });
     afterAll(async () => {
       for (const context of contexts) await context.close();
       await browser?.close();
@@ -102,6 +115,7 @@ export function browserSuite(
     const running = (): TestApp => app as TestApp;
     const open = async (window: WindowOptions = {}): Promise<Page> => {
       const context = await newWindow(browser as Browser, running(), window);
+      context.setDefaultTimeout(STEP_TIMEOUT_MS);
       contexts.push(context);
       const page = await context.newPage();
       watch(page, running().url, troubles);
@@ -112,16 +126,24 @@ export function browserSuite(
       await takeSession(page, running(), person);
       return page;
     };
+    const openAsNew = async (role: Role, window: WindowOptions): Promise<Page> => {
+      const known = roles.get(role) ?? (await makePerson(running(), `${role}@shop.example`, role));
+      roles.set(role, known);
+      return openFor(known, window);
+    };
     define({
       app: running,
       open,
       openFor,
       troubles: () => troubles.splice(0),
-      async openAs(role, window) {
-        const known =
-          roles.get(role) ?? (await makePerson(running(), `${role}@shop.example`, role));
-        roles.set(role, known);
-        return openFor(known, window);
+      async openAs(role, window = {}) {
+        const wish = JSON.stringify([role, window]);
+        const before = windows.get(wish);
+        const page = before ? await before.context().newPage() : await openAsNew(role, window);
+        if (before) watch(page, running().url, troubles);
+        await before?.close();
+        windows.set(wish, page);
+        return page;
       },
     });
   });
@@ -154,8 +176,11 @@ async function takeSession(page: Page, app: TestApp, person: Person): Promise<vo
 
 /** For whoever reads about a failed test. */
 async function whatIsSeen(page: Page): Promise<string> {
-  const text = await page.locator('body').textContent({ timeout: 2_000 });
-  return `${page.url()}\n${text?.slice(0, 1_500)}`;
+  if (page.isClosed()) return '';
+  const texts = await page.locator('main, dialog[open], [aria-label=Notices]').allInnerTexts();
+  return [page.url(), ...texts.map((text) => text.replaceAll(/\s*\n\s*/g, ' | ').slice(-900))].join(
+    '\n',
+  );
 }
 
 /** Answers that a page is prepared for: the browser reports each of them as an error. */
@@ -167,10 +192,22 @@ function watch(page: Page, url: string, troubles: string[]): void {
     if (message.type() !== 'error' || EXPECTED.test(message.text())) return;
     troubles.push(`console: ${message.text()}`);
   });
+  page.on('dialog', (dialog) => {
+    troubles.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  const foreign = (target: string): string | undefined =>
+    target.startsWith(url) || /^(data|blob|about):/.test(target)
+      ? undefined
+      : `a request to ${target}`;
   page.on('request', (request) => {
-    const target = request.url();
-    if (!target.startsWith(url) && !/^(data|blob|about):/.test(target)) {
-      troubles.push(`a request to ${target}`);
-    }
+    const trouble = foreign(request.url());
+    if (trouble) troubles.push(trouble);
+  });
+  page.on('requestfailed', (request) => {
+    // The policy stopped it before it left, and said so on the console.
+    if (request.failure()?.errorText !== 'csp') return;
+    const at = troubles.indexOf(foreign(request.url()) ?? '');
+    if (at >= 0) troubles.splice(at, 1);
   });
 }

@@ -55,7 +55,7 @@ export function ApiKeysPage() {
     >
       {list.isPending ? (
         <SkeletonRows rows={4} />
-      ) : list.isError ? (
+      ) : list.isLoadingError ? (
         <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
       ) : list.rows.length === 0 ? (
         <Empty

@@ -30,7 +30,7 @@ export function ContactSheet({ email, onClose }: { email: string; onClose: () =>
     <Dialog title={email} onClose={onClose} side>
       {query.isPending ? (
         <SkeletonRows rows={5} />
-      ) : query.isError ? (
+      ) : query.isLoadingError ? (
         <ProblemNote error={query.error} />
       ) : (
         <EditContact contact={query.data} onClose={onClose} />

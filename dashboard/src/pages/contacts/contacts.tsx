@@ -78,7 +78,7 @@ export function ContactsPage() {
       </search>
       {list.isPending ? (
         <SkeletonRows />
-      ) : list.isError ? (
+      ) : list.isLoadingError ? (
         <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
       ) : list.rows.length === 0 && !list.hasNextPage ? (
         <NoContacts filtered={q !== undefined} />
@@ -115,7 +115,7 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
                 to="/contacts"
                 search={{ ...filter, open: contact.email }}
                 data-row
-                className="cover font-medium outline-none"
+                className="cover font-medium"
               >
                 {contact.email}
               </Link>

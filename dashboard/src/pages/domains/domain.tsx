@@ -30,7 +30,7 @@ export function DomainPage() {
     refetchInterval: ({ state }) => (state.data?.status === 'verified' ? false : WATCH_MS),
   });
   if (query.isPending) return <SkeletonPage />;
-  if (query.isError) {
+  if (query.isLoadingError) {
     return (
       <Page title="Domain" back={BACK}>
         <ProblemNote error={query.error} onRetry={() => void query.refetch()} />

@@ -45,7 +45,7 @@ export function DomainsPage() {
     >
       {list.isPending ? (
         <SkeletonRows rows={4} />
-      ) : list.isError ? (
+      ) : list.isLoadingError ? (
         <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
       ) : list.rows.length === 0 ? (
         <Empty icon={AtSign} title="No sending domain yet" actions={addButton}>
@@ -84,12 +84,7 @@ function DomainRow({ domain }: { domain: Domain }) {
   return (
     <Tr className="row-link">
       <Td>
-        <Link
-          to="/domains/$id"
-          params={{ id: domain.id }}
-          data-row
-          className="cover font-medium outline-none"
-        >
+        <Link to="/domains/$id" params={{ id: domain.id }} data-row className="cover font-medium">
           {domain.name}
         </Link>
       </Td>

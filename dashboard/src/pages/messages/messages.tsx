@@ -34,7 +34,7 @@ export function MessagesPage() {
       <MessageFilterBar filters={filters} onChange={change} />
       {list.isPending ? (
         <SkeletonRows rows={12} />
-      ) : list.isError ? (
+      ) : list.isLoadingError ? (
         <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
       ) : list.rows.length === 0 && !list.hasNextPage ? (
         <NoMessages filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
@@ -75,7 +75,7 @@ function MessageRow({ message, arrived }: { message: MessageSummary; arrived: bo
         to="/messages/$id"
         params={{ id: message.id }}
         data-row
-        className="cover order-3 min-w-0 truncate text-soft outline-none md:order-none md:text-ink"
+        className="cover order-3 min-w-0 truncate text-soft md:order-none md:text-ink"
       >
         {message.subject === '' ? <span className="text-faint">no subject</span> : message.subject}
       </Link>

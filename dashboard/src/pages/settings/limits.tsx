@@ -38,7 +38,7 @@ export function LimitsView() {
     staleTime: 60_000,
   });
   if (limits.isPending) return <SkeletonRows rows={8} />;
-  if (limits.isError) return <ProblemNote error={limits.error} />;
+  if (limits.isLoadingError) return <ProblemNote error={limits.error} />;
   return (
     <div className="max-w-2xl">
       <Section

@@ -20,7 +20,7 @@ export function SessionList() {
     queryFn: () => ask(api.GET('/api/v1/me/sessions', { params: { query: { limit: 100 } } })),
   });
   if (sessions.isPending) return <SkeletonRows rows={3} />;
-  if (sessions.isError) return <ProblemNote error={sessions.error} />;
+  if (sessions.isLoadingError) return <ProblemNote error={sessions.error} />;
   const refresh = () => queries.invalidateQueries({ queryKey: ['sessions'] });
   const endOthers = () =>
     confirmFirst({

@@ -89,7 +89,7 @@ export function SuppressionsPage() {
       </search>
       {list.isPending ? (
         <SkeletonRows />
-      ) : list.isError ? (
+      ) : list.isLoadingError ? (
         <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
       ) : list.rows.length === 0 ? (
         <NoSuppressions filtered={q !== undefined || reason !== undefined} />

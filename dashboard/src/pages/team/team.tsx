@@ -52,7 +52,7 @@ function Members() {
     queryFn: () => ask(api.GET('/api/v1/members', { params: { query: { limit: 100 } } })),
   });
   if (members.isPending) return <SkeletonRows rows={3} />;
-  if (members.isError) {
+  if (members.isLoadingError) {
     return (
       <ProblemNote error={members.error} className="mx-6" onRetry={() => void members.refetch()} />
     );

@@ -34,7 +34,7 @@ export function TemplatePage() {
     refetchOnWindowFocus: false,
   });
   if (query.isPending) return <SkeletonPage />;
-  if (query.isError) {
+  if (query.isLoadingError) {
     return (
       <Page title="Template" back={{ to: '/templates', label: 'Templates' }}>
         <ProblemNote error={query.error} onRetry={() => void query.refetch()} />

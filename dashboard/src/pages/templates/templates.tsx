@@ -64,7 +64,7 @@ export function TemplatesPage() {
       </nav>
       {list.isPending ? (
         <SkeletonRows rows={5} />
-      ) : list.isError ? (
+      ) : list.isLoadingError ? (
         <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
       ) : list.rows.length === 0 ? (
         <NoTemplates kind={kind} action={createButton} />
@@ -99,7 +99,7 @@ function TemplateTable({ kind, rows }: { kind: ContentKind; rows: TemplateSummar
                 to="/templates/$kind/$key"
                 params={{ kind, key: row.key }}
                 data-row
-                className="cover font-medium outline-none"
+                className="cover font-medium"
               >
                 {row.name}
               </Link>

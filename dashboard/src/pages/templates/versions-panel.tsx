@@ -30,7 +30,7 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
     contentApi(api, kind).versions(draft.stored.key, pageQuery(cursor)),
   );
   if (list.isPending) return <SkeletonRows rows={3} />;
-  if (list.isError) return <ProblemNote error={list.error} />;
+  if (list.isLoadingError) return <ProblemNote error={list.error} />;
   if (list.rows.length === 0) {
     return (
       <Empty icon={History} title="Never published">

@@ -100,7 +100,7 @@ function Mailbox() {
         <ListHead to={to} empty={rows.length === 0} />
         {list.isPending ? (
           <SkeletonRows rows={8} />
-        ) : list.isError ? (
+        ) : list.isLoadingError ? (
           <ProblemNote error={list.error} className="m-4" onRetry={() => void list.refetch()} />
         ) : rows.length === 0 ? (
           <p className="px-4 py-10 text-center text-sm text-soft">
@@ -207,10 +207,7 @@ function MailRow({
         search={{ ...(to ? { to } : {}), id: mail.id }}
         data-row
         aria-current={open || undefined}
-        className={classNames(
-          'cover block truncate outline-offset-0',
-          read ? 'text-soft' : 'font-medium',
-        )}
+        className={classNames('cover block truncate', read ? 'text-soft' : 'font-medium')}
       >
         {!read && <span className="sr-only">Unread: </span>}
         {mail.subject || 'No subject'}

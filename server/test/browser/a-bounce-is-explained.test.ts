@@ -1,0 +1,87 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
+import { browserSuite } from '../harness/browser.ts';
+
+/**
+ * Goal: a developer finds out in seconds why a mail did not arrive: what happened in plain words,
+ * what the receiver said, and what to do now.
+ * Method: the simulator plays the receivers, in test mode.
+ */
+browserSuite('a message that did not arrive', (suite) => {
+  async function send(to: string, subject: string): Promise<string> {
+    const body = goodSend({ to: { email: to }, subject });
+    const { status, json } = await suite.app().call('POST', '/transactional/send', { body });
+    expect(status).toBe(202);
+    return json.id;
+  }
+
+  async function messagePage(to: string, subject: string): Promise<Page> {
+    const id = await send(to, subject);
+    const page = await suite.openAs('developer');
+    await page.goto(`/app/messages/${id}`);
+    return page;
+  }
+
+  test('is found by its status, says why, shows the conversation, and can be tried again', async () => {
+    await send('bounced+one@simulator.test', 'To nobody');
+    await send('delivered@simulator.test', 'To somebody');
+    const page = await suite.openAs('developer');
+    await page.goto('/app/messages');
+    await page.getByRole('link', { name: 'To somebody' }).waitFor();
+    await page.getByLabel('Status').selectOption('bounced');
+    await page.waitForURL(/status=bounced/);
+    await page.getByRole('link', { name: 'To somebody' }).waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('link', { name: 'To nobody' }).click();
+
+    const why = page.getByRole('alert');
+    await why.getByText('The mailbox does not exist. Check the address').waitFor();
+    await why.getByText('550 5.1.1 The mailbox does not exist').waitFor();
+    await page.getByRole('tab', { name: 'Attempts' }).click();
+    await page.getByText('RCPT TO:<bounced+one@simulator.test>').waitFor();
+    await page.getByRole('button', { name: 'Try again now' }).click();
+    await page.getByText('It is tried again now.').waitFor();
+    await page.getByText('Attempt 2').waitFor();
+  });
+
+  test('of a real address leads to the suppression list, where it can be taken off', async () => {
+    const { status } = await suite.app().call('POST', '/suppressions', {
+      body: { email: 'gone@example.com', reason: 'hard_bounce' },
+    });
+    expect(status).toBe(201);
+    const page = await messagePage('gone@example.com', 'To a suppressed address');
+    await page.getByText(/gone@example\.com was not written to/).waitFor();
+    await page.getByRole('link', { name: 'suppression list' }).click();
+    await page.waitForURL(/suppressions\?q=gone%40example\.com/);
+    await page
+      .getByRole('row', { name: /gone@example\.com/ })
+      .getByRole('button')
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('row', { name: /gone@example\.com/ }).waitFor({ state: 'detached' });
+  });
+
+  test('tells apart a full mailbox, a rule of the receiver, and a sender it cannot verify', async () => {
+    const cases = [
+      ['mailbox-full', 'The mailbox is full. Try again when the recipient has made room.'],
+      ['blocked', 'A rule of the receiver forbids this mail.'],
+      ['smtp-550-5.7.26', 'Check the SPF, DKIM and DMARC records of the domain'],
+    ] as const;
+    for (const [part] of cases) await send(`${part}@simulator.test`, `By ${part}`);
+    const page = await suite.openAs('developer');
+    await page.goto('/app/messages');
+    for (const [part, words] of cases) {
+      await page.getByRole('link', { name: `By ${part}` }).click();
+      await page.getByRole('alert').getByText(words).waitFor();
+      await page.goBack();
+    }
+  });
+
+  test('yet: says when the next try is, and turns to delivered without a reload', async () => {
+    const page = await messagePage('deferred@simulator.test', 'Later');
+    await page.getByText('Not taken yet').first().waitFor();
+    await page.getByText('Delivered', { exact: true }).waitFor();
+    expect(await page.getByText('Not taken yet').count()).toBe(2);
+  });
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { codeAt } from '../../src/accounts/people/totp.ts';
+import { browserSuite } from '../harness/browser.ts';
+import { readQr } from '../harness/browser-qr.ts';
+import { makePerson, PASSWORD } from '../harness/visitor.ts';
+
+/**
+ * Goal: the picture on the screen is what an authenticator can read, and its codes then open the door.
+ * Method: the drawn code is read back module by module.
+ */
+browserSuite('a second factor', (suite) => {
+  test('is scanned, confirmed, and asked for at the next sign-in', async () => {
+    const email = 'somebody.with.a.long.address@department.shop.example';
+    const page = await suite.openFor(await makePerson(suite.app(), email, 'owner'));
+    await page.goto('/app/settings');
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.getByLabel('Your password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    const code = page.getByRole('img', { name: 'QR code of the secret' });
+    await code.waitFor();
+    const uri = new URL(
+      readQr(
+        modulesOf(
+          Number((await code.getAttribute('viewBox'))?.split(' ')[2]),
+          (await code.locator('path').getAttribute('d')) ?? '',
+        ),
+      ),
+    );
+    expect(uri.protocol).toBe('otpauth:');
+    expect(decodeURIComponent(uri.pathname)).toContain(email);
+    const secret = uri.searchParams.get('secret') ?? '';
+    await page.getByText(secret, { exact: true }).waitFor();
+
+    await page.getByLabel('The code it shows').fill('000000');
+    await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    const now = () => codeAt(fromBase32(secret), Date.now());
+    await page.getByLabel('The code it shows').fill(now());
+    await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click();
+    const shown = await page.getByRole('region', { name: 'recovery codes' }).textContent();
+    const [recovery = ''] = shown?.trim().split('\n') ?? [];
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByText('10 recovery codes left').waitFor();
+
+    await page.getByRole('button', { name: /Your account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Code').fill(recovery);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  });
+});
+
+function modulesOf(sizeWithMargin: number, path: string): boolean[][] {
+  const size = sizeWithMargin - 8;
+  const modules = Array.from({ length: size }, () => new Array<boolean>(size).fill(false));
+  for (const [, x, y] of path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)) {
+    const row = modules[Number(y) - 4] as boolean[];
+    row[Number(x) - 4] = true;
+  }
+  return modules;
+}
+
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+function fromBase32(text: string): Buffer {
+  const bits = [...text].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0'));
+  const octets = bits.join('').match(/.{8}/g) ?? [];
+  return Buffer.from(octets.map((octet) => Number.parseInt(octet, 2)));
+}

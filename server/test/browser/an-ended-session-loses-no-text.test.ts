@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+import { makePerson, PASSWORD } from '../harness/visitor.ts';
+
+/**
+ * Goal: a session that ends while somebody writes costs them a password and nothing else.
+ * Method: the session is ended behind the page's back, in the ways in which a page then notices.
+ */
+browserSuite('when the session ends', (suite) => {
+  async function writer(email: string): Promise<{ page: Page; end: () => Promise<void> }> {
+    const person = await makePerson(suite.app(), email, 'developer');
+    const page = await suite.openFor(person, { width: 1440 });
+    return {
+      page,
+      end: () => suite.app().app.people.sessions.endAll(person),
+    };
+  }
+
+  test('a template goes on where it stood, and what was typed meanwhile is saved', async () => {
+    const made = await suite.app().call('POST', '/templates', {
+      body: { key: 'letter', name: 'Letter', subject: 'A letter', html: '<p>One</p>' },
+    });
+    expect(made.status).toBe(201);
+    const { page, end } = await writer('writer-1@shop.example');
+    await page.goto('/app/templates/template/letter');
+    const editor = page.getByRole('textbox', { name: 'HTML' });
+    await editor.click();
+    await end();
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.insertText('<p>Many careful words</p>');
+    await signInAgain(page);
+    await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
+    expect(await editor.textContent()).toContain('Many careful words');
+    const { json } = await suite.app().call('GET', '/templates/letter');
+    expect(json.html).toBe('<p>Many careful words</p>');
+  });
+
+  test('a contact’s form keeps what was typed, also when the tab was away for a while', async () => {
+    const email = 'jane@example.com';
+    const body = { email, first_name: 'Jane' };
+    expect((await suite.app().call('POST', '/contacts', { body })).status).toBe(201);
+    const { page, end } = await writer('writer-2@shop.example');
+    await page.clock.install();
+    await page.goto(`/app/contacts?open=${email}`);
+    await page.getByLabel('Last name').fill('Carefully Typed');
+    await end();
+    await away(page);
+    await signInAgain(page);
+    expect(await page.getByLabel('Last name').inputValue()).toBe('Carefully Typed');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The contact is saved.').waitFor();
+    const { json } = await suite.app().call('GET', `/contacts/${email}`);
+    expect(json.last_name).toBe('Carefully Typed');
+  });
+
+  test('a wrong password is refused in the window, and nobody else can go on in it', async () => {
+    const { page, end } = await writer('writer-3@shop.example');
+    await page.goto('/app/settings');
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await end();
+    const again = page.getByRole('dialog', { name: 'Your session has ended' });
+    await again.waitFor();
+    await again.getByLabel('Password').fill('not this one at all');
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.getByRole('alert').waitFor();
+    expect(await again.getByLabel('E-mail').isEditable()).toBe(false);
+    await page.keyboard.press('Escape');
+    expect(await again.isVisible()).toBe(true);
+  });
+});
+
+async function signInAgain(page: Page): Promise<void> {
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.getByLabel('Password').fill(PASSWORD);
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await again.waitFor({ state: 'detached' });
+}
+
+/** Long enough that the page asks anew who it is and what it shows. */
+async function away(page: Page): Promise<void> {
+  await page.clock.fastForward('10:00');
+  await page.evaluate(
+    "document.dispatchEvent(new Event('visibilitychange')); dispatchEvent(new Event('focus'))",
+  );
+}
