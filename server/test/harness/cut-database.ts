@@ -51,3 +51,35 @@ export async function cuttable(url: string): Promise<CutDatabase> {
     },
   };
 }
+
+/** A way by TCP whose connections are reset, as when the other side is killed with work undone. */
+export async function resettable(url: string): Promise<AsyncDisposable & ResettableDatabase> {
+  const { host, port, user, database } = parseIntoClientConfig(url);
+  const open = new Set<net.Socket>();
+  const server = net.createServer((near) => {
+    const far = net.connect({ path: `${host}/.s.PGSQL.${port ?? 5432}` });
+    open.add(near);
+    near.on('error', () => {}).on('close', () => far.destroy());
+    far.on('error', () => {}).on('close', () => near.destroy());
+    near.on('close', () => open.delete(near));
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const reset = (): void => {
+    for (const socket of open) socket.resetAndDestroy();
+  };
+  const { port: own } = server.address() as net.AddressInfo;
+  return {
+    url: `postgresql://${user}@127.0.0.1:${own}/${database}`,
+    reset,
+    async [Symbol.asyncDispose]() {
+      reset();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export interface ResettableDatabase {
+  url: string;
+  reset(): void;
+}

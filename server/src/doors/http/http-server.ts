@@ -233,7 +233,7 @@ function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const error = understood(thrown);
+  const error = understood(thrown, request);
   const { problem, headers } = problemOf(error, request.id, parts.baseUrl);
   if (isOurFault(error)) {
     parts.log.error(
@@ -254,7 +254,7 @@ function answerError(
 }
 
 /** Fastify's own refusals in our words. */
-function understood(error: unknown): unknown {
+function understood(error: unknown, { raw }: FastifyRequest): unknown {
   const code = (error as { code?: unknown }).code;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -272,6 +272,8 @@ function understood(error: unknown): unknown {
       return new RefusedError('not_found', 'There is nothing at this path.');
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
+      // The database's connections break with the same codes, and that is not the caller's fault.
+      if (raw.complete || !raw.destroyed) return error;
       return new RefusedError('malformed_request', 'The connection ended before the body did.');
     default:
       return error;
