@@ -252,15 +252,22 @@ test('a file that is too large is 413, and nothing of it stays', async () => {
 test('more imports at a time than a workspace may have are 429', async () => {
   const other = await app.app.workspaces.create('Busy');
   const key = await app.newKey({ workspaceId: other.id });
+  const file = '{"email":"a@example.com"}\n';
+  const once = { ...NDJSON, 'idempotency-key': 'once' };
+  const first = await upload(file, once, key);
   await app.database.pool.query(
     `insert into contact_imports (workspace_id, mode, id, format, status, created_by, created_at, worked_at)
      select $1, 'test', gen_random_uuid(), 'ndjson', 'uploading', 'x', now(), now()
      from generate_series(1, 10)`,
     [other.id],
   );
-  const answer = await upload('{"email":"a@example.com"}\n', NDJSON, key);
-  expect([answer.status, answer.json.code]).toEqual([429, 'quota_exceeded']);
-  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  for (const headers of [NDJSON, once]) {
+    const answer = await upload(file, headers, key);
+    expect([answer.status, answer.json.code]).toEqual([429, 'quota_exceeded']);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  await app.database.pool.query(`delete from contact_imports where created_by = 'x'`);
+  expect((await upload(file, once, key)).json.id).toBe(first.json.id);
 });
 
 test('an upload that breaks off leaves nothing behind', async () => {

@@ -122,7 +122,11 @@ function responseOf(answer: Answer, isPublic: boolean, named: NamedSchemas): Jso
   const response: Json = { description: answer.description, headers };
   if (answer.body) {
     const type = answer.mediaType ?? 'application/json';
-    response.content = { [type]: mediaOf(answer, answer.body, type, named) };
+    const content: Json = { [type]: mediaOf(answer, answer.body, type, named) };
+    for (const [other, { example }] of Object.entries(answer.alsoAs ?? {})) {
+      content[other] = { schema: named.refer(answer.body), example };
+    }
+    response.content = content;
   }
   return response;
 }

@@ -49,6 +49,8 @@ export interface Answer {
   description: string;
   body?: TSchema;
   mediaType?: string;
+  /** What else the body can come as, when the request says so, with an example of each. */
+  alsoAs?: Record<string, { example: unknown }>;
   headers?: Record<string, { description: string; schema: TSchema }>;
   example?: unknown;
 }

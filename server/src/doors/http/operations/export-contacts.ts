@@ -2,8 +2,10 @@ import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import { exampleOf } from '../example.ts';
 import { operation } from '../operation.ts';
 import { closed, oneOf } from '../schemas/common.ts';
+import { Contact } from '../schemas/contacts.ts';
 
 const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson; charset=utf-8',
@@ -31,6 +33,14 @@ export function exportContacts(parts: { pool: Pool }) {
           description: 'The contacts.',
           mediaType: 'application/x-ndjson',
           body: Type.String(),
+          example: `${JSON.stringify(exampleOf(Contact))}\n`,
+          alsoAs: {
+            'text/csv': {
+              example:
+                'email,first_name,last_name,locale,created_at,updated_at,plan\r\n' +
+                'jane@example.com,Jane,Doe,en-GB,2026-11-15T09:30:00.000Z,2026-11-15T09:30:00.000Z,pro\r\n',
+            },
+          },
           headers: {
             'Content-Disposition': { description: 'A file name.', schema: Type.String() },
           },

@@ -62,9 +62,10 @@ export function importContacts(parts: { imports: ContactImports; idempotency: Id
       } catch (error) {
         if (stream instanceof Readable) stream.resume();
         if (!idempotency || !(error instanceof RefusedError)) throw error;
-        // A key that was used for something else is told as such, whatever else is wrong.
-        if (!error.code.startsWith('idempotency_key'))
-          await parts.idempotency.firstAnswer(idempotency);
+        // A key that was used for something else is told as such, whatever else is wrong. When there
+        // is no room the file was not read: it may be the same one again.
+        const unread = error.code === 'quota_exceeded' || error.code.startsWith('idempotency_key');
+        if (!unread) await parts.idempotency.firstAnswer(idempotency);
         throw error;
       }
     },

@@ -37,15 +37,17 @@ export const UpdateContact = closed(
 
 export const UpsertContact = closed(Changeable, { title: 'UpsertContact' });
 
-const NullableText = Type.Union([Type.String(), Type.Null()]);
+function nullableText(example: string) {
+  return Type.Union([Type.String(), Type.Null()], { examples: [example] });
+}
 
 export const Contact = Type.Object(
   {
     id: id('ctc', 'the contact'),
-    email: Type.String(),
-    first_name: NullableText,
-    last_name: NullableText,
-    locale: NullableText,
+    email: Type.String({ examples: ['jane@example.com'] }),
+    first_name: nullableText('Jane'),
+    last_name: nullableText('Doe'),
+    locale: nullableText('en-GB'),
     attributes: Attributes,
     mode: Mode,
     created_at: Time,
