@@ -74,35 +74,28 @@ export function uuidFloor(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
+/** Two digits at a time: half the look-ups, and half the pieces of text to join. */
+const PAIRS = Array.from(
+  { length: 1024 },
+  (_, value) => `${ALPHABET[value >>> 5]}${ALPHABET[value & 31]}`,
+);
+
 /** On the path of every request: bits are moved by hand, because BigInt would cost ten times as much. */
 export function encodeId(prefix: IdPrefix, uuid: string): string {
   const w0 = Number.parseInt(uuid.slice(0, 8), 16);
   const w1 = Number.parseInt(uuid.slice(9, 13) + uuid.slice(14, 18), 16);
   const w2 = Number.parseInt(uuid.slice(19, 23) + uuid.slice(24, 28), 16);
   const w3 = Number.parseInt(uuid.slice(28), 16);
-  // 128 bits are 26 digits of five: the first digit holds the top three bits.
-  return `${prefix}_${digit(w0 >>> 29)}${digits5(w0 >>> 4)}${digit(((w0 & 15) << 1) | (w1 >>> 31))}${digits5(
-    w1 >>> 6,
-  ).concat(
-    digit((w1 >>> 1) & 31),
-  )}${digit(((w1 & 1) << 4) | (w2 >>> 28))}${digits5(w2 >>> 3)}${digit(
-    ((w2 & 7) << 2) | (w3 >>> 30),
-  )}${digits5(w3 >>> 5)}${digit(w3 & 31)}`;
+  // 128 bits are 26 digits of five, 13 pairs of ten: the first pair holds the top eight bits.
+  return `${prefix}_${pair(w0 >>> 24)}${pair(w0 >>> 14)}${pair(w0 >>> 4)}${pair(
+    (w0 << 6) | (w1 >>> 26),
+  )}${pair(w1 >>> 16)}${pair(w1 >>> 6)}${pair((w1 << 4) | (w2 >>> 28))}${pair(w2 >>> 18)}${pair(
+    w2 >>> 8,
+  )}${pair((w2 << 2) | (w3 >>> 30))}${pair(w3 >>> 20)}${pair(w3 >>> 10)}${pair(w3)}`;
 }
 
-function digit(value: number): string {
-  return ALPHABET[value & 31] as string;
-}
-
-/** Five digits of the low 25 bits. */
-function digits5(value: number): string {
-  return (
-    digit(value >>> 20) +
-    digit(value >>> 15) +
-    digit(value >>> 10) +
-    digit(value >>> 5) +
-    digit(value)
-  );
+function pair(value: number): string {
+  return PAIRS[value & 1023] as string;
 }
 
 /** The UUID inside a TypeID, or undefined when the text is not an id of this kind. */

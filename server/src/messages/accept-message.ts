@@ -6,7 +6,7 @@ import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
 import type { AddressHash } from '../suppressions/address-hash.ts';
-import { insertSubmissions } from './accept-store.ts';
+import { insertSubmissions, type Outcome, type RecipientRef } from './accept-store.ts';
 import { underPrefix } from './field-errors.ts';
 import type { Handover } from './handover.ts';
 import type { Idempotency, IdempotencyRequest, StoredAnswer } from './idempotency.ts';
@@ -17,7 +17,17 @@ import {
   prepareMessage,
 } from './prepare-message.ts';
 import type { AcceptedMessage, SendRequest } from './send-request.ts';
-import { answerOf, handedOver, rowsOf, type Submission, settle } from './submission.ts';
+import {
+  answerOf,
+  handedOver,
+  isUsual,
+  recipientRefs,
+  rowsOf,
+  type Submission,
+  type Suppressed,
+  settle,
+  settleUsual,
+} from './submission.ts';
 
 /**
  * Accepting messages: the front half of the house. In comes a send whose shape is right, from a
@@ -53,18 +63,25 @@ export type AnswerWriter<T> = (accepted: T) => StoredAnswer;
 
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
-  readonly #commits: GroupCommit<Submission, boolean>;
+  /** Sends that no suppression concerns, as far as we know. */
+  readonly #usual: GroupCommit<Submission, Outcome>;
+  /** Those that had to be looked up first. */
+  readonly #lookedUp: GroupCommit<Submission, Outcome>;
 
   constructor(parts: AcceptParts) {
     this.#parts = parts;
-    this.#commits = new GroupCommit({
-      commit: (submissions) => this.#commit(submissions),
-      isItemFault: (error) => !isStorageGone(error),
+    const options = {
+      isItemFault: (error: unknown) => !isStorageGone(error),
       groupItemsMax: parts.group.itemsMax,
       groupBytesMax: parts.group.bytesMax,
       groupsInFlightMax: parts.group.inFlightMax,
       waitingItemsMax: parts.group.waitingMax,
       waitingBytesMax: parts.group.waitingBytesMax,
+    };
+    this.#usual = new GroupCommit({ ...options, commit: (group) => this.#commitUsual(group) });
+    this.#lookedUp = new GroupCommit({
+      ...options,
+      commit: (group) => this.#commitLookedUp(group),
     });
   }
 
@@ -116,12 +133,13 @@ export class MessageAcceptor {
   }
 
   /** Resolves when all that was taken is committed. */
-  drained(): Promise<void> {
-    return this.#commits.drained();
+  async drained(): Promise<void> {
+    await this.#usual.drained();
+    await this.#lookedUp.drained();
   }
 
   get waiting(): number {
-    return this.#commits.waiting;
+    return this.#usual.waiting + this.#lookedUp.waiting;
   }
 
   /**
@@ -176,16 +194,22 @@ export class MessageAcceptor {
       write: (suppressed) => write(messages.map((message) => answerOf(message, suppressed))),
     };
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
-    const written = await this.#add(submission, bytes);
-    if (written && submission.answer) return { answer: submission.answer, replayed: false };
+    const outcome = await this.#add(submission, bytes);
+    if (outcome === 'written' && submission.answer) {
+      return { answer: submission.answer, replayed: false };
+    }
     const first = key && (await this.#parts.idempotency.firstAnswer(key));
     if (first) return { answer: first, replayed: true };
     throw new Error('Broken invariant: a submission without a taken key is written');
   }
 
-  async #add(submission: Submission, bytes: number): Promise<boolean> {
+  async #add(submission: Submission, bytes: number): Promise<Outcome> {
     try {
-      return await this.#commits.add(submission, bytes);
+      if (isUsual(submission)) {
+        const outcome = await this.#usual.add(submission, bytes);
+        if (outcome !== 'concerned') return outcome;
+      }
+      return await this.#lookedUp.add(submission, bytes);
     } catch (error) {
       if (error instanceof GroupCommitFullError) {
         const detail =
@@ -196,9 +220,23 @@ export class MessageAcceptor {
     }
   }
 
-  async #commit(submissions: Submission[]): Promise<boolean[]> {
-    const { pool, clock, handover, sealer, addressHash } = this.#parts;
+  #commitUsual(submissions: Submission[]): Promise<Outcome[]> {
+    const recipients = recipientRefs(submissions, this.#parts.addressHash);
+    return this.#commit(submissions, settleUsual(submissions), recipients);
+  }
+
+  async #commitLookedUp(submissions: Submission[]): Promise<Outcome[]> {
+    const { pool, clock, addressHash } = this.#parts;
     const suppressed = await settle(pool, submissions, addressHash, clock.now());
+    return this.#commit(submissions, suppressed, []);
+  }
+
+  async #commit(
+    submissions: Submission[],
+    suppressed: Suppressed,
+    recipients: RecipientRef[],
+  ): Promise<Outcome[]> {
+    const { pool, clock, handover, sealer } = this.#parts;
     const waiting = submissions.flatMap((one) => one.messages);
     const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
     const lease = handover.reserve(
@@ -207,15 +245,15 @@ export class MessageAcceptor {
     );
     try {
       const rows = submissions.map((one, place) => rowsOf(one, place, suppressed, lease, sealer));
-      const written = await insertSubmissions(pool, rows, clock.now());
+      const outcomes = await insertSubmissions(pool, rows, recipients, clock.now());
       if (lease) {
-        const accepted = submissions.filter((_, index) => written[index]);
+        const accepted = submissions.filter((_, index) => outcomes[index] === 'written');
         handover.take(
           lease,
           accepted.flatMap((one) => handedOver(one, suppressed)),
         );
       }
-      return written;
+      return outcomes;
     } catch (error) {
       // The commit may have happened all the same: then the lease runs out and the row is claimed.
       if (lease) handover.take(lease, []);

@@ -3,9 +3,10 @@ import type { Pool } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 
 /**
- * The two statements behind every accepted message. Many requests share them (base/group-commit.ts),
- * so their cost is per group: one look-up of all recipients in the suppression list, and one insert
- * of all rows, which is one commit.
+ * The statement behind every accepted message, and the look-up that some need before it. Many
+ * requests share them (base/group-commit.ts), so their cost is per group. The statement looks all
+ * recipients up in the suppression list and inserts all rows, which is one commit; a request that
+ * the list concerns is left out, to come again with what was found.
  *
  * Rows travel as JSON and are unpacked by json_to_recordset: JSON.stringify and PostgreSQL's JSON
  * parser are both native code, while building twenty array literals in JavaScript costs more than
@@ -19,9 +20,17 @@ export interface RecipientRef {
   domain_key: string;
   /** Under which an erased address stays suppressed (suppressions/address-hash.ts). */
   hash_key: string;
+  /** Place in the group. */
+  submission: number;
 }
 
-/** Reasons by `${workspace}/${mode}/${key}`; a whole domain's suppression counts for its addresses. */
+/** Rows of `recipients` r with the suppressions s that concern them; a whole domain's counts too. */
+const SUPPRESSED = `json_to_recordset(RECIPIENTS::json) as r(workspace_id uuid, mode mode, key text,
+        domain_key text, hash_key text, submission integer)
+      join suppressions s on s.workspace_id = r.workspace_id and s.mode = r.mode
+        and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > NOW)`;
+
+/** Reasons by `${workspace}/${mode}/${key}`. */
 export async function findSuppressed(
   pool: Pool,
   recipients: readonly RecipientRef[],
@@ -30,10 +39,7 @@ export async function findSuppressed(
   const { rows } = await pool.query<RecipientRef & { reason: string }>({
     name: 'find-suppressed',
     text: `select r.workspace_id, r.mode, r.key, s.reason
-      from json_to_recordset($1::json) as r(workspace_id uuid, mode mode, key text,
-        domain_key text, hash_key text)
-      join suppressions s on s.workspace_id = r.workspace_id and s.mode = r.mode
-        and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $2)`,
+      from ${SUPPRESSED.replace('RECIPIENTS', '$1').replace('NOW', '$2')}`,
     values: [JSON.stringify(recipients), sqlTime(nowMs)],
   });
   return new Map(
@@ -123,13 +129,36 @@ export interface DeliveryRow {
 /** Keys are kept for 24 hours; an older one is as good as none. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 
-const INSERT_PLAIN = `
-  with m as materialized (select * from json_to_recordset($1::json) as m(
+/**
+ * Whoever inserts an idempotency key owns the request. A racing transaction with the same key waits
+ * here for the first to commit, then inserts nothing. Keys are inserted in order, so that two groups
+ * can never wait for each other.
+ */
+const INSERT = `
+  with concerned as materialized (select distinct r.submission
+    from ${SUPPRESSED.replace('RECIPIENTS', '$5').replace('NOW', '$6')}),
+  keys as materialized (select * from json_to_recordset($7::json) as k(workspace_id uuid, mode mode,
+      key text, request_hash text, status smallint, answer text, created_at timestamptz,
+      submission integer)
+    where submission not in (select submission from concerned)),
+  taken as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash, status,
+      answer, created_at)
+    select workspace_id, mode, key, decode(request_hash, 'hex'), status,
+      convert_to(answer, 'UTF8'), created_at
+    from keys order by workspace_id, mode, key
+    on conflict (workspace_id, mode, key) do update set request_hash = excluded.request_hash,
+      status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
+    where old.created_at < $8
+    returning workspace_id, mode, key),
+  lost as materialized (select submission from keys k where not exists (select from taken t
+    where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
+  m as materialized (select * from json_to_recordset($1::json) as m(
       workspace_id uuid, mode mode, id uuid, created_at timestamptz, scheduled_at timestamptz,
       sender text, sender_name text, subject text, template_key text, template_version integer,
       tags text[], metadata json, ttl_seconds integer, api_key_id uuid, head json, html text,
       text text, sealed text, submission integer)),
-  fresh as materialized (select * from m where KEYED),
+  fresh as materialized (select * from m where submission not in (select submission from lost)
+      and submission not in (select submission from concerned)),
   new_messages as (insert into messages (workspace_id, mode, id, created_at, scheduled_at, sender,
       sender_name, subject, template_key, template_version, tags, metadata, ttl_seconds, api_key_id)
     select workspace_id, mode, id, created_at, scheduled_at, sender, sender_name, subject,
@@ -160,58 +189,37 @@ const INSERT_PLAIN = `
     from json_to_recordset($4::json) as e(workspace_id uuid, mode mode, id uuid, type text,
       created_at timestamptz, message_id uuid, sequence smallint, data json)
     where e.message_id in (select id from fresh))
-  select distinct submission from fresh`;
+  select distinct submission, 'written' as outcome from fresh
+  union all select submission, 'concerned' from concerned`;
+
+/** Taken: its idempotency key is another request's, or the same one's from before. */
+export type Outcome = 'written' | 'taken' | 'concerned';
 
 /**
- * With keys: whoever inserts the key owns the request. A racing transaction with the same key waits
- * here for the first to commit, then inserts nothing. Keys are inserted in order, so that two groups
- * can never wait for each other.
+ * What became of each submission; of those that were not written nothing was. `recipients` are those
+ * whose suppressions nobody has looked up yet.
  */
-const INSERT_KEYED = INSERT_PLAIN.replace(
-  'with m as',
-  `with taken as (
-    insert into idempotency_keys as old (workspace_id, mode, key, request_hash, status, answer, created_at)
-    select k.workspace_id, k.mode, k.key, decode(k.request_hash, 'hex'), k.status,
-      convert_to(k.answer, 'UTF8'), k.created_at
-    from json_to_recordset($5::json) as k(workspace_id uuid, mode mode, key text,
-      request_hash text, status smallint, answer text, created_at timestamptz)
-    order by k.workspace_id, k.mode, k.key
-    on conflict (workspace_id, mode, key) do update set request_hash = excluded.request_hash,
-      status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
-    where old.created_at < $6
-    returning workspace_id, mode, key),
-  asked as (select * from json_to_recordset($5::json) as k(workspace_id uuid, mode mode, key text,
-    submission integer)),
-  lost as materialized (select submission from asked a where not exists (
-    select from taken t where t.workspace_id = a.workspace_id and t.mode = a.mode and t.key = a.key)),
-  m as`,
-).replace('KEYED', 'submission not in (select submission from lost)');
-
-/** Returns, per submission, whether it was written; false: its idempotency key was taken. */
 export async function insertSubmissions(
   pool: Pool,
   submissions: readonly SubmissionRows[],
+  recipients: readonly RecipientRef[],
   nowMs: number,
-): Promise<boolean[]> {
-  const keys = submissions.flatMap((one) => one.key ?? []);
-  const values = [
-    JSON.stringify(submissions.flatMap((one) => one.messages)),
-    JSON.stringify(submissions.flatMap((one) => one.attachments)),
-    JSON.stringify(submissions.flatMap((one) => one.deliveries)),
-    JSON.stringify(submissions.flatMap((one) => one.events)),
-  ];
-  const { rows } =
-    keys.length > 0
-      ? await pool.query<{ submission: number }>({
-          name: 'insert-submissions-keyed',
-          text: INSERT_KEYED,
-          values: [...values, JSON.stringify(keys), sqlTime(nowMs - IDEMPOTENCY_MS)],
-        })
-      : await pool.query<{ submission: number }>({
-          name: 'insert-submissions',
-          text: INSERT_PLAIN.replace('KEYED', 'true'),
-          values,
-        });
-  const written = new Set(rows.map((row) => row.submission));
-  return submissions.map((_, submission) => written.has(submission));
+): Promise<Outcome[]> {
+  const { rows } = await pool.query<{ submission: number; outcome: Outcome }>({
+    name: 'insert-submissions',
+    text: INSERT,
+    values: [
+      JSON.stringify(submissions.flatMap((one) => one.messages)),
+      JSON.stringify(submissions.flatMap((one) => one.attachments)),
+      JSON.stringify(submissions.flatMap((one) => one.deliveries)),
+      JSON.stringify(submissions.flatMap((one) => one.events)),
+      JSON.stringify(recipients),
+      sqlTime(nowMs),
+      JSON.stringify(submissions.flatMap((one) => one.key ?? [])),
+      sqlTime(nowMs - IDEMPOTENCY_MS),
+    ],
+  });
+  const outcomes: Outcome[] = submissions.map(() => 'taken');
+  for (const { submission, outcome } of rows) outcomes[submission] = outcome;
+  return outcomes;
 }

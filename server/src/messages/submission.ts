@@ -7,6 +7,7 @@ import {
   type DeliveryRow,
   findSuppressed,
   type MessageRow,
+  type RecipientRef,
   type SubmissionRows,
   suppressionKey,
 } from './accept-store.ts';
@@ -30,6 +31,24 @@ export interface Submission {
 /** Reasons by suppressionKey. */
 export type Suppressed = ReadonlyMap<string, string>;
 
+const NONE: Suppressed = new Map();
+
+/**
+ * Most sends are to one person whom no suppression concerns, and are written as such at once; the
+ * store finds out when that was wrong. Batches, and addresses that are suppressed by their name,
+ * are better looked up first.
+ */
+export function isUsual({ messages }: Submission): boolean {
+  const [message] = messages;
+  return messages.length === 1 && message !== undefined && !hasSimulatedSuppression(message);
+}
+
+/** The answers to submissions that no suppression concerns. */
+export function settleUsual(submissions: readonly Submission[]): Suppressed {
+  for (const one of submissions) one.answer = one.write(NONE);
+  return NONE;
+}
+
 /** Looks all recipients of a group up in the suppression list at once, and writes the answers. */
 export async function settle(
   pool: Pool,
@@ -37,21 +56,10 @@ export async function settle(
   addressHash: AddressHash,
   nowMs: number,
 ): Promise<Suppressed> {
-  const refs = submissions.flatMap((one) =>
-    one.messages.flatMap((message) =>
-      message.recipients.map(({ mailbox }) => ({
-        workspace_id: message.workspaceId,
-        mode: message.mode,
-        key: mailbox.key,
-        domain_key: `@${mailbox.domain}`,
-        hash_key: addressHash(message.workspaceId, message.mode, mailbox.key),
-      })),
-    ),
-  );
-  const suppressed = await findSuppressed(pool, refs, nowMs);
+  const suppressed = await findSuppressed(pool, recipientRefs(submissions, addressHash), nowMs);
   for (const one of submissions) {
     for (const message of one.messages) {
-      if (message.mode === 'live') continue;
+      if (!hasSimulatedSuppression(message)) continue;
       for (const { mailbox } of message.recipients) {
         if (!isSimulatedSuppression(mailbox.key)) continue;
         suppressed.set(suppressionKey(message.workspaceId, message.mode, mailbox.key), 'manual');
@@ -60,6 +68,28 @@ export async function settle(
     one.answer = one.write(suppressed);
   }
   return suppressed;
+}
+
+function hasSimulatedSuppression({ mode, recipients }: PreparedMessage): boolean {
+  return mode === 'test' && recipients.some(({ mailbox }) => isSimulatedSuppression(mailbox.key));
+}
+
+export function recipientRefs(
+  submissions: readonly Submission[],
+  addressHash: AddressHash,
+): RecipientRef[] {
+  return submissions.flatMap((one, submission) =>
+    one.messages.flatMap((message) =>
+      message.recipients.map(({ mailbox }) => ({
+        workspace_id: message.workspaceId,
+        mode: message.mode,
+        key: mailbox.key,
+        domain_key: `@${mailbox.domain}`,
+        hash_key: addressHash(message.workspaceId, message.mode, mailbox.key),
+        submission,
+      })),
+    ),
+  );
 }
 
 export function answerOf(message: PreparedMessage, suppressed: Suppressed): AcceptedMessage {
