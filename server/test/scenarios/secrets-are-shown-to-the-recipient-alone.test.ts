@@ -13,6 +13,7 @@ import { dnsServer } from '../harness/dns-server.ts';
 import { documentedOperations, filled } from '../harness/document.ts';
 import { liveRoute } from '../harness/live-mail.ts';
 import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { type WebhookReceiver, webhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: the value of a secret variable reaches the recipient and nobody else.
@@ -56,7 +57,11 @@ const logged: string[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-  front = await startApp({ database, env: { ROLES: 'api' }, log: noted() });
+  front = await startApp({
+    database,
+    env: { ROLES: 'api', WEBHOOK_ALLOW_PRIVATE: 'true' },
+    log: noted(),
+  });
   await front.app.domains.trust(front.workspaceId, { name: 'example.com' });
   await ok(front.call('POST', '/templates', { body: TEMPLATE }));
   await ok(front.call('POST', '/templates/reset/publish', { body: {} }));
@@ -156,10 +161,16 @@ test('a message without secrets is stored as it is', async () => {
 
 describe('in test mode', () => {
   let id: string;
+  let webhookId: string;
+  let receiver: WebhookReceiver;
 
   beforeAll(async () => {
+    receiver = await webhookReceiver();
+    const body = { url: receiver.url, events: ['*'] };
+    webhookId = (await ok(front.call('POST', '/webhooks', { body }))).id;
     id = await send(front.testKey);
   });
+  afterAll(() => receiver[Symbol.asyncDispose]());
 
   test('nothing is shown while it waits', async () => {
     expectNoTrace(await everyAnswer(front, front.testKey, id));
@@ -169,7 +180,7 @@ describe('in test mode', () => {
   test('the test inbox shows all of it, as the mailbox would', async () => {
     await using _back = await startApp({
       database,
-      env: { ROLES: 'delivery,api' },
+      env: { ROLES: 'delivery,api,webhooks', WEBHOOK_ALLOW_PRIVATE: 'true' },
       log: noted(),
     });
     const { message } = await ok(front.call('GET', '/test/inbox/wait?subject=your%20code'));
@@ -181,6 +192,21 @@ describe('in test mode', () => {
     const { data } = await ok(front.call('GET', '/test/inbox'));
     expect(data[0].subject).toBe(`Your code: ${CODE}`);
     expect((await ok(front.call('GET', `/test/inbox/${id}`))).subject).toBe(`Your code: ${CODE}`);
+    await until(() => receiver.received.some(({ body }) => body.includes('message.delivered')));
+  });
+
+  test('webhooks tell none of it, nor does what is kept of their deliveries', async () => {
+    const bodies = receiver.received.map(({ body }) => body);
+    expect(bodies.some((body) => body.includes('Your code: [redacted]'))).toBe(true);
+    expectNoTrace(bodies);
+    const list = await front.call('GET', `/webhooks/${webhookId}/deliveries`);
+    expect(list.json.data.length).toBeGreaterThan(1);
+    const whole = await Promise.all(
+      list.json.data.map((one: { id: string }) =>
+        front.call('GET', `/webhooks/${webhookId}/deliveries/${one.id}`),
+      ),
+    );
+    expectNoTrace([list.text, ...whole.map(({ text }) => text)]);
   });
 
   test('nothing else shows any of it once it is final', async () => {
