@@ -20,7 +20,7 @@ export function onLiveEvents(listener: Listener): () => void {
 
 /** Which cached answers an event makes old, by the first part of its type. */
 const STALE: Record<string, string[]> = {
-  message: ['message', 'queue'],
+  message: ['queue'],
   domain: ['domains', 'domain'],
   template: ['templates', 'template'],
   suppression: ['suppressions'],
@@ -45,6 +45,7 @@ export function useLiveFeed(): void {
       const events = gathered;
       gathered = [];
       makeOld(queries, new Set(events.map(({ type }) => type.split('.')[0] as string)));
+      makeMessagesOld(queries, events);
       for (const listener of listeners) listener(events);
     };
     const unfollow = followEvents(place, {
@@ -54,6 +55,7 @@ export function useLiveFeed(): void {
       },
       lookAnew() {
         makeOld(queries, Object.keys(STALE));
+        void queries.invalidateQueries({ queryKey: ['message'] });
         for (const listener of listeners) listener([]);
       },
     });
@@ -62,6 +64,15 @@ export function useLiveFeed(): void {
       unfollow();
     };
   }, [place, may, queries]);
+}
+
+/** Only the messages that something happened to: what is looked at is seldom among them. */
+function makeMessagesOld(queries: QueryClient, events: readonly LiveEvent[]): void {
+  const ids = new Set(events.map(({ data }) => (data as { message_id?: string }).message_id));
+  void queries.invalidateQueries({
+    queryKey: ['message'],
+    predicate: ({ queryKey }) => ids.has(queryKey[3] as string),
+  });
 }
 
 function makeOld(queries: QueryClient, families: Iterable<string>): void {

@@ -1,0 +1,168 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ArrowRight, Check } from 'lucide-react';
+import { apiOf, ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { keep, recall } from '../../base/kept.ts';
+import { classNames } from '../../parts/class-names.ts';
+import { CodeBlock } from '../../parts/code-block.tsx';
+import { Section } from '../../parts/page.tsx';
+import { useMay } from '../../session/session.ts';
+import { sendSnippets } from '../api-keys/send-snippets.ts';
+
+/** From nothing to the first live delivery; gone once that has happened. */
+export function Checklist() {
+  const steps = useSteps();
+  if (!steps) return null;
+  const next = steps.findIndex(({ done }) => !done);
+  const done = steps.filter((step) => step.done).length;
+  return (
+    <Section
+      title="Set up sending"
+      description={`${done} of ${steps.length} done`}
+      actions={
+        <progress
+          className="progress w-24"
+          max={steps.length}
+          value={done}
+          aria-label="Steps that are done"
+        />
+      }
+    >
+      <ol className="grid gap-3">
+        {steps.map((step, index) => (
+          <li key={step.title} className="flex gap-3 text-sm">
+            <span
+              className={classNames(
+                'mt-px flex size-5 shrink-0 items-center justify-center rounded-full text-2xs font-semibold',
+                step.done
+                  ? 'bg-good-wash text-good'
+                  : index === next
+                    ? 'bg-accent text-on-accent'
+                    : 'bg-sunken text-faint ring-1 ring-line ring-inset',
+              )}
+            >
+              {step.done ? <Check className="size-3" aria-label="Done" /> : index + 1}
+            </span>
+            <div className="min-w-0 flex-1">
+              <p
+                className={classNames(
+                  step.done && 'text-faint',
+                  !step.done && (index === next ? 'font-medium' : 'text-soft'),
+                )}
+              >
+                {step.title}
+              </p>
+              {index === next && (
+                <>
+                  <p className="mt-0.5 text-soft">{step.hint}</p>
+                  {step.snippet && (
+                    <div className="mt-2">
+                      <CodeBlock label="curl example" code={step.snippet} />
+                    </div>
+                  )}
+                  <Link
+                    to={step.to}
+                    search={(step.search ?? {}) as never}
+                    className="mt-1.5 inline-flex items-center gap-1 font-medium text-accent-ink hover:underline"
+                  >
+                    {step.link}
+                    <ArrowRight className="size-3.5" aria-hidden />
+                  </Link>
+                </>
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+interface Step {
+  title: string;
+  hint: string;
+  done: boolean;
+  to: string;
+  search?: Record<string, string>;
+  link: string;
+  snippet?: string;
+}
+
+const LOOK_MS = 5_000;
+
+/** Undefined while it is not known, and once everything is done: that is remembered. */
+function useSteps(): Step[] | undefined {
+  const { place } = useHere();
+  const may = useMay();
+  const mayLook = ['read:api_keys', 'read:domains', 'read:messages'].every(may);
+  const memory = `started.${place.workspaceId}`;
+  const started = recall(memory) === 'yes';
+  const { data } = useQuery({
+    queryKey: ['checklist', place.workspaceId],
+    queryFn: async () => {
+      const live = apiOf({ ...place, mode: 'live' });
+      const test = apiOf({ ...place, mode: 'test' });
+      const one = { params: { query: { limit: 1 } } };
+      const delivered = { params: { query: { limit: 1, status: 'delivered' as const } } };
+      const [keys, domains, tried, sent] = await Promise.all([
+        ask(live.GET('/api/v1/api-keys', one)),
+        ask(live.GET('/api/v1/domains', { params: { query: { limit: 100 } } })),
+        ask(test.GET('/api/v1/messages', one)),
+        ask(live.GET('/api/v1/messages', delivered)),
+      ]);
+      if (sent.data.length > 0) keep(memory, 'yes');
+      return {
+        key: keys.data.length > 0,
+        tried: tried.data.length > 0,
+        domain: domains.data.length > 0,
+        verified: domains.data.some(({ status }) => status === 'verified' || status === 'degraded'),
+        delivered: sent.data.length > 0,
+      };
+    },
+    enabled: mayLook && !started,
+    refetchInterval: LOOK_MS,
+  });
+  if (started || !data || data.delivered) return undefined;
+  return [
+    {
+      title: 'Create an API key',
+      hint: 'Your application shows it with every request. A test key is a good start: nothing leaves.',
+      done: data.key,
+      to: '/api-keys',
+      search: { new: 'true' },
+      link: 'Create a key',
+    },
+    {
+      title: 'Send a test message',
+      hint: 'Paste this into a shell with your test key. The message ends in the test inbox.',
+      done: data.tried,
+      to: '/test-inbox',
+      link: 'Open the test inbox',
+      snippet: sendSnippets('pr_test_…')[0]?.code ?? '',
+    },
+    {
+      title: 'Add the domain that you send from',
+      hint: 'What stands behind the @ of your From addresses.',
+      done: data.domain,
+      to: '/domains',
+      search: { new: 'true' },
+      link: 'Add a domain',
+    },
+    {
+      title: 'Verify it',
+      hint: 'Publish the DNS records that its page shows. It turns green by itself.',
+      done: data.verified,
+      to: '/domains',
+      link: 'See the records',
+    },
+    {
+      title: 'Deliver the first live message',
+      hint: 'The same request with a live key, from your domain, to yourself.',
+      done: data.delivered,
+      to: '/api-keys',
+      search: { new: 'true' },
+      link: 'Create a live key',
+    },
+  ];
+}

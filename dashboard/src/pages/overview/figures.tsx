@@ -1,0 +1,210 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Section } from '../../parts/page.tsx';
+import { Lines } from '../../parts/plot/lines.tsx';
+import { PlotFrame, type Series } from '../../parts/plot/plot-frame.tsx';
+import { duration, shortNumber } from '../../parts/plot/scale.ts';
+import { StackedBars } from '../../parts/plot/stacked-bars.tsx';
+import { count, formatNumber } from '../../parts/size.ts';
+import { axisOf, type Figures, type Range, type Stats, stepsOf, sumOf } from './ranges.ts';
+
+/** What was sent and what became of it. Counts are of recipients. */
+
+/** There was nothing to take a share of. */
+const NOTHING = '–';
+
+const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
+const finePercent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 2 });
+
+export function Tiles({ totals }: { totals: Figures }) {
+  const { rates } = totals;
+  const lost = totals.failed + totals.expired;
+  return (
+    <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line lg:grid-cols-4">
+      <Tile name="Accepted" value={shortNumber(totals.accepted)}>
+        {count(totals.messages, 'message')}
+      </Tile>
+      <Tile
+        name="Delivered"
+        value={rates.delivered === null ? NOTHING : percent.format(rates.delivered)}
+      >
+        {count(totals.delivered, 'recipient')}
+      </Tile>
+      <Tile
+        name="Bounced"
+        value={rates.bounced === null ? NOTHING : percent.format(rates.bounced)}
+        bad={rates.bounced !== null && rates.bounced >= 0.05}
+      >
+        {formatNumber(totals.bounced)} refused
+        {lost > 0 && `, ${formatNumber(lost)} not sent`}
+      </Tile>
+      <Tile
+        name="Complaints"
+        value={rates.complained === null ? NOTHING : finePercent.format(rates.complained)}
+        bad={rates.complained !== null && rates.complained >= 0.003}
+      >
+        {formatNumber(totals.complained)} called it spam
+      </Tile>
+    </dl>
+  );
+}
+
+function Tile({
+  name,
+  value,
+  bad,
+  children,
+}: {
+  name: string;
+  value: string;
+  /** Worse than receivers put up with. */
+  bad?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <div className="bg-panel px-4 py-3">
+      <dt className="text-xs text-soft">{name}</dt>
+      <dd>
+        <span
+          className={`block text-2xl font-semibold tracking-tight tabular-nums ${bad ? 'text-bad' : ''}`}
+        >
+          {value}
+        </span>
+        <span className="block text-xs text-faint">{children}</span>
+      </dd>
+    </div>
+  );
+}
+
+const OUTCOMES: { name: string; color: string; read: (figures: Figures) => number }[] = [
+  { name: 'Delivered', color: '--plot-good', read: (one) => one.delivered },
+  { name: 'Bounced', color: '--plot-bad', read: (one) => one.bounced },
+  {
+    name: 'Not sent',
+    color: '--plot-plum',
+    read: (one) => one.failed + one.expired,
+  },
+  { name: 'Suppressed', color: '--plot-plain', read: (one) => one.suppressed },
+];
+
+export function OutcomesPlot({ stats, range }: { stats: Stats; range: Range }) {
+  const steps = stepsOf(stats, range.folded);
+  const totals = stats.data[0]?.totals;
+  const series: Series[] = OUTCOMES.map(({ name, color, read }) => ({
+    name,
+    color,
+    values: steps.map((step) => sumOf(step, read)),
+    total: shortNumber(totals ? read(totals) : 0),
+  }));
+  const axis = axisOf(steps, range.interval);
+  return (
+    <PlotFrame
+      title="What became of it"
+      summary={`In ${range.words}: ${series.map(({ name, total }) => `${total} ${name.toLowerCase()}`).join(', ')}.`}
+      place="Time"
+      series={series}
+      axis={axis}
+      format={formatNumber}
+    >
+      <StackedBars series={series} axis={axis} />
+    </PlotFrame>
+  );
+}
+
+const PERCENTILES = [
+  { name: 'Half within', color: '--plot-info', key: 'p50_ms' },
+  { name: '95% within', color: '--plot-warn', key: 'p95_ms' },
+  { name: '99% within', color: '--plot-bad', key: 'p99_ms' },
+] as const;
+
+export function LatencyPlot({ stats, range }: { stats: Stats; range: Range }) {
+  const steps = stepsOf(stats, 1);
+  const totals = stats.data[0]?.totals;
+  const series: Series[] = PERCENTILES.map(({ name, color, key }) => {
+    const total = totals?.latency[key] ?? null;
+    return {
+      name,
+      color,
+      values: steps.map(({ points }) => points[0]?.latency[key] ?? null),
+      total: total === null ? NOTHING : duration(total),
+    };
+  });
+  const axis = axisOf(steps, range.interval);
+  return (
+    <PlotFrame
+      title="Time to delivery"
+      description="From acceptance, or the scheduled time, until a receiver took it."
+      summary={`In ${range.words}: ${series.map(({ name, total }) => `${name.toLowerCase()} ${total}`).join(', ')}.`}
+      place="Time"
+      series={series}
+      axis={axis}
+      format={duration}
+    >
+      <Lines series={series} axis={axis} format={duration} />
+    </PlotFrame>
+  );
+}
+
+export function BounceReasons({ totals }: { totals: Figures }) {
+  const reasons = Object.entries(totals.bounced_by_reason).sort(([, a], [, b]) => b - a);
+  const most = reasons[0]?.[1] ?? 0;
+  return (
+    <Section
+      title="Why it bounced"
+      className="min-w-0"
+      actions={
+        <Link
+          to="/messages"
+          search={{ status: 'bounced' }}
+          className="text-xs font-medium text-accent-ink hover:underline"
+        >
+          See them
+        </Link>
+      }
+    >
+      {reasons.length === 0 ? (
+        <p className="text-sm text-soft">Nothing bounced.</p>
+      ) : (
+        <ul className="grid gap-2.5">
+          {reasons.slice(0, REASONS_MAX).map(([reason, n]) => (
+            <li key={reason} className="text-sm">
+              <div className="flex justify-between gap-3">
+                <span className="min-w-0 truncate">{REASONS[reason] ?? reason}</span>
+                <span className="font-medium tabular-nums">{formatNumber(n)}</span>
+              </div>
+              <svg className="mt-1 h-1.5 w-full" aria-hidden>
+                <rect width="100%" height="6" rx="3" fill="var(--line)" />
+                <rect width={`${(n / most) * 100}%`} height="6" rx="3" fill="var(--plot-bad)" />
+              </svg>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+const REASONS_MAX = 6;
+
+const REASONS: Record<string, string> = {
+  unknown_mailbox: 'The mailbox does not exist',
+  mailbox_full: 'The mailbox is full',
+  mailbox_disabled: 'The mailbox is switched off',
+  unknown_domain: 'The domain takes no mail',
+  blocked_reputation: 'Refused for our reputation',
+  blocked_policy: 'Refused by a policy',
+  authentication_failed: 'Authentication failed',
+  content_rejected: 'The content was refused',
+  message_too_large: 'Too large',
+  rate_limited: 'Too much at a time',
+  greylisted: 'Asked to come again',
+  relaying_denied: 'The receiver is not responsible',
+  network_unreachable: 'The receiver cannot be reached',
+  connection_lost: 'The connection broke',
+  timed_out: 'The receiver did not answer',
+  tls_required: 'No encryption, though it is required',
+  tls_failed: 'Encryption failed',
+  smtputf8_unsupported: 'The receiver cannot read the address',
+  protocol_error: 'The receiver broke the protocol',
+  unknown: 'For another reason',
+};

@@ -1,0 +1,68 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { Section } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { formatNumber } from '../../parts/size.ts';
+import { Skeleton } from '../../parts/skeleton.tsx';
+import { Time } from '../../parts/time.tsx';
+
+const LOOK_MS = 15_000;
+/** Less than this is just the time that things take. */
+const LATE_MS = 60_000;
+
+/** What has not left yet, at this moment. */
+export function QueueNow() {
+  const { api, key } = useHere();
+  const queue = useQuery({
+    queryKey: key('queue'),
+    queryFn: () => ask(api.GET('/api/v1/queue')),
+    refetchInterval: LOOK_MS,
+  });
+  return (
+    <Section title="Waiting now" className="min-w-0">
+      {queue.isError ? (
+        <ProblemNote error={queue.error} />
+      ) : queue.isPending ? (
+        <div className="grid gap-3">
+          <Skeleton className="w-2/3" />
+          <Skeleton className="w-1/2" />
+          <Skeleton className="w-3/5" />
+        </div>
+      ) : (
+        <>
+          <ul className="grid gap-2 text-sm">
+            <Waiting status="queued" label="On their way" n={queue.data.queued} />
+            <Waiting status="deferred" label="Tried again later" n={queue.data.deferred} />
+            <Waiting status="scheduled" label="Scheduled" n={queue.data.scheduled} />
+          </ul>
+          <p className="mt-3 border-t border-line pt-3 text-xs text-faint">
+            {queue.data.more && 'There are more than were counted. '}
+            <Oldest at={queue.data.oldest_due_at} />
+          </p>
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Waiting({ status, label, n }: { status: string; label: string; n: number }) {
+  return (
+    <li className="flex items-baseline justify-between gap-3">
+      <Link to="/messages" search={{ status }} className="rounded hover:underline">
+        {label}
+      </Link>
+      <span className="font-medium tabular-nums">{formatNumber(n)}</span>
+    </li>
+  );
+}
+
+function Oldest({ at }: { at: string | null }) {
+  if (at === null || Date.now() - Date.parse(at) < LATE_MS) return 'Nothing waits for its turn.';
+  return (
+    <>
+      The one that waits longest could have left <Time at={at} className="font-medium text-warn" />
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { axisOf, RANGES, type Stats, startOf, stepsOf, sumOf } from './ranges.ts';
+
+const NOW = Date.parse('2026-11-15T09:30:10Z');
+
+function stats(interval: string, from: string, to: string, starts: string[]): Stats {
+  const points = starts.map((start) => ({ start, delivered: 2 }));
+  return { interval, from, to, data: [{ group: null, totals: {}, points }] } as unknown as Stats;
+}
+
+test('a range ends with the step that runs now', () => {
+  expect(startOf(RANGES.hour, NOW)).toBe('2026-11-15T08:31:00.000Z');
+  expect(startOf(RANGES.day, NOW)).toBe('2026-11-14T10:00:00.000Z');
+  expect(startOf(RANGES.month, NOW)).toBe('2026-10-17T00:00:00.000Z');
+});
+
+test('steps without anything are there too, and folded ones add up', () => {
+  const from = startOf(RANGES.day, NOW);
+  const day = stats('hour', from, '2026-11-15T10:00:00.000Z', [
+    '2026-11-14T10:00:00.000Z',
+    '2026-11-15T08:00:00.000Z',
+    '2026-11-15T09:00:00.000Z',
+  ]);
+  const single = stepsOf(day, 1).map((step) => sumOf(step, ({ delivered }) => delivered));
+  expect(single).toHaveLength(24);
+  expect([single[0], single[1], single[22], single[23]]).toEqual([2, 0, 2, 2]);
+  const folded = stepsOf(day, 4).map((step) => sumOf(step, ({ delivered }) => delivered));
+  expect(folded).toEqual([2, 0, 0, 0, 0, 4]);
+});
+
+test('days are named as they are counted, in UTC', () => {
+  const month = stats('day', '2026-10-17T00:00:00.000Z', '2026-11-16T00:00:00.000Z', []);
+  const { short, long } = axisOf(stepsOf(month, 1), 'day');
+  expect([short[0], short.at(-1)]).toEqual(['Oct 17', 'Nov 15']);
+  expect(long[0]).toBe('Saturday, October 17, UTC');
+});

@@ -1,0 +1,94 @@
+import type { Schema } from '../../api/client.ts';
+import type { Axis } from '../../parts/plot/plot-frame.tsx';
+
+/** How far back the overview looks, and in which steps. */
+
+export type Figures = Schema<'StatsFigures'>;
+export type Stats = Schema<'Stats'>;
+
+export interface Range {
+  label: string;
+  /** In a sentence. */
+  words: string;
+  interval: 'minute' | 'hour' | 'day';
+  steps: number;
+  /** How many steps one bar stands for. */
+  folded: number;
+}
+
+export const RANGES = {
+  hour: { label: 'Hour', words: 'the last hour', interval: 'minute', steps: 60, folded: 1 },
+  day: { label: 'Day', words: 'the last 24 hours', interval: 'hour', steps: 24, folded: 1 },
+  week: { label: 'Week', words: 'the last 7 days', interval: 'hour', steps: 168, folded: 4 },
+  month: { label: 'Month', words: 'the last 30 days', interval: 'day', steps: 30, folded: 1 },
+} as const satisfies Record<string, Range>;
+
+export type RangeName = keyof typeof RANGES;
+
+export function rangeNamed(name: string | undefined): RangeName {
+  return name !== undefined && name in RANGES ? (name as RangeName) : 'day';
+}
+
+const INTERVAL_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+export function startOf(range: Range, nowMs: number): string {
+  const stepMs = INTERVAL_MS[range.interval];
+  const endMs = Math.ceil(nowMs / stepMs) * stepMs;
+  return new Date(endMs - range.steps * stepMs).toISOString();
+}
+
+export interface Step {
+  startMs: number;
+  endMs: number;
+  /** What happened meanwhile; nothing, mostly. */
+  points: Figures[];
+}
+
+/** Every step of the range, those in which nothing happened too: the API leaves them out. */
+export function stepsOf({ interval, from, to, data }: Stats, folded: number): Step[] {
+  const stepMs = (INTERVAL_MS[interval as Range['interval']] ?? INTERVAL_MS.hour) * folded;
+  const firstMs = Date.parse(from);
+  const steps: Step[] = [];
+  for (let startMs = firstMs; startMs < Date.parse(to); startMs += stepMs) {
+    steps.push({ startMs, endMs: startMs + stepMs, points: [] });
+  }
+  for (const point of data[0]?.points ?? []) {
+    steps[Math.floor((Date.parse(point.start) - firstMs) / stepMs)]?.points.push(point);
+  }
+  return steps;
+}
+
+export function sumOf(step: Step, read: (figures: Figures) => number): number {
+  return step.points.reduce((sum, point) => sum + read(point), 0);
+}
+
+/** Days are those of UTC, as they are counted; hours and minutes are the reader's own. */
+export function axisOf(steps: readonly Step[], interval: Range['interval']): Axis {
+  if (interval === 'day') {
+    return {
+      short: steps.map(({ startMs }) => shortDay.format(startMs)),
+      long: steps.map(({ startMs }) => `${longDay.format(startMs)}, UTC`),
+    };
+  }
+  const days = new Set(steps.map(({ startMs }) => localDay.format(startMs))).size > 2;
+  return {
+    short: steps.map(({ startMs }) => (days ? localDay : clock).format(startMs)),
+    long: steps.map(
+      ({ startMs, endMs }) =>
+        `${localDay.format(startMs)}, ${clock.format(startMs)} to ${clock.format(endMs)}`,
+    ),
+  };
+}
+
+const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hour12: false });
+const weekday = new Intl.DateTimeFormat('en', { weekday: 'short' });
+const localDay = {
+  format: (ms: number) => `${weekday.format(ms)} ${new Date(ms).getDate()}`,
+};
+const shortDay = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const longDay = new Intl.DateTimeFormat('en', {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  timeZone: 'UTC',
+});
