@@ -71,9 +71,11 @@ browserSuite(
       const page = await suite.openAs('developer');
       await page.goto(`/app/webhooks/${id}`);
       await page.getByText('Nothing was sent yet').waitFor();
-      await send('jane@example.com');
+      const message = await send('jane@example.com');
       await page.getByText('retrying').waitFor();
-      await page.getByRole('link', { name: 'message.delivered' }).click();
+      await page.goto(`/app/messages/${message.json.id}`);
+      await page.getByRole('tab', { name: 'Webhooks' }).click();
+      await page.getByRole('link', { name: receiver.url }).click();
       await page.getByText('The receiver answered 500.').first().waitFor();
       await page
         .getByRole('region', { name: 'answer' })

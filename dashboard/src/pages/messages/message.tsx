@@ -16,11 +16,13 @@ import { SkeletonPage } from '../../parts/skeleton.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Time } from '../../parts/time.tsx';
 import { goToMode } from '../../session/place.ts';
+import { useMay } from '../../session/session.ts';
 import { whyFailed, whySuppressed } from './advice.ts';
 import { Attempts } from './attempts.tsx';
 import { MessageContentTabs } from './content.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Timeline } from './timeline.tsx';
+import { ToldWebhooks } from './told-webhooks.tsx';
 
 const BACK = { to: '/messages', label: 'Messages' };
 
@@ -28,6 +30,7 @@ export function MessagePage() {
   const { id } = useParams({ from: '/inside/messages/$id' });
   const { api, key } = useHere();
   const [tab, setTab] = useState('timeline');
+  const maySeeWebhooks = useMay()('read:webhooks');
   const query = useQuery({
     queryKey: key('message', id),
     queryFn: () => ask(api.GET('/api/v1/messages/{id}', { params: { path: { id } } })),
@@ -76,6 +79,9 @@ export function MessagePage() {
               },
               { id: 'content', label: 'Content', content: <MessageContentTabs messageId={id} /> },
               { id: 'attempts', label: 'Attempts', content: <Attempts messageId={id} /> },
+              ...(maySeeWebhooks
+                ? [{ id: 'webhooks', label: 'Webhooks', content: <ToldWebhooks messageId={id} /> }]
+                : []),
             ]}
           />
         </div>

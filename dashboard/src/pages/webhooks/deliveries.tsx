@@ -100,8 +100,8 @@ export function Deliveries({
 /** An event is posted a moment after it was told. */
 const POSTED_MS = 1_000;
 
-function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {
-  const { api, key } = useHere();
+/** Lists of deliveries are asked for again when something happened. */
+export function useFollowedDeliveries(): void {
   const queries = useQueryClient();
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -116,6 +116,11 @@ function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {
       unlisten();
     };
   }, [queries]);
+}
+
+function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {
+  const { api, key } = useHere();
+  useFollowedDeliveries();
   return usePages(key('webhook-deliveries', webhookId, status, type), (cursor) =>
     ask(
       api.GET('/api/v1/webhooks/{id}/deliveries', {

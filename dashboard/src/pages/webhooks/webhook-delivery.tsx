@@ -138,7 +138,6 @@ function Outcome({ delivery }: { delivery: Delivery }) {
 }
 
 function Details({ delivery }: { delivery: Delivery }) {
-  const messageId = messageOf(delivery.body);
   return (
     <Section title="Details">
       <Facts>
@@ -148,14 +147,14 @@ function Details({ delivery }: { delivery: Delivery }) {
         <Fact name="Event">
           <CopyCode text={delivery.event_id} />
         </Fact>
-        {messageId !== undefined && (
+        {delivery.message_id !== null && (
           <Fact name="Message">
             <Link
               to="/messages/$id"
-              params={{ id: messageId }}
+              params={{ id: delivery.message_id }}
               className="block truncate font-mono text-xs text-accent-ink hover:underline"
             >
-              {messageId}
+              {delivery.message_id}
             </Link>
           </Fact>
         )}
@@ -170,13 +169,4 @@ function Details({ delivery }: { delivery: Delivery }) {
       </Facts>
     </Section>
   );
-}
-
-function messageOf(body: string | null): string | undefined {
-  if (body === null) return undefined;
-  try {
-    return (JSON.parse(body) as { data?: { message_id?: string } }).data?.message_id;
-  } catch {
-    return undefined;
-  }
 }
