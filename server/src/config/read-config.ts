@@ -63,6 +63,8 @@ export interface Config {
     readonly recipientsMin: number;
     readonly queueAgeMs: number;
     readonly webhookFailingMs: number;
+    readonly keyExpiryMs: number;
+    readonly domainRecords: number;
   };
   readonly limits: Limits;
   readonly retention: {
@@ -168,6 +170,7 @@ function contradictions({ of, wasGiven }: Values): string[] {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 function arrange({ of }: Values): Config {
   const host = of('HOST');
@@ -227,6 +230,8 @@ function arrange({ of }: Values): Config {
       recipientsMin: of('ALARM_RECIPIENTS_MIN'),
       queueAgeMs: of('ALARM_QUEUE_MINUTES') * MINUTE_MS,
       webhookFailingMs: of('ALARM_WEBHOOK_MINUTES') * MINUTE_MS,
+      keyExpiryMs: of('ALARM_KEY_DAYS') * DAY_MS,
+      domainRecords: of('ALARM_DOMAIN_RECORDS'),
     },
     limits: arrangeLimits(of),
     retention: {

@@ -332,6 +332,18 @@ const alarms = {
     min: 0,
     max: 10_080,
   }),
+  ALARM_KEY_DAYS: integer({
+    says: 'An API key that runs out within this time raises an alarm. 0: never.',
+    standard: 7,
+    min: 0,
+    max: 365,
+  }),
+  ALARM_DOMAIN_RECORDS: integer({
+    says: 'A verified domain that has lost this many DNS records raises an alarm. 0: never.',
+    standard: 1,
+    min: 0,
+    max: 100,
+  }),
 };
 
 const retention = {

@@ -9,6 +9,8 @@ export const ALARM_KINDS = [
   'complaint_rate',
   'queue_age',
   'webhook_failing',
+  'key_expiring',
+  'domain_degraded',
 ] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
@@ -17,7 +19,7 @@ export interface Reading {
   mode: Mode;
   kind: AlarmKind;
   subject: string;
-  /** A share from 0 to 1 for rates, seconds for ages. */
+  /** A share from 0 to 1 for rates, seconds for times, a number of records for a domain. */
   value: number;
 }
 
@@ -73,6 +75,36 @@ export async function readFailingWebhooks(
     [sqlTime(nowMs - longerThanMs)],
   );
   return rows.map(({ since, ...row }) => ({ ...row, value: Math.round((nowMs - since) / 1000) }));
+}
+
+/**
+ * What keys that run out soon have left. One that was never meant to live longer is no surprise to
+ * whoever made it.
+ */
+export async function readExpiringKeys(
+  db: Queryable,
+  nowMs: number,
+  withinMs: number,
+): Promise<Reading[]> {
+  const { rows } = await db.query<Omit<Reading, 'value'> & { until: number }>(
+    `select workspace_id as "workspaceId", mode, 'key_expiring' as kind, id::text as subject,
+            expires_at as until
+       from api_keys where revoked_at is null and expires_at > $1 and expires_at <= $2
+        and expires_at - created_at > $3::float8 * interval '1 ms'`,
+    [sqlTime(nowMs), sqlTime(nowMs + withinMs), withinMs],
+  );
+  return rows.map(({ until, ...row }) => ({ ...row, value: Math.round((until - nowMs) / 1000) }));
+}
+
+/** Domains that lost records after they were verified, with how many. Both modes share them. */
+export async function readDegradedDomains(db: Queryable): Promise<Reading[]> {
+  const { rows } = await db.query<Reading>(
+    `select workspace_id as "workspaceId", 'live' as mode, 'domain_degraded' as kind, name as subject,
+            greatest(1, (select count(*) from json_array_elements(checks) record
+                          where record->>'goneSinceMs' is not null))::int as value
+       from domains where status in ('degraded', 'failed')`,
+  );
+  return rows;
 }
 
 export interface RaisedAlarm extends Omit<Reading, 'value'> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { encodeId } from '../base/ids.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import {
   type AlarmKind,
   deleteAlarm,
@@ -9,6 +9,8 @@ import {
   lockAlarms,
   type RaisedAlarm,
   type Reading,
+  readDegradedDomains,
+  readExpiringKeys,
   readFailingWebhooks,
   readQueueAges,
   readRaised,
@@ -29,6 +31,10 @@ export interface AlarmThresholds {
   recipientsMin: number;
   queueAgeMs: number;
   webhookFailingMs: number;
+  /** What a key has left. */
+  keyExpiryMs: number;
+  /** Records that a domain has lost. */
+  domainRecords: number;
 }
 
 const CLEARED_BELOW = 0.8;
@@ -49,20 +55,15 @@ export class Alarms {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       if (!(await lockAlarms(client))) return;
-      const { windowMs, recipientsMin, queueAgeMs, webhookFailingMs } = this.#thresholds;
-      const readings = [
-        ...(await readRates(client, { fromMs: nowMs - windowMs, recipientsMin })),
-        ...(queueAgeMs > 0 ? await readQueueAges(client, nowMs, queueAgeMs) : []),
-        ...(webhookFailingMs > 0 ? await readFailingWebhooks(client, nowMs, webhookFailingMs) : []),
-      ];
+      const readings = await this.#readAll(client, nowMs);
       const raised = new Map((await readRaised(client)).map((alarm) => [keyOf(alarm), alarm]));
       const events: NewEvent[] = [];
       for (const reading of readings) {
         const known = raised.get(keyOf(reading));
         const threshold = this.#thresholdOf(reading.kind);
         if (known) {
-          if (reading.value >= threshold * CLEARED_BELOW) raised.delete(keyOf(reading));
-        } else if (threshold > 0 && reading.value >= threshold) {
+          if (goesOn(reading, threshold)) raised.delete(keyOf(reading));
+        } else if (begins(reading, threshold)) {
           await insertAlarm(client, { ...reading, raisedAtMs: nowMs });
           events.push(this.#event('alarm.raised', reading, nowMs, nowMs, reading.value));
         }
@@ -78,6 +79,18 @@ export class Alarms {
     });
   }
 
+  async #readAll(db: Queryable, nowMs: number): Promise<Reading[]> {
+    const { windowMs, recipientsMin, queueAgeMs, webhookFailingMs, keyExpiryMs, domainRecords } =
+      this.#thresholds;
+    return [
+      ...(await readRates(db, { fromMs: nowMs - windowMs, recipientsMin })),
+      ...(queueAgeMs > 0 ? await readQueueAges(db, nowMs, queueAgeMs) : []),
+      ...(webhookFailingMs > 0 ? await readFailingWebhooks(db, nowMs, webhookFailingMs) : []),
+      ...(keyExpiryMs > 0 ? await readExpiringKeys(db, nowMs, keyExpiryMs) : []),
+      ...(domainRecords > 0 ? await readDegradedDomains(db) : []),
+    ];
+  }
+
   /** In the unit of the readings. */
   #thresholdOf(kind: AlarmKind): number {
     switch (kind) {
@@ -89,6 +102,10 @@ export class Alarms {
         return this.#thresholds.queueAgeMs / 1000;
       case 'webhook_failing':
         return this.#thresholds.webhookFailingMs / 1000;
+      case 'key_expiring':
+        return this.#thresholds.keyExpiryMs / 1000;
+      case 'domain_degraded':
+        return this.#thresholds.domainRecords;
     }
   }
 
@@ -117,7 +134,14 @@ type About = Pick<RaisedAlarm, 'kind' | 'subject'>;
 
 /** What it is about, as users know it. */
 export function subjectOf({ kind, subject }: About): string | null {
-  return kind === 'webhook_failing' ? encodeId('whk', subject) : subject || null;
+  switch (kind) {
+    case 'webhook_failing':
+      return encodeId('whk', subject);
+    case 'key_expiring':
+      return encodeId('key', subject);
+    default:
+      return subject || null;
+  }
 }
 
 export function explanationOf({ kind, subject }: About): string {
@@ -129,7 +153,20 @@ const EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
   complaint_rate: (domain) => `Too many recipients call mail from ${domain} spam.`,
   queue_age: () => 'Mail has been waiting to leave for too long.',
   webhook_failing: () => 'An endpoint has had nothing but failures for a while.',
+  key_expiring: () => 'An API key runs out soon.',
+  domain_degraded: (domain) => `Records of ${domain} have vanished from its DNS.`,
 };
+
+/** What is left of a key is the one figure that is bad when it is small. */
+function begins({ kind, value }: Reading, threshold: number): boolean {
+  if (threshold === 0) return false;
+  return kind === 'key_expiring' ? value <= threshold : value >= threshold;
+}
+
+function goesOn({ kind, value }: Reading, threshold: number): boolean {
+  if (threshold === 0) return false;
+  return kind === 'key_expiring' ? value <= threshold : value >= threshold * CLEARED_BELOW;
+}
 
 function keyOf({ workspaceId, mode, kind, subject }: Omit<Reading, 'value'>): string {
   return `${workspaceId} ${mode} ${kind} ${subject}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { uuidv7 } from '../../src/base/ids.ts';
+import { encodeId, uuidv7 } from '../../src/base/ids.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
 import { freshDatabase } from '../harness/database.ts';
@@ -12,6 +12,7 @@ import { enqueue, eventsOf, newWorkspace } from '../harness/queue.ts';
  */
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 async function scene() {
   const clock = new ManualClock(Date.now());
@@ -28,6 +29,8 @@ async function scene() {
       recipientsMin: 100,
       queueAgeMs: 15 * MINUTE_MS,
       webhookFailingMs: 30 * MINUTE_MS,
+      keyExpiryMs: 7 * DAY_MS,
+      domainRecords: 1,
     },
   });
   return {
@@ -127,4 +130,109 @@ test('an endpoint that fails', async () => {
   await pool.query('update webhooks set failing_since = null');
   await on.alarms.look();
   expect((await on.told()).map(([type]) => type)).toEqual(['alarm.raised', 'alarm.cleared']);
+});
+
+async function newKey(
+  { pool, workspaceId, clock }: Awaited<ReturnType<typeof scene>>,
+  livesMs: number,
+): Promise<string> {
+  const id = uuidv7(clock.now());
+  await pool.query(
+    `insert into api_keys (workspace_id, id, mode, name, scopes, token_hint, created_by, created_at, expires_at)
+     values ($1, $2, 'test', 'A key', '{}', '', 'cli', $3, $4)`,
+    [workspaceId, id, new Date(clock.now()), new Date(clock.now() + livesMs)],
+  );
+  return encodeId('key', id);
+}
+
+test('a key that runs out, until it is gone', async () => {
+  await using on = await scene();
+  const key = await newKey(on, 30 * DAY_MS);
+  // Made for an hour: its end is no surprise.
+  await newKey(on, 60 * MINUTE_MS);
+  await on.alarms.look();
+  on.clock.advance(22 * DAY_MS);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  on.clock.advance(2 * DAY_MS);
+  await Promise.all([on.alarms.look(), on.alarms.look()]);
+  on.clock.advance(DAY_MS);
+  await on.alarms.look();
+  const raised = ['alarm.raised', 'key_expiring', key];
+  expect(await on.told()).toEqual([raised]);
+  await on.pool.query('update api_keys set revoked_at = $1', [new Date(on.clock.now())]);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([raised, ['alarm.cleared', 'key_expiring', key]]);
+});
+
+test('a key that is given more time', async () => {
+  await using on = await scene();
+  const key = await newKey(on, 10 * DAY_MS);
+  on.clock.advance(4 * DAY_MS);
+  await on.alarms.look();
+  await on.pool.query(`update api_keys set expires_at = expires_at + interval '90 days'`);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([
+    ['alarm.raised', 'key_expiring', key],
+    ['alarm.cleared', 'key_expiring', key],
+  ]);
+});
+
+async function newDomain({ pool, workspaceId, clock }: Awaited<ReturnType<typeof scene>>) {
+  const checks = [{ goneSinceMs: clock.now() }, { goneSinceMs: null }, { goneSinceMs: 1 }];
+  await pool.query(
+    `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
+       track_opens, track_clicks, checks, created_at)
+     values ($1, $2, 'a.example', 'verified', 't', 'bounces.a.example', 'opportunistic', false, false, $3, $4)`,
+    [workspaceId, uuidv7(clock.now()), JSON.stringify(checks), new Date(clock.now())],
+  );
+  return (status: string) => pool.query('update domains set status = $1', [status]);
+}
+
+test('a domain that lost its records, until they are back', async () => {
+  await using on = await scene();
+  const become = await newDomain(on);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  await become('degraded');
+  await on.alarms.look();
+  // That it does not send any more is still the same episode.
+  await become('failed');
+  await on.alarms.look();
+  const raised = ['alarm.raised', 'domain_degraded', 'a.example'];
+  expect(await on.told()).toEqual([raised]);
+  const [event] = await eventsOf(on.pool, on.workspaceId);
+  expect(event?.data).toMatchObject({ alarm: { value: 2, threshold: 1 } });
+  await become('verified');
+  await on.alarms.look();
+  expect(await on.told()).toEqual([raised, ['alarm.cleared', 'domain_degraded', 'a.example']]);
+});
+
+test('what is set to 0 never rings, and what rang before ends', async () => {
+  const off = {
+    bounceRate: 0,
+    complaintRate: 0,
+    queueAgeMs: 0,
+    webhookFailingMs: 0,
+    keyExpiryMs: 0,
+    domainRecords: 0,
+  };
+  await using on = await scene();
+  await on.count('delivered', 100);
+  await on.count('bounced', 100);
+  await (await newDomain(on))('degraded');
+  await on.alarms.look();
+  expect(await on.told()).toHaveLength(2);
+  const { pool, clock } = on;
+  const silent = new Alarms({
+    pool,
+    clock,
+    thresholds: { ...off, windowMs: 60 * MINUTE_MS, recipientsMin: 100 },
+  });
+  await silent.look();
+  await silent.look();
+  expect((await on.told()).slice(2).map(([type]) => type)).toEqual([
+    'alarm.cleared',
+    'alarm.cleared',
+  ]);
 });

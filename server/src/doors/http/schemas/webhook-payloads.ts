@@ -61,11 +61,14 @@ const Deferral = {
 const Alarm = Type.Object({
   kind: oneOf(ALARM_KINDS),
   subject: Type.Union([Type.String(), Type.Null()], {
-    description: 'The sending domain or the endpoint; null when it is about the whole workspace.',
+    description:
+      'The domain, the endpoint’s or the key’s id; null when it is about the whole workspace.',
     examples: ['yourdomain.com'],
   }),
   value: Type.Union([Type.Number(), Type.Null()], {
-    description: 'A share from 0 to 1, or seconds; null when there is nothing left to measure.',
+    description:
+      'A share from 0 to 1 for rates, seconds for times, missing records for a domain; null when ' +
+      'there is nothing left to measure.',
     examples: [0.08],
   }),
   threshold: Type.Number({ examples: [0.05] }),
