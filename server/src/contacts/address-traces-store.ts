@@ -1,7 +1,7 @@
 import type { Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 import type { ContactScope } from './contact-store.ts';
-import { ERASED_ADDRESS } from './erased-text.ts';
+import { ERASED_ADDRESS, ERASED_TEXT } from './erased-text.ts';
 import type { ErasureRef } from './erasure-store.ts';
 
 /**
@@ -323,6 +323,44 @@ export async function writeEvents(
     ],
   });
 }
+
+/**
+ * What receivers of webhooks answered to these events may repeat what they were told: it goes
+ * unread. A delivery in somebody's hands is taken out of them, so that an answer still to come is
+ * not written, and is sent again without the address. Endpoints that were removed have rows too:
+ * hence the walk from endpoint to endpoint.
+ */
+export async function eraseWebhookAnswers(
+  db: Queryable,
+  scope: ContactScope,
+  eventIds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  if (eventIds.length === 0) return;
+  const values = [scope.workspaceId, scope.mode, eventIds, ...rangeOf(eventIds)];
+  await db.query({
+    name: 'erasure-webhook-deliveries',
+    text: `${ENDPOINTS} update webhook_deliveries d set lease = null, due_at = $6
+      from endpoints w where d.workspace_id = $1 and d.mode = $2 and d.webhook_id = w.id
+        and d.event_id = any($3) and d.event_id between $4 and $5 and d.lease is not null`,
+    values: [...values, sqlTime(nowMs)],
+  });
+  await db.query({
+    name: 'erasure-webhook-tries',
+    text: `${ENDPOINTS} update webhook_tries t set answer = $6
+      from endpoints w where t.workspace_id = $1 and t.mode = $2 and t.webhook_id = w.id
+        and t.event_id = any($3) and t.event_id between $4 and $5 and t.answer <> ''`,
+    values: [...values, ERASED_TEXT],
+  });
+}
+
+const ENDPOINTS = `with recursive endpoints (id) as (
+    (select webhook_id from webhook_deliveries where workspace_id = $1 and mode = $2
+      order by webhook_id limit 1)
+  union all
+    select (select d.webhook_id from webhook_deliveries d where d.workspace_id = $1 and d.mode = $2
+        and d.webhook_id > e.id order by d.webhook_id limit 1)
+      from endpoints e where e.id is not null)`;
 
 /** Bounds that let the database leave out the partitions it need not touch. */
 function rangeOf(ids: readonly string[]): [string, string] {

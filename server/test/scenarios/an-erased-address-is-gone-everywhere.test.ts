@@ -3,6 +3,7 @@ import { decodeId } from '../../src/base/ids.ts';
 import { createSealer } from '../../src/base/sealer.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
+import { webhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: after an erasure no table holds the address, and every count is what it was.
@@ -12,7 +13,7 @@ import { until } from '../harness/delivery.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -138,6 +139,36 @@ test('an address without a contact can be erased, and erasing twice is no error'
   expect(await placesOf('unknown@gone.test')).toEqual([]);
   const stand = await app.call('DELETE', '/contacts/erased@erased.invalid?erase=true');
   expect(stand.status).toBe(200);
+});
+
+test('what receivers of webhooks repeat of it goes too, also of an endpoint that is no more', async () => {
+  const address = 'echo@gone.test';
+  // One repeats all that it is told, one has not yet answered when the address is erased.
+  await using echo = await webhookReceiver({ answer: ({ body }) => ({ status: 200, body }) });
+  await using slow = await webhookReceiver({ answer: () => 'hang' });
+  const endpoints: string[] = [];
+  for (const { url } of [echo, echo, slow]) {
+    endpoints.push((await app.call('POST', '/webhooks', { body: { url } })).json.id);
+  }
+  await settled(await send({ to: { email: address } }));
+  await app.call('POST', '/suppressions', { body: { email: address } });
+  const { pool } = app.database;
+  const answers = async (pattern: string) =>
+    (await pool.query('select from webhook_tries where answer like $1', [`%${pattern}%`])).rowCount;
+  await until(async () => (await answers(address)) === 6 && slow.received.length >= 3);
+  await app.call('DELETE', `/webhooks/${endpoints[0]}`);
+  const leased = async () =>
+    (await pool.query('select from webhook_deliveries where lease is not null')).rowCount;
+  expect(await leased()).toBeGreaterThanOrEqual(3);
+
+  const { json } = await app.call('DELETE', `/contacts/${address}?erase=true`);
+  expect(json.status).toBe('finished');
+  expect(await placesOf(address)).toEqual([]);
+  expect(await answers('[erased]')).toBe(6);
+  const ofSlow = decodeId('whk', endpoints[2] as string);
+  const tries = await pool.query('select from webhook_tries where webhook_id = $1', [ofSlow]);
+  expect(tries.rowCount).toBe(0);
+  for (const id of endpoints.slice(1)) await app.call('DELETE', `/webhooks/${id}`);
 });
 
 test('the sealed words of a message with secret values are erased too', async () => {
