@@ -149,6 +149,16 @@ describe('partitions past their retention', () => {
     ]);
   });
 
+  test('of webhooks stay until the last try too has had its time', async () => {
+    await ensurePartitions(db.pool, NOW, TABLES);
+    const webhooks = { ...WEEKLY, keep: 'webhook' } as const;
+    const triesEnd = Date.UTC(2026, 10, 16) + (4 + RETENTION.webhookDays) * DAY_MS;
+    expect(await dropExpired(db.pool, triesEnd - 1, RETENTION, [webhooks])).toEqual([]);
+    expect(await dropExpired(db.pool, triesEnd, RETENTION, [webhooks])).toEqual([
+      'letters_p20261109',
+    ]);
+  });
+
   test('stay while a delivery in their span is unfinished', async () => {
     await ensurePartitions(db.pool, NOW, TABLES);
     await db.pool.query(`insert into deliveries values ($1, 'scheduled')`, [idAt(NOW)]);

@@ -46,6 +46,8 @@ const DAY_MS = 86_400_000;
 const MONDAY_MS = 4 * DAY_MS;
 /** Another node's clock may lag behind ours. */
 const BEHIND_MS = DAY_MS;
+/** Rows lie by the time of their event, and the last try of a webhook comes days after that. */
+const TRIED_FOR_DAYS = 4;
 /** ("post", 4): one node at a time makes or drops partitions. */
 const LOCK = '1886352244, 4';
 
@@ -101,7 +103,8 @@ export async function dropExpired(
   return withLock(pool, async (client) => {
     const dropped: string[] = [];
     for (const { table, keep } of tables) {
-      const limitMs = nowMs - retention[`${keep}Days`] * DAY_MS;
+      const days = retention[`${keep}Days`] + (keep === 'webhook' ? TRIED_FOR_DAYS : 0);
+      const limitMs = nowMs - days * DAY_MS;
       for (const name of await detachedOf(client, table)) await client.query(`drop table ${name}`);
       for (const partition of await partitionsOf(client, table)) {
         if (partition.toMs > limitMs || (await hasUnfinished(client, partition))) continue;
@@ -131,6 +134,17 @@ export async function partitionsReach(
       reachMs = Math.min(reachMs, atMs === nowMs ? 0 : atMs);
     }
     return reachMs;
+  } finally {
+    client.release();
+  }
+}
+
+/** The time of the oldest rows that a table has a place for. */
+export async function partitionsBegin(pool: Pool, table: string): Promise<number> {
+  const client = await pool.connect();
+  try {
+    const [first] = await partitionsOf(client, table);
+    return first?.fromMs ?? Number.POSITIVE_INFINITY;
   } finally {
     client.release();
   }

@@ -167,7 +167,7 @@ export async function replayEvents(
   pool: Pool,
   scope: Scope,
   webhookId: string,
-  range: TimeRange,
+  range: TimeRange & { oldestMs: number },
   after: LedgerPosition,
   scanMax: number,
   nowMs: number,
@@ -203,7 +203,7 @@ export async function replayEvents(
       webhookId,
       sqlTime(nowMs),
       // Ids tell their time but for a clock that was set back: they only choose the partitions.
-      uuidFloor(range.fromMs - DAY_MS),
+      uuidFloor(Math.max(range.fromMs - DAY_MS, range.oldestMs)),
       uuidFloor(range.toMs + DAY_MS),
       after.tx,
       after.id,

@@ -6,7 +6,7 @@ import {
   type WebhookReceiver,
   webhookReceiver,
 } from '../../test/harness/webhook-receiver.ts';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { createResolver } from '../mail/dns.ts';
 import { createPoster, type Poster } from './post-webhook.ts';
 import { createTargetGuard } from './target-guard.ts';
@@ -74,6 +74,22 @@ describe('answers', () => {
     const { posted } = await answered('endless');
     expect(posted).toMatchObject({ status: 200, error: null });
     expect(posted.answer).toHaveLength(4096);
+  });
+
+  test('one that begins and stops counts by its status, and gets no time beyond the deadline', async () => {
+    const waits: number[] = [];
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      after(delayMs, task) {
+        waits.push(delayMs);
+        return systemClock.after(delayMs, task);
+      },
+    };
+    poster = createPoster({ clock, guard, deadlineMs: 1_000 });
+    const { posted } = await answered('unfinished');
+    expect(posted).toMatchObject({ status: 200, error: null, answer: 'and then' });
+    expect(waits).toHaveLength(2);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
   });
 
   test('a NUL and broken UTF-8 do no harm', async () => {

@@ -46,7 +46,7 @@ export interface Poster {
 }
 
 const DEADLINE_MS = 15_000;
-/** The status is what counts: after it, the rest of an answer gets only this long. */
+/** The status is what counts: after it, the rest of an answer gets only this long, within the deadline. */
 const ANSWER_TAIL_MS = 2_000;
 const ANSWER_KEPT_BYTES = 4 * 1024;
 /** A longer answer costs its sender the connection. */
@@ -115,6 +115,7 @@ function send(
   const { clock, deadlineMs } = limits;
   return new Promise((resolve) => {
     let ended = false;
+    const endsAtMs = clock.now() + deadlineMs;
     let timer = clock.after(deadlineMs, () => end({ error: new DeadlineError() }));
     let request = begin();
 
@@ -155,7 +156,7 @@ function send(
           retryAfter: response.headers['retry-after'],
           body: Buffer.concat(chunks),
         });
-      timer = clock.after(ANSWER_TAIL_MS, finish);
+      timer = clock.after(Math.min(ANSWER_TAIL_MS, endsAtMs - clock.now()), finish);
       response.on('data', (chunk: Buffer) => {
         readBytes += chunk.length;
         const room = ANSWER_KEPT_BYTES - keptBytes;

@@ -3,6 +3,7 @@ import { encodeId, uuidTime } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { eventBody } from '../events/event-body.ts';
 import { LEDGER_START } from '../events/events-store.ts';
+import { partitionsBegin } from '../storage/partitions.ts';
 import type { Pool } from '../storage/pool.ts';
 import { mixIds } from './delivery-id.ts';
 import {
@@ -127,12 +128,22 @@ export class WebhookHistory {
   }
 
   async #replayEvents(scope: Scope, webhookId: string, range: TimeRange): Promise<Replayed> {
+    // Events are kept for longer than deliveries: for older ones there is no place any more.
+    const oldestMs = await partitionsBegin(this.#pool, 'webhook_deliveries');
     let place = LEDGER_START;
     let replayed = 0;
     let scanned = 0;
     while (replayed < REPLAYED_MAX && scanned < SCANNED_MAX) {
       const nowMs = this.#clock.now();
-      const step = await replayEvents(this.#pool, scope, webhookId, range, place, STEP, nowMs);
+      const step = await replayEvents(
+        this.#pool,
+        scope,
+        webhookId,
+        { ...range, oldestMs },
+        place,
+        STEP,
+        nowMs,
+      );
       replayed += step.replayed;
       scanned += step.scanned;
       place = step.next;

@@ -19,13 +19,15 @@ export interface Received {
 /**
  * `hang`: takes the request and never answers. `close`: ends the connection instead of answering.
  * `garbage`: answers with something that is not HTTP. `endless`: a 200 whose body never ends.
+ * `unfinished`: a 200 whose body begins, and then nothing.
  */
 export type Answer =
   | { status: number; body?: string; headers?: Record<string, string> }
   | 'hang'
   | 'close'
   | 'garbage'
-  | 'endless';
+  | 'endless'
+  | 'unfinished';
 
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string;
@@ -106,6 +108,11 @@ function give(answer: Answer, response: http.ServerResponse, socket: Socket): vo
   }
   if (answer === 'garbage') {
     socket.end('this is not HTTP\r\n\r\n');
+    return;
+  }
+  if (answer === 'unfinished') {
+    response.writeHead(200);
+    response.write('and then');
     return;
   }
   if (answer === 'endless') {

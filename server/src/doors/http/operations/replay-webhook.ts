@@ -18,8 +18,8 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
       tag: 'Webhooks',
       summary: 'Send events to an endpoint again',
       description:
-        'One delivery, all that failed, or every event of a time range. `webhook-id` stays the ' +
-        'event’s id, so a receiver that drops repeats is not told twice.',
+        'One delivery, all that failed, or every event of a time range, as far back as deliveries are ' +
+        'kept. `webhook-id` stays the event’s id, so a receiver that drops repeats is not told twice.',
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: ReplayWebhook,
