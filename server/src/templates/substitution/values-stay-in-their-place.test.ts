@@ -1,15 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';
+import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
+import { compose } from '../../mail/compose.ts';
 import { parseContent } from '../substitution.ts';
 import { rendered, tryRender } from './try-render.ts';
 
 /**
  * Goal: no value can break out of its place. Method: render a page with a harmless value and with a
  * hostile one, parse both with an HTML parser and compare the structure (elements, attribute names,
- * comments; not texts and attribute values). Values are drawn from the pieces that attacks are made
- * of, in any order, and from arbitrary text.
+ * comments; not texts and attribute values); likewise the header of a composed message. Values are
+ * drawn from the pieces that attacks are made of, in any order, and from arbitrary text.
  */
 
 const PIECES = [
@@ -202,6 +204,38 @@ describe('a value', () => {
         expect(text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
         expect(text.isWellFormed()).toBe(true);
       }),
+    );
+  });
+
+  it('adds nothing to the header of a message and takes nothing from it', async () => {
+    const headersWith = async (v: string): Promise<string[]> => {
+      const line = (text: string) => rendered(text, 'header', { v });
+      const mailbox = {
+        local: 'a',
+        domain: 'a.example',
+        email: 'a@a.example',
+        key: '',
+        utf8: false,
+      };
+      const raw = compose({
+        ...{ messageId: 'a@a.example', dateMs: 0, html: '<p>x</p>', text: 'x', attachments: [] },
+        from: { ...mailbox, name: line('${v}') },
+        to: [mailbox],
+        cc: [],
+        replyTo: [{ ...mailbox, name: line('Help {{ v }}') }],
+        subject: line('{{ v }} and ${v}'),
+        headers: [['X-Value', line('${v}')]],
+      });
+      const { headers, from, to, replyTo } = await PostalMime.parse(raw);
+      const addresses = [from, ...(to ?? []), ...(replyTo ?? [])].map((one) => one?.address ?? '');
+      return [...headers.map(({ key }) => key), ...addresses];
+    };
+    const expected = await headersWith('harmless');
+    await fc.assert(
+      fc.asyncProperty(hostile, async (v) => {
+        expect(await headersWith(`${v}\r\nBcc: x@y.example`)).toEqual(expected);
+      }),
+      { numRuns: 300 },
     );
   });
 

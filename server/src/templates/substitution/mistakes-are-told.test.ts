@@ -1,0 +1,70 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import { describe, expect, it } from 'vitest';
+import { type ContentSyntaxError, parseContent } from '../substitution.ts';
+import { rendered } from './try-render.ts';
+
+/**
+ * Goal: an author is told what is wrong and where, and what only looks like a placeholder is left
+ * alone. Method: a table of mistakes with their lines, columns and words.
+ */
+
+describe('errors of the author', () => {
+  it.each([
+    ['Hi ${name', 1, 4, /not closed/],
+    ['Hi ${name\n}', 1, 4, /not closed/],
+    ['${}', 1, 1, /names no variable/],
+    ['${a b}', 1, 1, /not a name/],
+    ['${5}', 1, 1, /not a name/],
+    ['${a | upcase}', 1, 1, /takes no filters/],
+    ['${${a}}', 1, 1, /inside another/],
+    ['${ {{a}} }', 1, 1, /inside another/],
+    ['x\n  {{ name', 2, 3, /not closed/],
+    ['{{ {{ a }} }}', 1, 4, /inside another/],
+    ['{{ "${a}" }}', 1, 4, /inside a string/],
+    ['{{{ a }}}', 1, 1, /Three braces/],
+    ['{{#if a}}', 1, 3, /not Liquid/],
+    ['{{ }}', 1, 1, /nothing between/],
+    ['{{ a b }}', 1, 6, /not expected/],
+    ['{{ a | nofilter }}', 1, 8, /no filter `nofilter`/],
+    ['{{ a | upcas }}', 1, 8, /Did you mean `upcase`/],
+    ['{{ a | append }}', 1, 8, /takes 1 argument/],
+    ['{{ a | money }}', 1, 8, /takes 1 argument/],
+    ['{{ "a }}', 1, 1, /not closed/],
+    ['{% if a %}', 1, 1, /not closed by `{% endif %}`/],
+    ['{% endif %}', 1, 1, /no block to belong to/],
+    ['{% if a %}{% endfor %}', 1, 11, /no block to belong to/],
+    ['{% for a in %}{% endfor %}', 1, 12, /value is expected/],
+    ['{% for a of b %}{% endfor %}', 1, 1, /written/],
+    ['{% fro a in b %}', 1, 1, /Did you mean `for`/],
+    ['{% include "x" %}', 1, 1, /not supported/],
+    ['{% layout "x" %}', 1, 1, /not supported/],
+    ['{% assign contact = 1 %}', 1, 1, /reserved/],
+    ['{% for message in a %}{% endfor %}', 1, 1, /reserved/],
+    ['{% break %}', 1, 1, /outside a loop/],
+    ['{% raw %}', 1, 1, /not closed/],
+    ['{% comment %}', 1, 1, /not closed/],
+    ['{% %}', 1, 1, /starts with its name/],
+    ['{% if a == %}{% endif %}', 1, 9, /lacks a value/],
+  ])('%s', (source, line, column, detail) => {
+    const parse = () => parseContent(source, 'text', 'text');
+    const error = refusal(parse);
+    expect(error).toMatchObject({ code: 'template_syntax', field: 'text', line, column });
+    expect(error.detail).toMatch(detail);
+  });
+
+  it.each(['}}', '%}', '}', '$', '{', '$ {a}', '{ {a} }', '$name', 'a { b: c }', '\\{', '{ %'])(
+    'leaves %s alone',
+    (source) => {
+      expect(rendered(source, 'text', {})).toBe(source);
+    },
+  );
+});
+
+function refusal(act: () => unknown): ContentSyntaxError {
+  try {
+    act();
+  } catch (error) {
+    return error as ContentSyntaxError;
+  }
+  throw new Error('was not refused');
+}
