@@ -32,7 +32,7 @@ export interface ServerProcessOptions {
 }
 
 /** Recovery of a database takes its time on a busy machine. */
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
