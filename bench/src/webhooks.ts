@@ -12,21 +12,24 @@ import { startTarget, type Target } from './targets.ts';
 
 /**
  * Webhooks: how many events a second reach one and ten receivers, how long an event takes at low
- * load, what an endpoint costs those who send mail, and what a million undelivered events cost in
- * memory. Server, database and receivers share the machine, so only ratios within a run mean much.
+ * load, also beside a dead endpoint, what an endpoint costs those who send mail, and what a million
+ * undelivered events cost in memory. Server, database and receivers share the machine, so only ratios
+ * within a run mean much.
  */
 
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 20_000);
 const BACKLOG = Number(process.env.BENCH_BACKLOG ?? 1_000_000);
+const DEAD_BACKLOG = Number(process.env.BENCH_DEAD_BACKLOG ?? 100_000);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 5);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
-const PARTS = (process.env.BENCH_PARTS ?? 'rate,delay,cost,memory').split(',');
+const PARTS = (process.env.BENCH_PARTS ?? 'rate,delay,dead,cost,memory').split(',');
 
 export async function benchWebhooks(): Promise<void> {
   if (PARTS.includes('rate')) {
     for (const receivers of [1, 10]) await benchRate(receivers);
   }
   if (PARTS.includes('delay')) await benchDelay();
+  if (PARTS.includes('dead')) await benchDead();
   if (PARTS.includes('cost')) await benchCost();
   if (PARTS.includes('memory')) await benchMemory();
 }
@@ -51,6 +54,33 @@ async function benchDelay(): Promise<void> {
   await using house = await startHouse();
   await using sink = await startSink(1);
   await addEndpoints(house.target, sink.ports);
+  const at = await delaysOf(house, sink);
+  console.log(
+    `${'delay at low load'.padEnd(22)} p50 ${at(0.5)} ms   p95 ${at(0.95)} ms   p99 ${at(0.99)} ms (from an event to its receipt)`,
+  );
+}
+
+/** A live endpoint, alone at first and then beside one that never answers and has a great deal waiting. */
+async function benchDead(): Promise<void> {
+  await using house = await startHouse();
+  await using live = await startSink(1);
+  await using dead = await startSink(1, 'hang');
+  await addEndpoints(house.target, live.ports);
+  const alone = await delaysOf(house, live);
+  await addEndpoints(house.target, dead.ports, 'domain.*');
+  await appendEvents(house.client, DEAD_BACKLOG, 'domain.verified');
+  await untilFannedOut(house, DEAD_BACKLOG);
+  const beside = await delaysOf(house, live);
+  for (const share of [0.5, 0.95]) {
+    const [before, after] = [alone(share), beside(share)];
+    console.log(
+      `${`beside a dead endpoint`.padEnd(22)} p${share * 100} ${before} ms alone, ${after} ms with ${DEAD_BACKLOG} waiting next door (${(after / Math.max(1, before)).toFixed(2)} times)`,
+    );
+  }
+}
+
+/** From an event to its receipt, of messages sent one after the other; by percentile. */
+async function delaysOf(house: House, sink: Sink): Promise<(share: number) => number> {
   const { port, key } = house.target;
   const send = (): Promise<void> =>
     fetch(`http://127.0.0.1:${port}/api/v1/transactional/send`, {
@@ -67,10 +97,7 @@ async function benchDelay(): Promise<void> {
   }
   await sink.untilReceived(400);
   const delays = (await sink.ask('delays')).delays.sort((a, b) => a - b);
-  const at = (share: number): number => delays[Math.floor(delays.length * share)] ?? 0;
-  console.log(
-    `${'delay at low load'.padEnd(22)} p50 ${at(0.5)} ms   p95 ${at(0.95)} ms   p99 ${at(0.99)} ms (from an event to its receipt)`,
-  );
+  return (share) => delays[Math.floor(delays.length * share)] ?? 0;
 }
 
 async function benchCost(): Promise<void> {
@@ -125,15 +152,21 @@ async function benchMemory(): Promise<void> {
   await sleep(2_000);
   const beforeMiB = await house.target.memoryMiB();
   for (let done = 0; done < BACKLOG; done += 50_000) await appendEvents(house.client, 50_000);
-  for (;;) {
-    const { rows } = await house.client.query('select count(*)::int as n from webhook_deliveries');
-    if (rows[0].n >= BACKLOG) break;
-    await sleep(500);
-  }
+  await untilFannedOut(house, BACKLOG);
   const afterMiB = await house.target.memoryMiB();
   console.log(
     `${`${BACKLOG} undelivered`.padEnd(22)} ${beforeMiB.toFixed(0)} MiB before, ${afterMiB.toFixed(0)} MiB after`,
   );
+}
+
+async function untilFannedOut(house: House, count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await house.client.query(
+      `select count(*)::int as n from webhook_deliveries where status <> 'succeeded'`,
+    );
+    if (rows[0].n >= count) return;
+    await sleep(500);
+  }
 }
 
 interface House extends AsyncDisposable {
@@ -168,12 +201,16 @@ async function startHouse(): Promise<House> {
   };
 }
 
-async function addEndpoints({ port, key }: Target, ports: readonly number[]): Promise<void> {
+async function addEndpoints(
+  { port, key }: Target,
+  ports: readonly number[],
+  events = 'message.*',
+): Promise<void> {
   for (const sinkPort of ports) {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/webhooks`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: `http://127.0.0.1:${sinkPort}/`, events: ['message.*'] }),
+      body: JSON.stringify({ url: `http://127.0.0.1:${sinkPort}/`, events: [events] }),
     });
     if (answer.status !== 201) throw new Error(await answer.text());
   }
@@ -196,13 +233,17 @@ const EVENT_DATA = JSON.stringify({
 });
 
 /** As delivery would, in one commit. */
-async function appendEvents(client: pg.Client, count: number): Promise<void> {
+async function appendEvents(
+  client: pg.Client,
+  count: number,
+  type = 'message.delivered',
+): Promise<void> {
   await client.query(
     `insert into events (workspace_id, mode, tx, id, type, created_at, sequence, data)
-     select w.id, 'test', pg_current_xact_id()::text::bigint, uuidv7(), 'message.delivered',
+     select w.id, 'test', pg_current_xact_id()::text::bigint, uuidv7(), $3,
             clock_timestamp(), 2, $2::json
        from generate_series(1, $1::int) cross join (select id from workspaces order by id limit 1) w`,
-    [count, EVENT_DATA],
+    [count, EVENT_DATA, type],
   );
 }
 

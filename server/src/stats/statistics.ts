@@ -62,8 +62,9 @@ export class StatisticsFollower {
     const counts = countEvents(batch.events, (event, dimension, value) =>
       this.#admit(event, dimension, value),
     );
-    await writeCounts(pool, batch, counts);
-    return batch.seen === eventsMax;
+    const written = await writeCounts(pool, batch, counts);
+    // Another node was quicker, and goes on: two that race would do everything twice.
+    return written && batch.seen === eventsMax;
   }
 
   /** Minutes are for now, hours for the season, days stay. */
