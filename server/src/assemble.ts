@@ -392,7 +392,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
     addressHash: createAddressHash(needs.secretKey),
     group: {
       itemsMax: 128,
-      inFlightMax: 3,
+      inFlightMax: 2,
       ...needs.group,
       bytesMax: 4 * 1024 * 1024,
       waitingMax: config.limits.acceptBufferMaxMessages,

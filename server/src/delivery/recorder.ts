@@ -22,7 +22,8 @@ export class Recorder {
       isItemFault: (error) => !(error instanceof RecorderStoppedError),
       groupItemsMax: 500,
       groupBytesMax: Number.POSITIVE_INFINITY,
-      groupsInFlightMax: 2,
+      // While one is written the next gathers: larger groups cost less than a second writer gains.
+      groupsInFlightMax: 1,
       // The engine bounds what waits, by what it lets on the wire.
       waitingItemsMax: Number.POSITIVE_INFINITY,
       waitingBytesMax: Number.POSITIVE_INFINITY,

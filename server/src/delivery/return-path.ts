@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { assert } from '../base/assert.ts';
+import { createHmacSha256, type Hmac } from '../base/hmac.ts';
 
 /**
  * The return path of a delivery (MAIL FROM): its local part names the delivery and proves that we
@@ -13,6 +14,9 @@ export interface ReturnPath {
   ordinal: number | undefined;
 }
 
+const PURPOSE = Buffer.from('return-path');
+/** A process has one key, and every delivery needs it. */
+const hmacs = new WeakMap<Buffer, Hmac>();
 const SEVERAL = 0xff;
 const MAC_BYTES = 10;
 const PREFIX = 'b-';
@@ -49,11 +53,12 @@ function bytesOf({ messageId, ordinal = SEVERAL }: ReturnPath): Buffer {
 }
 
 function macOf(named: Buffer, key: Buffer): Buffer {
-  return createHmac('sha256', key)
-    .update('return-path')
-    .update(named)
-    .digest()
-    .subarray(0, MAC_BYTES);
+  let hmac = hmacs.get(key);
+  if (!hmac) {
+    hmac = createHmacSha256(key);
+    hmacs.set(key, hmac);
+  }
+  return hmac(Buffer.concat([PURPOSE, named])).subarray(0, MAC_BYTES);
 }
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
