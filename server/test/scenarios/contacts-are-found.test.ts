@@ -106,6 +106,8 @@ test.each([
   ['limit=0', 'limit'],
   ['limit=101', 'limit'],
   ['q=', 'q'],
+  ['q=a%00', 'q'],
+  ['locale=%00', 'locale'],
   ['attribute=plan', 'attribute'],
   ['created_after=yesterday', 'created_after'],
   ['cursor=x', 'cursor'],

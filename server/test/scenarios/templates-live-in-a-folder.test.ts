@@ -123,6 +123,7 @@ test('an edited folder differs, is pushed as drafts, and sends use it once it is
   ]);
   const pushed = await templates('push', directory);
   expect(pushed.stdout).toContain('fresh: created');
+  expect(pushed.stdout).toContain('  fresh/html.liquid (line 1, column 1): There is no text part');
   expect(pushed.stdout).toContain('welcome: changed');
   expect(await get('/templates/fresh')).toMatchObject({
     subject: 'Fresh',

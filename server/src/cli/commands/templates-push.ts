@@ -2,7 +2,7 @@ import { publicFinding } from '../../templates/public-template.ts';
 import { type PushResult, pushTemplates } from '../../templates/push-templates.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { folderOf } from '../templates/folder-format.ts';
+import { fileOfPointer, folderOf } from '../templates/folder-format.ts';
 import { namingFiles } from '../templates/naming-files.ts';
 import { pushedOf, readFolder } from '../templates/read-folder.ts';
 import { withStorage } from '../with-storage.ts';
@@ -51,7 +51,13 @@ function linesOf(result: PushResult): string[] {
     ...(isNew ? [`${folder}: ${done}`] : []),
     ...warnings.map(
       ({ field, line, column, message }) =>
-        `  ${field} (line ${line}, column ${column}): ${message}`,
+        `  ${fileOf(result, field)} (line ${line}, column ${column}): ${message}`,
     ),
   ];
+}
+
+function fileOf({ kind, key }: PushResult, field: string): string {
+  // What a layout or partial around it has is named by that.
+  if (/^(?:layouts|partials)\./.test(field)) return field;
+  return fileOfPointer(`/${kind}s/${key}/${field.replaceAll('.', '/')}`);
 }

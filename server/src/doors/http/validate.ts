@@ -39,7 +39,23 @@ export function isOptionalBody(schema: TSchema): boolean {
 }
 
 export function queryValidator(schema: TSchema): Validator {
-  return validatorOf(quickQuery.compile(schema), thoroughQuery.compile(schema), 'query');
+  const shape = validatorOf(quickQuery.compile(schema), thoroughQuery.compile(schema), 'query');
+  return {
+    check(value) {
+      shape.check(value);
+      refuseNul(value as Record<string, unknown>);
+    },
+  };
+}
+
+/** No parameter means anything with a NUL in it, and PostgreSQL takes none in a text. */
+function refuseNul(query: Record<string, unknown>): void {
+  const errors = Object.entries(query)
+    .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
+    .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Cannot hold NUL.' }));
+  if (errors.length === 0) return;
+  const [first] = errors as [FieldError];
+  throw new RefusedError('validation_failed', `${first.parameter}: ${first.detail}`, { errors });
 }
 
 function validatorOf(
