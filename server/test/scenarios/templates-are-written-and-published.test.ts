@@ -74,6 +74,24 @@ describe('the customer’s own examples', () => {
   });
 });
 
+test('contact and message are there for every send, and are nobody else’s to fill', async () => {
+  const attributes = { plan: 'pro', address: { city: 'Wien' } };
+  await ok(app.call('PUT', '/contacts/Max@example.com', { body: { last_name: 'M', attributes } }));
+  const body = {
+    ...goodSend({ to: { email: 'max@example.com' } }),
+    subject: '${message.from} to ${message.to}',
+    html: '{{ contact.last_name }} {{ contact.plan }} {{ contact.address.city }} {{ contact.email }} {{ message.id }}',
+  };
+  const { id } = await ok(post('/transactional/send', body));
+  const { message } = await ok(get('/test/inbox/wait?to=max@example.com'));
+  expect(message.subject).toBe('hello@example.org to max@example.com');
+  expect(message.html).toBe(`M pro Wien Max@example.com ${id}`);
+  for (const root of ['contact', 'message']) {
+    const refused = await post('/transactional/send', { ...body, variables: { [root]: {} } });
+    expect(refused.json.errors[0]).toMatchObject({ pointer: `/variables/${root}` });
+  }
+});
+
 test('a draft is made, read, changed and listed', async () => {
   const made = await post('/templates', { key: 'draft.one', subject: 'S ${a}', html: '<p>H</p>' });
   expect(made.status).toBe(201);
