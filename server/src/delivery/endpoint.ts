@@ -24,6 +24,7 @@ export class Endpoint {
   #opening = 0;
   #waiting = new Fifo<Job>();
   #failed: { failure: OpenFailure; untilMs: number } | undefined;
+  #failuresInRow = 0;
   /** Its TLS is broken and nothing demands it. */
   #plainUntilMs = 0;
 
@@ -38,8 +39,12 @@ export class Endpoint {
     return failed && this.#parts.clock.now() < failed.untilMs ? failed.failure : undefined;
   }
 
-  get idle(): boolean {
-    return this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
+  /** Nothing goes on here, and nothing is known that is worth keeping. */
+  forgettable(nowMs: number): boolean {
+    const idle = this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
+    const rememberMs = this.#parts.hasFallback ? FAILURE_KNOWN_MAX_MS : 0;
+    const failedUntilMs = this.#failed ? this.#failed.untilMs + rememberMs : 0;
+    return idle && nowMs >= failedUntilMs && nowMs >= this.#plainUntilMs;
   }
 
   send(message: SmtpMessage): Promise<EndpointResult> {
@@ -137,6 +142,7 @@ export class Endpoint {
     } else if (opened.ok && !this.#stop.signal.aborted) {
       const nowMs = clock.now();
       this.#failed = undefined;
+      this.#failuresInRow = 0;
       this.#connections.push({
         connection: opened.connection,
         before,
@@ -166,13 +172,23 @@ export class Endpoint {
 
   #notOpened(failed: OpenFailure): void {
     const { failure } = failed;
-    const lastsMs = failure.kind === 'aborted' ? 0 : FAILURE_KNOWN_MS;
     // While others stand, the receiver is up and has only had enough of new ones.
     if (this.#connections.some(({ connection }) => connection.usable)) return;
+    const lastsMs = failure.kind === 'aborted' ? 0 : this.#failureKnownMs();
+    this.#failuresInRow += 1;
     this.#failed = { failure: failed, untilMs: this.#parts.clock.now() + lastsMs };
     for (let job = this.#waiting.shift(); job; job = this.#waiting.shift()) {
       job.resolve({ ok: false, failed });
     }
+  }
+
+  /**
+   * Each look at a relay that swallows connections holds up the mail that has a fallback, so it is
+   * asked less and less often. A receiver is asked whenever a delivery is due: there is no other way.
+   */
+  #failureKnownMs(): number {
+    if (!this.#parts.hasFallback) return FAILURE_KNOWN_MS;
+    return Math.min(FAILURE_KNOWN_MS * 2 ** this.#failuresInRow, FAILURE_KNOWN_MAX_MS);
   }
 
   /** RFC 7435: where TLS is optional, broken TLS must not make things worse than none. */
@@ -204,6 +220,8 @@ export interface EndpointParts {
   shaping: Shaping;
   /** Whether the one who greeted us is this very server. */
   isOurselves: (session: SmtpSessionFacts) => boolean;
+  /** Mail that cannot leave here has another route. */
+  hasFallback: boolean;
   timeouts?: Partial<SmtpTimeouts>;
 }
 
@@ -236,6 +254,7 @@ interface Job {
 
 const AGE_MAX_MS = 5 * 60_000;
 const FAILURE_KNOWN_MS = 30_000;
+const FAILURE_KNOWN_MAX_MS = 5 * 60_000;
 const PLAIN_KNOWN_MS = 10 * 60_000;
 
 function withOpening(result: SmtpSendResult, before: SmtpTranscript | undefined): SmtpSendResult {

@@ -73,6 +73,7 @@ export class Receivers {
         clock,
         heloName,
         shaping: receiver.shaping,
+        hasFallback: relay && this.#parts.routes.length > 1,
         isOurselves: (session) => !relay && greetsAs(session, heloName),
         ...(timeouts ? { timeouts } : {}),
       });
@@ -87,7 +88,7 @@ export class Receivers {
     for (const [name, receiver] of this.#receivers) {
       for (const [key, endpoint] of receiver.endpoints) {
         endpoint.sweep(nowMs);
-        if (endpoint.idle && !endpoint.recentFailure) receiver.endpoints.delete(key);
+        if (endpoint.forgettable(nowMs)) receiver.endpoints.delete(key);
       }
       const unused = receiver.endpoints.size === 0 && receiver.gate.inUse === 0;
       const old = nowMs - receiver.lastUsedAtMs > FORGOTTEN_MS;

@@ -26,6 +26,8 @@ export interface ReceiverScript {
   brokenTls?: 'nonsense' | 'silence' | 'hang_up';
   /** Each reply goes out in writes of one byte. */
   oneByteAtATime?: boolean;
+  /** Awaited before each of these bytes: how a test makes the receiver slow on its own clock. */
+  pace?: () => Promise<void>;
   onConnect?: (session: ReceiverSession) => Answer;
   onEhlo?: (name: string, session: ReceiverSession) => Answer;
   onHelo?: (name: string, session: ReceiverSession) => Answer;

@@ -209,9 +209,16 @@ export class ReceiverSession {
     if (answer === SILENCE) this.#silent = true;
     if (this.closed || this.#silent || typeof answer === 'symbol') return '';
     const bytes = typeof answer === 'string' ? wire(answer) : answer;
-    if (!this.#script.oneByteAtATime) this.send(bytes);
-    else for (const byte of bytes) this.send(Buffer.of(byte));
+    if (this.#script.oneByteAtATime) await this.#drip(bytes);
+    else this.send(bytes);
     return bytes.toString();
+  }
+
+  async #drip(bytes: Buffer): Promise<void> {
+    for (const byte of bytes) {
+      await this.#script.pace?.();
+      this.send(Buffer.of(byte));
+    }
   }
 
   /** Called before the answer leaves: what is unread by now was sent without waiting for it. */

@@ -1,5 +1,6 @@
+import { createHash, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { deliveryRig } from '../harness/delivery-rig.ts';
+import { deliveryRig, type Rig } from '../harness/delivery-rig.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
@@ -75,4 +76,40 @@ test('MTA-STS enforce that does not name the server: deferred without a connecti
   const id = await rig.send();
   await rig.settled(id, 'deferred');
   expect(rig.receiver.sessions).toHaveLength(0);
+});
+
+/** A TLSA record (3 1 1) for the receiver's port, in zones that are signed. */
+function daneFor(rig: Rig, cert: string): void {
+  const key = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
+  const data = createHash('sha256').update(key).digest();
+  rig.dns.setName('example.org', { MX: ['10 mx1.example.test'], authenticated: true });
+  rig.dns.setName('mx1.example.test', { A: ['127.0.0.1'], AAAA: [], authenticated: true });
+  rig.dns.setName(`_${rig.receiver.port}._tcp.mx1.example.test`, {
+    TLSA: [{ usage: 3, selector: 1, matchingType: 1, data }],
+    authenticated: true,
+  });
+}
+
+test('DANE: a key that DNS does not name gets nothing, one that it names gets the mail', async () => {
+  await using rig = await deliveryRig({ receivers: [{ tls: tlsFixtures.selfSigned }] });
+  daneFor(rig, tlsFixtures.good.cert);
+  const id = await rig.send();
+  await rig.settled(id, 'deferred');
+  expect((await rig.attempts(id))[0]?.bounce?.reason).toBe('tls_failed');
+  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  daneFor(rig, tlsFixtures.selfSigned.cert);
+  expect((await rig.settled(id))[0]?.status).toBe('delivered');
+  expect(rig.receiver.messages[0]?.tls).not.toBeNull();
+});
+
+test('DANE and no STARTTLS, or a broken one: deferred, never in the clear', async () => {
+  await using rig = await deliveryRig();
+  daneFor(rig, tlsFixtures.good.cert);
+  const id = await rig.send();
+  await rig.settled(id, 'deferred');
+  expect((await rig.attempts(id))[0]?.bounce?.reason).toBe('tls_required');
+  rig.receiver.script.brokenTls = 'nonsense';
+  await rig.until(async () => (await rig.attempts(id)).length === 2, 5_000);
+  expect((await rig.attempts(id))[1]?.bounce?.reason).toBe('tls_failed');
+  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });

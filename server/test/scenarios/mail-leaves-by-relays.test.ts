@@ -115,3 +115,34 @@ test("a recipient's bounce by a relay counts like any other", async () => {
     reason: 'unknown_mailbox',
   });
 });
+
+test('a relay that is down is not asked again for every message, and less and less often', async () => {
+  await using down = await smtpReceiver({ onConnect: () => '421 Not now' });
+  await using rig = await deliveryRig({
+    others: [down],
+    routes: [relay(down.port), { kind: 'direct' }],
+  });
+  const delivered = async () => {
+    const id = await rig.send();
+    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    return (await rig.attempts(id))[0]?.said ?? '';
+  };
+  await delivered();
+  expect(down.sessions).toHaveLength(1);
+  expect(await delivered()).toContain('not tried again yet');
+  expect(down.sessions).toHaveLength(1);
+  // Asked again after half a minute, then only after twice that time.
+  rig.clock.advance(31_000);
+  await delivered();
+  expect(down.sessions).toHaveLength(2);
+  rig.clock.advance(31_000);
+  expect(await delivered()).toContain('not tried again yet');
+  rig.clock.advance(31_000);
+  await delivered();
+  expect(down.sessions).toHaveLength(3);
+  // Once it is well, everything goes there again, and a failure counts as the first.
+  delete down.script.onConnect;
+  rig.clock.advance(300_000);
+  await delivered();
+  expect(down.messages).toHaveLength(1);
+});

@@ -160,6 +160,39 @@ describe('what happens in the middle', () => {
     expect((await rig.settled(id))[0]?.status).toBe('delivered');
   });
 
+  test('a receiver that answers one byte a second gets its mail, on a lease that is kept up', async () => {
+    await using rig = await deliveryRig({ receivers: [{ oneByteAtATime: true }] });
+    const { clock, receiver } = rig;
+    receiver.script.pace = () =>
+      new Promise((resolve) => {
+        clock.after(1_000, resolve);
+      });
+    const startMs = clock.now();
+    const id = await rig.send();
+    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    // Longer than a lease: without its upkeep the delivery would have been taken for lost.
+    expect(clock.now() - startMs).toBeGreaterThan(150_000);
+    expect(receiver.sessions).toHaveLength(1);
+    expect(rig.node.engine.stats.leaseLost).toBe(0);
+  });
+
+  test('one that takes longer for an answer than the RFC allows is left, and tried again', async () => {
+    await using rig = await deliveryRig({
+      receivers: [{ oneByteAtATime: true, onRcpt: () => `250 2.1.5 ${'so slow '.repeat(60)}` }],
+    });
+    const { clock, receiver } = rig;
+    receiver.script.pace = () =>
+      new Promise((resolve) => {
+        clock.after(1_000, resolve);
+      });
+    const id = await rig.send();
+    await rig.until(async () => (await rig.attempts(id)).length > 0);
+    const [first] = await rig.attempts(id);
+    expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'timed_out' } });
+    delete receiver.script.onRcpt;
+    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+  });
+
   test('an answer that is no answer defers, and says so', async () => {
     await using rig = await deliveryRig({
       receivers: [{ onRcpt: () => Buffer.from('hello?\r\n') }],
