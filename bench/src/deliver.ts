@@ -1,122 +1,91 @@
-import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { httpLoad, postRequest } from './http-load.ts';
+import { type Peer, startHaraka, startPostfix } from './peers.ts';
 import { sampleSend } from './sample.ts';
-import { startTarget } from './targets.ts';
+import { lowLoadMs, now, rateOf, type Sink, settled, startSink } from './sink.ts';
+import { submitMany, submitOne } from './smtp-submit.ts';
+import { startTarget, type Target } from './targets.ts';
 
 /**
- * HTTP in to SMTP out: ours, with and without signatures, beside Postfix (SMTP in to SMTP out, when
- * it is installed), in one run into the same sink. Also the time from the 202 to the sink's final dot
- * at low load, and the machine's own rate of RSA signatures, which is the ceiling of signed mail.
+ * HTTP in to SMTP out: ours, with and without signatures, beside Postfix and Haraka (SMTP in to SMTP
+ * out, where they are installed), in one run into the same kind of sink. Also the time from "it is
+ * ours now" to the sink's final dot at low load, the machine's own rate of RSA signatures, which is
+ * the ceiling of signed mail, and the rate over one connection to a receiver that is far away. What
+ * a million waiting deliveries cost is in history.ts.
  */
 
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;
+const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 1_500);
+const FAR_MESSAGES = Number(process.env.BENCH_FAR_MESSAGES ?? 300);
+const ROUND_TRIP_MS = 50;
 const CONNECTIONS = 32;
 
 export async function benchDeliver(): Promise<void> {
-  const unsigned = await ours(true);
-  const signed = await ours(false);
+  const unsigned = await ours({ BENCH_UNSIGNED: '1' });
+  const signed = await ours({});
   const rsa = await rsaRate();
-  print('ours, without DKIM', unsigned.perSecond);
-  print('ours, with DKIM (RSA and Ed25519)', signed.perSecond);
-  print('RSA-2048 signatures on all cores', rsa);
+  print('ours, without DKIM', unsigned);
+  print('ours, with DKIM (RSA and Ed25519)', signed);
+  console.log(`${'RSA-2048 signatures on all cores'.padEnd(36)} ${rsa.toFixed(0).padStart(6)} /s`);
   console.log(`signed / RSA ceiling   ${(signed.perSecond / rsa).toFixed(2)}`);
-  console.log(`202 to final dot, low load   p50 ${unsigned.lowLoadMs.toFixed(1)} ms`);
-  const postfix = await postfixRate();
-  if (postfix === undefined) {
-    console.log('Postfix is not installed (Debian: apt-get install postfix): not compared');
-    return;
-  }
-  print('Postfix, smtp-source in, same sink', postfix);
-  console.log(`ours without DKIM / Postfix   ${(unsigned.perSecond / postfix).toFixed(1)}`);
+  await beside(
+    startPostfix,
+    unsigned,
+    'Postfix is not installed (Debian: apt-get install postfix)',
+  );
+  await beside(startHaraka, unsigned, 'Haraka is not installed (see bench/src/peers.ts)');
+  await farAway();
 }
 
-function print(what: string, perSecond: number): void {
-  console.log(`${what.padEnd(36)} ${perSecond.toFixed(0).padStart(6)} messages/s`);
+interface Figures {
+  perSecond: number;
+  lowLoadMs: number;
 }
 
-interface Sink extends AsyncDisposable {
-  port: number;
-  count(): Promise<{ received: number; lastAt: number }>;
-}
-
-async function startSink(): Promise<Sink> {
-  const child = fork(path.join(import.meta.dirname, 'smtp-sink.ts'));
-  const answer = <T>(): Promise<T> =>
-    new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
-  const { port } = await answer<{ port: number }>();
-  return {
-    port,
-    count() {
-      const counted = answer<{ received: number; lastAt: number }>();
-      child.send('count');
-      return counted;
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-    },
-  };
+function print(what: string, { perSecond, lowLoadMs }: Figures): void {
+  const rate = `${perSecond.toFixed(0).padStart(6)} messages/s`;
+  console.log(
+    `${what.padEnd(36)} ${rate}   taken to final dot, low load: p50 ${lowLoadMs.toFixed(1)} ms`,
+  );
 }
 
 /** From the first request until the sink has everything: what waits inside counts against us. */
-async function ours(unsigned: boolean): Promise<{ perSecond: number; lowLoadMs: number }> {
+async function ours(env: Record<string, string>): Promise<Figures> {
   await using sink = await startSink();
-  await using target = await startTarget('grouped', {
-    env: {
-      BENCH_MODE: 'live',
-      DELIVERY_ROUTE: `smtp://127.0.0.1:${sink.port}`,
-      ...(unsigned ? { BENCH_UNSIGNED: '1' } : {}),
-    },
-  });
-  const body = JSON.stringify(sampleSend('jane@example.com'));
-  const request = (): string => postRequest('/api/v1/transactional/send', target.key, body);
-  const load = { port: target.port, request, warmUpMs: 0 };
-  await httpLoad({ ...load, connections: CONNECTIONS, durationMs: 3_000 });
+  await using target = await startLive(sink.port, env);
+  const load = { port: target.port, request: requestFor(target), warmUpMs: 0 };
+  await httpLoad({ ...load, connections: CONNECTIONS, durationMs: Math.min(3_000, DURATION_MS) });
   await settled(sink);
-  const lowLoadMs = await lowLoad(sink, target.port, request);
-  const before = (await sink.count()).received;
-  const startedAt = performance.timeOrigin + performance.now();
-  await httpLoad({ ...load, connections: CONNECTIONS, durationMs: DURATION_MS });
-  const { received, lastAt } = await settled(sink);
-  return { perSecond: (received - before) / ((lastAt - startedAt) / 1000), lowLoadMs };
+  const delay = await lowLoadMs(sink, () => sendOne(target));
+  const perSecond = await rateOf(sink, () =>
+    httpLoad({ ...load, connections: CONNECTIONS, durationMs: DURATION_MS }),
+  );
+  return { perSecond, lowLoadMs: delay };
 }
 
-/** Waits until nothing more has come for a second. */
-async function settled(sink: Sink): Promise<{ received: number; lastAt: number }> {
-  for (let last = await sink.count(); ; ) {
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const now = await sink.count();
-    if (now.received === last.received) return now;
-    last = now;
-  }
+function startLive(port: number, env: Record<string, string>): Promise<Target> {
+  const route = { BENCH_MODE: 'live', DELIVERY_ROUTE: `smtp://127.0.0.1:${port}` };
+  return startTarget('grouped', { env: { ...route, ...env } });
 }
 
-async function lowLoad(sink: Sink, port: number, request: () => string): Promise<number> {
-  const delays: number[] = [];
-  for (let i = 0; i < 20; i++) {
-    const before = (await sink.count()).received;
-    let answeredAt = 0;
-    await httpLoadOnce(port, request(), () => {
-      answeredAt = performance.timeOrigin + performance.now();
-    });
-    let seen = await sink.count();
-    while (seen.received === before) seen = await sink.count();
-    delays.push(seen.lastAt - answeredAt);
-  }
-  return delays.toSorted((a, b) => a - b)[10] as number;
+function requestFor({ key }: Target): () => string {
+  const body = JSON.stringify(sampleSend('jane@example.com'));
+  return () => postRequest('/api/v1/transactional/send', key, body);
 }
 
-async function httpLoadOnce(port: number, request: string, answered: () => void): Promise<void> {
-  const net = await import('node:net');
-  await new Promise<void>((resolve, reject) => {
-    const socket = net.connect(port, '127.0.0.1', () => socket.write(request));
+/** Returns the moment of the 202. */
+function sendOne(target: Target): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = requestFor(target)();
+    const socket = net.connect(target.port, '127.0.0.1', () => socket.write(request));
     socket.once('data', () => {
-      answered();
+      resolve(now());
       socket.destroy();
-      resolve();
     });
     socket.once('error', reject);
   });
@@ -140,75 +109,67 @@ async function rsaRate(): Promise<number> {
   return count / 2;
 }
 
-/** A Postfix of our own in a temporary folder: SMTP in on one port, relayed to the sink. */
-async function postfixRate(): Promise<number | undefined> {
-  if (!existsSync('/usr/sbin/postfix') || process.getuid?.() !== 0) return undefined;
+async function beside(
+  start: (sinkPort: number) => Promise<Peer | undefined>,
+  unsigned: Figures,
+  missing: string,
+): Promise<void> {
   await using sink = await startSink();
-  const folder = mkdtempSync(path.join(tmpdir(), 'postrider-postfix-'));
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
-  writePostfix(folder, port, sink.port);
-  const postfix = (command: string): void => {
-    execFileSync('/usr/sbin/postfix', ['-c', path.join(folder, 'etc'), command], { stdio: 'pipe' });
-  };
-  postfix('start');
+  await using peer = await start(sink.port);
+  if (!peer) {
+    console.log(`${missing}: not compared`);
+    return;
+  }
+  await submitMany(peer.port, Math.ceil(PEER_MESSAGES / 10));
+  await settled(sink);
+  const delay = await lowLoadMs(sink, () => submitOne(peer.port));
+  const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
+  print(`${peer.name}, SMTP in, not signing`, { perSecond, lowLoadMs: delay });
+  console.log(
+    `ours without DKIM / ${peer.name}   ${(unsigned.perSecond / perSecond).toFixed(1)} in rate, ${(
+      unsigned.lowLoadMs / delay
+    ).toFixed(2)} in time at low load`,
+  );
+}
+
+/** One connection is all that is allowed, so that nothing but the order of its commands counts. */
+async function farAway(): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'postrider-far-'));
+  const shaping = path.join(folder, 'shaping.json');
+  writeFileSync(
+    shaping,
+    JSON.stringify({ default: { connectionsMax: 1, messagesPerConnectionMax: 1_000_000 } }),
+  );
+  await using sink = await startSink();
+  const proxy = fork(path.join(import.meta.dirname, 'delaying-proxy.ts'), [
+    String(sink.port),
+    String(ROUND_TRIP_MS),
+  ]);
   try {
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    const messages = 1_500;
-    const startedAt = performance.timeOrigin + performance.now();
-    await finished(
-      spawn('/usr/sbin/smtp-source', [
-        ...['-s', '16', '-l', '3000', '-m', String(messages), '-f', 'shop@bench.example'],
-        ...['-t', 'jane@example.com', `127.0.0.1:${port}`],
-      ]),
+    const { port } = await new Promise<{ port: number }>((resolve) =>
+      proxy.once('message', (message) => resolve(message as { port: number })),
     );
-    const { received, lastAt } = await settled(sink);
-    return received / ((lastAt - startedAt) / 1000);
+    await using target = await startLive(port, { BENCH_UNSIGNED: '1', SHAPING_FILE: shaping });
+    await sendOne(target);
+    await taken(sink, 1);
+    const startedAt = now();
+    for (let n = 0; n < FAR_MESSAGES; n++) await sendOne(target);
+    const { lastAt } = await taken(sink, FAR_MESSAGES + 1);
+    const perSecond = FAR_MESSAGES / ((lastAt - startedAt) / 1000);
+    const roundTrips = 1000 / ROUND_TRIP_MS / perSecond;
+    console.log(
+      `one connection, ${ROUND_TRIP_MS} ms away          ${perSecond.toFixed(1).padStart(6)} messages/s   ${roundTrips.toFixed(2)} round trips a message`,
+    );
   } finally {
-    postfix('stop');
+    proxy.kill('SIGTERM');
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function writePostfix(folder: string, port: number, sinkPort: number): void {
-  for (const inner of ['etc', 'spool', 'data']) mkdirSync(path.join(folder, inner));
-  execFileSync('chmod', ['755', folder]);
-  execFileSync('chown', ['postfix', path.join(folder, 'data')]);
-  writeFileSync(
-    path.join(folder, 'etc/main.cf'),
-    [
-      'compatibility_level = 3.6',
-      `queue_directory = ${folder}/spool`,
-      `data_directory = ${folder}/data`,
-      'myhostname = postfix.bench.example',
-      'mydestination =',
-      'mynetworks = 127.0.0.0/8',
-      'inet_interfaces = 127.0.0.1',
-      `relayhost = [127.0.0.1]:${sinkPort}`,
-      'default_process_limit = 200',
-      'smtp_tls_security_level = none',
-      'smtpd_tls_security_level = none',
-      'alias_maps =',
-      'alias_database =',
-      `maillog_file = ${folder}/data/maillog`,
-      'maillog_file_prefixes = /tmp, /var',
-      '',
-    ].join('\n'),
-  );
-  const stock = execFileSync('cat', ['/etc/postfix/master.cf']).toString();
-  const master = stock
-    .replace(/^smtp\s+inet.*$/m, `127.0.0.1:${port} inet n - n - - smtpd`)
-    .replaceAll(/^(\S+\s+(?:unix|fifo|inet)\s+\S+\s+\S+\s+)y(\s)/gm, '$1n$2');
-  writeFileSync(
-    path.join(folder, 'etc/master.cf'),
-    `${master}\npostlog unix-dgram n - n - 1 postlogd\n`,
-  );
-}
-
-function finished(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) =>
-      code === 0 ? resolve() : reject(new Error(`smtp-source ended with ${code}`)),
-    );
-  });
+async function taken(sink: Sink, count: number): Promise<{ lastAt: number }> {
+  for (;;) {
+    const seen = await sink.count();
+    if (seen.received >= count) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

@@ -1,7 +1,6 @@
-import { fork } from 'node:child_process';
-import path from 'node:path';
 import { httpLoad, postRequest } from './http-load.ts';
 import { sampleSend } from './sample.ts';
+import { rateOf, startSink } from './sink.ts';
 import { startTarget, type Target } from './targets.ts';
 
 /**
@@ -33,31 +32,30 @@ async function accepting(): Promise<void> {
   );
 }
 
+/** What counts is what reaches the receiver, from the first request to the last final dot. */
 async function delivering(): Promise<void> {
-  const sink = fork(path.join(import.meta.dirname, 'smtp-sink.ts'));
-  const { port } = await new Promise<{ port: number }>((resolve) =>
-    sink.once('message', (message) => resolve(message as { port: number })),
+  await using sink = await startSink();
+  await using target = await startTarget('grouped', {
+    env: {
+      BENCH_MODE: 'live',
+      BENCH_UNSIGNED: '1',
+      DELIVERY_ROUTE: `smtp://127.0.0.1:${sink.port}`,
+    },
+  });
+  const delivered = (): Promise<number> => rateOf(sink, () => rate(target));
+  await delivered();
+  const empty = await delivered();
+  const before = await target.memoryMiB();
+  await target.seed(COUNT, 'waiting');
+  await delivered();
+  const full = await delivered();
+  const after = await target.memoryMiB();
+  console.log(
+    `delivering, empty queue    ${empty.toFixed(0)} messages/s, ${before.toFixed(0)} MiB`,
   );
-  try {
-    await using target = await startTarget('grouped', {
-      env: { BENCH_MODE: 'live', BENCH_UNSIGNED: '1', DELIVERY_ROUTE: `smtp://127.0.0.1:${port}` },
-    });
-    await rate(target);
-    const empty = await rate(target);
-    const before = await target.memoryMiB();
-    await target.seed(COUNT, 'waiting');
-    await rate(target);
-    const full = await rate(target);
-    const after = await target.memoryMiB();
-    console.log(
-      `delivering, empty queue    ${empty.toFixed(0)} messages/s, ${before.toFixed(0)} MiB`,
-    );
-    console.log(
-      `delivering, ${COUNT} waiting ${full.toFixed(0)} messages/s, ${after.toFixed(0)} MiB   ratio ${(full / empty).toFixed(2)}`,
-    );
-  } finally {
-    sink.kill('SIGTERM');
-  }
+  console.log(
+    `delivering, ${COUNT} waiting ${full.toFixed(0)} messages/s, ${after.toFixed(0)} MiB   ratio ${(full / empty).toFixed(2)}`,
+  );
 }
 
 async function rate(target: Target): Promise<number> {

@@ -1,0 +1,163 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** Other mail servers of this machine, each with a configuration of its own in a temporary folder. */
+export interface Peer extends AsyncDisposable {
+  name: string;
+  /** Where it takes mail, all of which it relays to the sink. */
+  port: number;
+}
+
+/** Postfix as Debian installs it; undefined where it is not, or where we may not start it. */
+export async function startPostfix(sinkPort: number): Promise<Peer | undefined> {
+  if (!existsSync('/usr/sbin/postfix') || process.getuid?.() !== 0) return undefined;
+  const folder = mkdtempSync(path.join(tmpdir(), 'postrider-postfix-'));
+  const port = await freePort();
+  writePostfix(folder, port, sinkPort);
+  const postfix = (command: string): void => {
+    execFileSync('/usr/sbin/postfix', ['-c', path.join(folder, 'etc'), command], { stdio: 'pipe' });
+  };
+  postfix('start');
+  await listening(port);
+  return {
+    name: 'Postfix',
+    port,
+    async [Symbol.asyncDispose]() {
+      postfix('stop');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function writePostfix(folder: string, port: number, sinkPort: number): void {
+  for (const inner of ['etc', 'spool', 'data']) mkdirSync(path.join(folder, inner));
+  execFileSync('chmod', ['755', folder]);
+  execFileSync('chown', ['postfix', path.join(folder, 'data')]);
+  writeFileSync(
+    path.join(folder, 'etc/main.cf'),
+    [
+      'compatibility_level = 3.6',
+      `queue_directory = ${folder}/spool`,
+      `data_directory = ${folder}/data`,
+      'myhostname = postfix.bench.example',
+      'mydestination =',
+      'mynetworks = 127.0.0.0/8',
+      'inet_interfaces = 127.0.0.1',
+      `relayhost = [127.0.0.1]:${sinkPort}`,
+      'default_process_limit = 200',
+      'smtp_tls_security_level = none',
+      'smtpd_tls_security_level = none',
+      'alias_maps =',
+      'alias_database =',
+      `maillog_file = ${folder}/data/maillog`,
+      'maillog_file_prefixes = /tmp, /var',
+      '',
+    ].join('\n'),
+  );
+  const stock = execFileSync('cat', ['/etc/postfix/master.cf']).toString();
+  const master = stock
+    .replace(/^smtp\s+inet.*$/m, `127.0.0.1:${port} inet n - n - - smtpd`)
+    .replaceAll(/^(\S+\s+(?:unix|fifo|inet)\s+\S+\s+\S+\s+)y(\s)/gm, '$1n$2');
+  writeFileSync(
+    path.join(folder, 'etc/master.cf'),
+    `${master}\npostlog unix-dgram n - n - 1 postlogd\n`,
+  );
+}
+
+/**
+ * Haraka from npm: `haraka` on the PATH, or the path of its launcher in HARAKA. To install it beside
+ * this repository: `{"overrides": {"libmime": "5.3.7"}}` as package.json, `npm install Haraka`, and
+ * HARAKA=…/node_modules/.bin/haraka.
+ */
+export async function startHaraka(sinkPort: number): Promise<Peer | undefined> {
+  const launcher = findHaraka();
+  if (launcher === undefined) return undefined;
+  const folder = mkdtempSync(path.join(tmpdir(), 'postrider-haraka-'));
+  const port = await freePort();
+  writeHaraka(folder, port, sinkPort);
+  const child = spawn(launcher, ['-c', folder], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  await listening(port);
+  return {
+    name: 'Haraka',
+    port,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function findHaraka(): string | undefined {
+  const places = [
+    process.env.HARAKA ?? '',
+    ...(process.env.PATH ?? '').split(':').map((folder) => path.join(folder, 'haraka')),
+  ];
+  return places.find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return file !== '';
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** One plugin of our own: everybody may relay, and every domain's server is the sink. */
+function writeHaraka(folder: string, port: number, sinkPort: number): void {
+  for (const inner of ['config', 'plugins', 'queue']) mkdirSync(path.join(folder, inner));
+  const write = (file: string, text: string): void =>
+    writeFileSync(path.join(folder, file), `${text}\n`);
+  write('config/me', 'haraka.bench.example');
+  write('config/smtp.ini', `listen=127.0.0.1:${port}\nnodes=cpus`);
+  write('config/loglevel', 'LOGERROR');
+  write('config/plugins', 'to_sink');
+  write('config/outbound.ini', 'enable_tls=false\nconcurrency_max=100');
+  write(
+    'plugins/to_sink.js',
+    `exports.hook_rcpt = (next, connection) => {
+  connection.relaying = true;
+  next(OK);
+};
+exports.hook_get_mx = (next) => next(OK, { exchange: '127.0.0.1', port: ${sinkPort}, priority: 0 });`,
+  );
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+async function listening(port: number): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const greeted = await new Promise<boolean>((resolve) => {
+      const socket = net.connect(port, '127.0.0.1');
+      socket.once('error', () => resolve(false));
+      socket.once('data', () => {
+        resolve(true);
+        socket.end('QUIT\r\n');
+      });
+    });
+    if (greeted) return;
+    if (performance.now() > deadline) throw new Error(`Nobody greets on port ${port}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
