@@ -66,11 +66,15 @@ function Monogram({ name }: { name: string }) {
   return (
     <span
       aria-hidden
-      className="inline-flex size-6 shrink-0 items-center justify-center rounded-md bg-accent text-xs font-bold text-on-accent"
-    >
-      {[...name.trim()][0]?.toUpperCase() ?? '·'}
-    </span>
+      data-letter={letterOf(name)}
+      className="inline-flex size-6 shrink-0 items-center justify-center rounded-md bg-accent text-xs font-bold text-on-accent before:content-[attr(data-letter)]"
+    />
   );
+}
+
+/** Drawn, not written: a button's words must be those of its label. */
+function letterOf(name: string): string {
+  return [...name.trim()][0]?.toUpperCase() ?? '·';
 }
 
 const THEMES: { theme: Theme; label: string; icon: typeof Sun }[] = [
@@ -97,10 +101,9 @@ export function PersonMenu() {
         >
           <span
             aria-hidden
-            className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-panel text-xs font-semibold text-soft ring-1 ring-(--canvas-line)"
-          >
-            {[...me.name.trim()][0]?.toUpperCase() ?? '·'}
-          </span>
+            data-letter={letterOf(me.name)}
+            className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-panel text-xs font-semibold text-soft ring-1 ring-(--canvas-line) before:content-[attr(data-letter)]"
+          />
           <span className="min-w-0 flex-1">
             <span className="block truncate text-sm font-medium">{me.name}</span>
           </span>

@@ -1,46 +1,18 @@
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { buildDashboard } from '../../../scripts/build-dashboard.ts';
 import type { Person } from '../../src/accounts/people/person-store.ts';
 import { startApp, type TestApp, type TestAppOptions } from './app.ts';
+import { browserExpected, findBrowser } from './browser-chromium.ts';
 import { makePerson, signedInAs } from './visitor.ts';
 
 /**
- * A real browser at the real server. The Chromium is the one that CHROMIUM_PATH names, or the
- * system's, or on Linux with an x64 processor the one from npm. Where there is none, a single test
- * says so and passes: a machine that cannot run a browser must not look like a broken dashboard.
+ * A real browser at the real server. Where no browser can run, a single test says so and passes: such
+ * a machine must not look like a broken dashboard.
  */
-
-interface FoundBrowser {
-  executablePath: string;
-  args: string[];
-}
-
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-const SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** For one click or one look; a page on a busy machine takes seconds. */
 const STEP_TIMEOUT_MS = 20_000;
-
-const hasNpmChromium = process.platform === 'linux' && process.arch === 'x64';
-
-async function findBrowser(): Promise<FoundBrowser | undefined> {
-  const named = [process.env.CHROMIUM_PATH ?? '', ...SYSTEM].find((path) => existsSync(path));
-  if (named) return { executablePath: named, args: ARGS };
-  if (!hasNpmChromium) return undefined;
-  const { default: packed } = await import('@sparticuz/chromium');
-  return { executablePath: await packed.executablePath(), args: [...packed.args, ...ARGS] };
-}
 
 const found = await findBrowser();
 
@@ -82,7 +54,7 @@ export function browserSuite(
       console.log(
         `Browser tests do not run on ${process.platform} ${process.arch} without a Chromium: install one, or set CHROMIUM_PATH.`,
       );
-      expect(SYSTEM.some((path) => existsSync(path)) || hasNpmChromium).toBe(false);
+      expect(browserExpected()).toBe(false);
     });
     return;
   }

@@ -27,7 +27,7 @@ export function Attempts({ messageId }: { messageId: string }) {
     );
   }
   return (
-    <div className="grid gap-3">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       {attempts.data.data.toReversed().map((attempt, index) => (
         <AttemptCard
           key={`${attempt.recipient} ${attempt.number}`}

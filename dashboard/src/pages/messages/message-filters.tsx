@@ -111,7 +111,10 @@ export function SearchInput({
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') event.currentTarget.blur();
+          if (event.key !== 'Escape') return;
+          // Leaves the field; the browser would empty it.
+          event.preventDefault();
+          event.currentTarget.blur();
         }}
         className="pr-8 pl-8"
       />

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { onLiveEvents } from '../../frame/live-feed.ts';
@@ -21,6 +21,7 @@ export function OverviewPage() {
   const { name } = useWorkspace();
   const mayRead = useMay()('read:messages');
   const range = rangeNamed(search.range);
+  const known = useAllKnown();
   return (
     <Page
       title="Overview"
@@ -34,13 +35,29 @@ export function OverviewPage() {
         )
       }
     >
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      {!known && <SkeletonCharts />}
+      <div className={known ? 'grid grid-cols-[minmax(0,1fr)] gap-5' : 'hidden'}>
         <Problems />
         <Checklist />
         {mayRead && <Charts range={range} />}
       </div>
     </Page>
   );
+}
+
+/** Everything appears at once: what comes first would be pushed down by what comes above it. */
+function useAllKnown(): boolean {
+  const queries = useQueryClient();
+  const [known, setKnown] = useState(false);
+  useEffect(() => {
+    const look = (): void => {
+      const unknown = queries.isFetching({ predicate: ({ state }) => state.data === undefined });
+      if (unknown === 0) setKnown(true);
+    };
+    look();
+    return queries.getQueryCache().subscribe(look);
+  }, [queries]);
+  return known;
 }
 
 function RangeSwitch({

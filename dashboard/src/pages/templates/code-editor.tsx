@@ -146,7 +146,7 @@ const theme = EditorView.theme({
     color: 'var(--ink)',
     backgroundColor: 'var(--panel)',
   },
-  '&.cm-focused': { outline: 'none' },
+  '&.cm-focused': { outline: '2px solid var(--accent-ring)', outlineOffset: '-2px' },
   '.cm-scroller': {
     fontFamily:
       'ui-monospace, "SF Mono", SFMono-Regular, "Cascadia Code", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',

@@ -120,7 +120,7 @@ function LayoutChoice({ draft, readOnly }: { draft: Draft; readOnly: boolean }) 
   if (layouts.length === 0 && layout === null) return null;
   const known = layouts.some(({ key }) => key === layout);
   return (
-    <div className="w-40">
+    <div className="w-32">
       <Select
         aria-label="Layout"
         value={layout ?? ''}

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+import { fillShop, type Shop } from '../harness/browser-shop.ts';
+
+/**
+ * Goal: every page can be read and used by everybody, in both themes and both modes, holds still
+ * while it loads, and fits a phone.
+ * Method: axe on each page; the sum of layout shifts as the browser counts them; a narrow window.
+ */
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const SHIFTS = `globalThis.__shift = 0; new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) __shift += entry.value;
+}).observe({ type: 'layout-shift', buffered: true })`;
+
+/** What a person does not see: less than a hundredth of the window, once. */
+const SHIFT_MAX = 0.01;
+
+interface Place {
+  name: string;
+  path: (shop: Shop & { domainId: string; webhookId: string }) => string;
+  /** What to do before looking. */
+  open?: (page: Page) => Promise<unknown>;
+}
+
+const tab = (name: string) => (page: Page) => page.getByRole('tab', { name }).click();
+
+const PLACES: Place[] = [
+  { name: 'Overview', path: () => '/app' },
+  { name: 'Messages', path: () => '/app/messages' },
+  { name: 'Message, why it bounced', path: ({ bouncedId }) => `/app/messages/${bouncedId}` },
+  {
+    name: 'Message, content',
+    path: ({ arrivedId }) => `/app/messages/${arrivedId}`,
+    open: tab('Content'),
+  },
+  {
+    name: 'Message, attempts',
+    path: ({ bouncedId }) => `/app/messages/${bouncedId}`,
+    open: tab('Attempts'),
+  },
+  { name: 'Test inbox', path: ({ arrivedId }) => `/app/test-inbox?id=${arrivedId}` },
+  { name: 'Templates', path: () => '/app/templates' },
+  { name: 'Template', path: () => '/app/templates/template/order-shipped' },
+  {
+    name: 'Template, variables',
+    path: () => '/app/templates/template/order-shipped',
+    open: tab('Variables'),
+  },
+  { name: 'Contacts', path: () => '/app/contacts' },
+  { name: 'Contact', path: () => '/app/contacts?open=ada@example.com' },
+  { name: 'Domains', path: () => '/app/domains' },
+  { name: 'Domain', path: ({ domainId }) => `/app/domains/${domainId}` },
+  { name: 'Suppressions', path: () => '/app/suppressions' },
+  { name: 'API keys', path: () => '/app/api-keys' },
+  { name: 'New API key', path: () => '/app/api-keys?new=true' },
+  { name: 'Webhooks', path: () => '/app/webhooks' },
+  { name: 'Webhook', path: ({ webhookId }) => `/app/webhooks/${webhookId}` },
+  { name: 'Events', path: () => '/app/events' },
+  { name: 'Team', path: () => '/app/team' },
+  { name: 'Settings', path: () => '/app/settings' },
+  { name: 'Settings, limits', path: () => '/app/settings?tab=limits' },
+  {
+    name: 'Palette',
+    path: () => '/app/suppressions',
+    open: (page) => page.keyboard.press('ControlOrMeta+K'),
+  },
+];
+
+browserSuite(
+  'every page',
+  (suite) => {
+    let filled: ReturnType<typeof fill> | undefined;
+
+    async function fill() {
+      const { call, liveKey } = suite.app();
+      const shop = await fillShop((method, path, body) => call(method, path, { body }));
+      const domain = await call('POST', '/domains', {
+        key: liveKey,
+        body: { name: 'fernhill.example' },
+      });
+      const webhook = await call('POST', '/webhooks', {
+        body: { url: 'http://127.0.0.1:9/hooks', events: ['message.*'] },
+      });
+      return { ...shop, domainId: domain.json.id, webhookId: webhook.json.id };
+    }
+
+    test.each(PLACES)('$name', async ({ path, open }) => {
+      filled ??= fill();
+      const place = path(await filled);
+      const page = await suite.openAs('owner');
+      await page.addInitScript(SHIFTS);
+      await page.goto(place);
+      await settled(page);
+      expect(await page.evaluate<number>('__shift')).toBeLessThan(SHIFT_MAX);
+      await open?.(page);
+      await settled(page);
+      expect(await faults(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 800 });
+      expect(await tooWide(page)).toEqual([]);
+    });
+
+    test('Sign-in', async () => {
+      const page = await suite.open();
+      await page.goto('/app/sign-in');
+      await settled(page);
+      expect(await faults(page)).toEqual([]);
+      await page.getByRole('link', { name: 'Forgotten your password?' }).click();
+      await page.getByRole('button', { name: 'Send the link' }).waitFor();
+      expect(await faults(page)).toEqual([]);
+    });
+  },
+  { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+);
+
+async function settled(page: Page): Promise<void> {
+  await page.locator('h1, dialog[open]').first().waitFor({ state: 'attached' });
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+}
+
+/** Everything once; what depends on colours in every theme and mode. */
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const all = await run(page, '{}');
+  const colours = "{ runOnly: ['color-contrast'] }";
+  for (const [theme, mode] of [
+    ['dark', 'test'],
+    ['dark', 'live'],
+    ['light', 'live'],
+  ]) {
+    await page.evaluate(`Object.assign(document.documentElement.dataset, {
+      theme: '${theme}', mode: '${mode}',
+    })`);
+    all.push(...(await run(page, colours)).map((fault) => `${theme} ${mode}: ${fault}`));
+  }
+  return all;
+}
+
+function run(page: Page, options: string): Promise<string[]> {
+  return page.evaluate(`axe
+    .run(document, { resultTypes: ['violations'], iframes: false, ...${options} })
+    .then(({ violations }) => violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.map(({ html, any }) =>
+        id + ': ' + html.slice(0, 160) + ' ' + (any[0]?.message ?? ''))))`);
+}
+
+/** What reaches beyond a phone's edge, unless it scrolls in a box of its own. */
+function tooWide(page: Page): Promise<string[]> {
+  return page.evaluate(`[document.documentElement, ...document.querySelectorAll('[data-scroller], dialog[open]')]
+    .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.tagName + ' ' + box.scrollWidth + ' in ' + box.clientWidth)`);
+}

@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
+import { browserSuite } from '../harness/browser.ts';
+import { makePerson, PASSWORD } from '../harness/visitor.ts';
+
+/**
+ * Goal: whoever has no mouse, or does not want one, gets everywhere, and sees where they are.
+ * Method: nothing here is clicked; keys go to whatever has the focus.
+ */
+browserSuite('by keyboard alone', (suite) => {
+  const keys = (page: Page, ...pressed: string[]) =>
+    pressed.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+
+  test('somebody signs in, makes a key, finds a message and reads it', async () => {
+    const app = suite.app();
+    await makePerson(app, 'keys@shop.example', 'developer');
+    for (const subject of ['First of two', 'Second of two']) {
+      await app.call('POST', '/transactional/send', { body: goodSend({ subject }) });
+    }
+    const page = await suite.open();
+    await page.goto('/app/messages');
+    await page.getByLabel('E-mail').waitFor();
+    await page.keyboard.type('keys@shop.example');
+    await keys(page, 'Tab');
+    await page.keyboard.type(PASSWORD);
+    await keys(page, 'Enter');
+    await page.getByRole('link', { name: 'First of two' }).waitFor();
+
+    await keys(page, '/');
+    await page.keyboard.type('second');
+    await page.getByRole('link', { name: 'First of two' }).waitFor({ state: 'detached' });
+    await keys(page, 'Escape', 'j', 'Enter');
+    await page.getByRole('heading', { name: 'Second of two' }).waitFor();
+
+    await keys(page, 'g', 'k');
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await keys(page, 'g', 'm');
+    await page.getByRole('link', { name: 'First of two' }).waitFor();
+    await keys(page, '?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await keys(page, 'Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    await keys(page, 'ControlOrMeta+K');
+    await page.getByRole('combobox', { name: /command/ }).waitFor();
+    await page.keyboard.type('create an api');
+    await keys(page, 'Enter');
+    await page.getByRole('dialog', { name: 'Create an API key' }).waitFor();
+    await page.keyboard.type('Made without a mouse');
+    await keys(page, 'Enter');
+    const done = page.getByRole('button', { name: 'I have copied it' });
+    await done.waitFor();
+    await tabTo(page, 'I have copied it');
+    await keys(page, 'Enter');
+    await page.getByRole('row', { name: /Made without a mouse/ }).waitFor();
+  });
+
+  test('a window gives the focus back to where it was, and keeps it while it is open', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/contacts');
+    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await tabTo(page, 'Import');
+    await keys(page, 'Enter');
+    await page.getByRole('dialog', { name: 'Import contacts' }).waitFor();
+    for (let step = 0; step < 8; step += 1) {
+      await keys(page, 'Tab');
+      expect(await page.evaluate(FOCUS_IS_BEHIND)).toBe(false);
+    }
+    await keys(page, 'Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Import');
+  });
+
+  test('every stop of the Tab key can be seen, and the last leads out of the editor', async () => {
+    const app = suite.app();
+    await app.call('POST', '/contacts', { body: { email: 'jane@example.com' } });
+    const template = { key: 'hello', name: 'Hello', subject: 'Hello', html: '<p>Hello' };
+    expect((await app.call('POST', '/templates', { body: template })).status).toBe(201);
+    const page = await suite.openAs('developer');
+    for (const path of ['messages', 'contacts', 'api-keys', 'templates/template/hello']) {
+      await page.goto(`/app/${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+      const unseen: string[] = [];
+      let seen = 0;
+      for (; seen < 60; seen += 1) {
+        await keys(page, 'Tab');
+        const stop = await page.evaluate<string>(STOP);
+        if (stop === '') break;
+        if (stop.startsWith('unseen')) unseen.push(`${path}: ${stop}`);
+      }
+      expect(unseen).toEqual([]);
+      expect(seen).toBeGreaterThan(18);
+      expect(seen).toBeLessThan(60);
+    }
+  });
+});
+
+/** Presses Tab until the focus is on what has this name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let step = 0; step < 60; step += 1) {
+    const at = await page.evaluate<string>(
+      "(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()",
+    );
+    if (at === name) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`The Tab key does not get to “${name}”.`);
+}
+
+/** Behind an open window; the browser's own controls, where there is none, are not behind it. */
+const FOCUS_IS_BEHIND = `document.activeElement !== document.body
+  && !document.activeElement.closest('dialog[open]')`;
+
+/** The element with the focus: '' for none, and "unseen" before it when nothing shows that. */
+const STOP = `(() => {
+  const element = document.activeElement;
+  if (!element || element === document.body) return '';
+  const inner = element.shadowRoot?.activeElement;
+  const shows = (of, pseudo) => {
+    const { outlineStyle, outlineWidth, visibility } = getComputedStyle(of, pseudo);
+    return outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1.5 && visibility === 'visible';
+  };
+  const around = [element, inner, inner?.closest('.cm-editor'), element.closest('label')];
+  const seen = element.tagName === 'IFRAME' || around.some((one) => one && (shows(one) || shows(one, '::after')));
+  return (seen ? '' : 'unseen ') + (element.outerHTML.slice(0, 120) || '?');
+})()`;

@@ -1,0 +1,88 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
+import { browserSuite } from '../harness/browser.ts';
+
+/**
+ * Goal: the application comes quickly and stays quick however much there is to show.
+ * Method: the numbers that the browser itself gives: bytes on the wire, elements in the document.
+ */
+
+const SCRIPT_BYTES_MAX = 300_000;
+const MESSAGES = 10_000;
+const BATCH = 500;
+const ELEMENTS_MAX = 2_500;
+/** A hundred pages are fetched on the way. */
+const SCROLL_TIMEOUT_MS = 180_000;
+
+browserSuite('the application', (suite) => {
+  test('comes with less than 300 KB of script, compressed, and leaves the editor for later', async () => {
+    const page = await suite.openAs('owner');
+    const scripts = watchScripts(page);
+    await page.goto('/app');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.waitForLoadState('networkidle');
+    const first = await total(scripts);
+    expect(first).toBeGreaterThan(50_000);
+    expect(first).toBeLessThan(SCRIPT_BYTES_MAX);
+    await page.goto('/app/messages');
+    await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
+    expect(await total(scripts)).toBeLessThan(SCRIPT_BYTES_MAX);
+    console.log(`Script of the first page: ${Math.round(first / 1000)} KB.`);
+  });
+
+  test('shows ten thousand messages with a few hundred elements', {
+    timeout: 300_000,
+  }, async () => {
+    const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
+    for (let sent = 0; sent < MESSAGES; sent += BATCH) {
+      const messages = Array.from({ length: BATCH }, (_, index) =>
+        goodSend({ subject: `Message ${sent + index + 1}`, scheduled_at }),
+      );
+      const answer = await suite.app().call('POST', '/transactional/batch', { body: { messages } });
+      expect(answer.status).toBe(202);
+    }
+    const page = await suite.openAs('owner');
+    await page.goto('/app/messages');
+    await page.getByRole('link', { name: 'Message 10000', exact: true }).waitFor();
+    const oldest = page.getByRole('link', { name: 'Message 1', exact: true });
+    let most = 0;
+    const count = async () => {
+      most = Math.max(most, await page.evaluate<number>("document.querySelectorAll('*').length"));
+    };
+    await expect
+      .poll(
+        async () => {
+          await page.evaluate(TO_THE_END);
+          await count();
+          return oldest.count();
+        },
+        { timeout: SCROLL_TIMEOUT_MS, interval: 20 },
+      )
+      .toBe(1);
+    expect(
+      await page.evaluate<number>("document.querySelectorAll('li[aria-setsize]').length"),
+    ).toBeLessThan(80);
+    expect(most).toBeLessThan(ELEMENTS_MAX);
+    await page.evaluate("document.querySelector('main').scrollTo(0, 0)");
+    await page.getByRole('link', { name: 'Message 10000', exact: true }).waitFor();
+  });
+});
+
+/** What came over the network, by address; what the browser had already counts nothing. */
+function watchScripts(page: Page): Map<string, Promise<number>> {
+  const scripts = new Map<string, Promise<number>>();
+  page.on('requestfinished', (request) => {
+    if (request.resourceType() !== 'script') return;
+    const size = request.sizes().then(({ responseBodySize }) => responseBodySize);
+    if (!scripts.has(request.url())) scripts.set(request.url(), size);
+  });
+  return scripts;
+}
+
+async function total(scripts: Map<string, Promise<number>>): Promise<number> {
+  return (await Promise.all(scripts.values())).reduce((sum, size) => sum + size, 0);
+}
+
+const TO_THE_END =
+  "document.querySelector('main').scrollTo(0, document.querySelector('main').scrollHeight)";
