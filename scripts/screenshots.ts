@@ -1,0 +1,319 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { operatorOf } from '../server/src/accounts/api-keys.ts';
+import type { Mode } from '../server/src/accounts/mode.ts';
+import { type App, assemble } from '../server/src/assemble.ts';
+import { type Clock, systemClock } from '../server/src/base/clock.ts';
+import { silentLog } from '../server/src/base/log.ts';
+import { readConfig } from '../server/src/config/read-config.ts';
+import type { Delivery, Route } from '../server/src/delivery/delivery.ts';
+import { simulatorRoute } from '../server/src/delivery/simulator.ts';
+import { findBrowser } from '../server/test/harness/browser-chromium.ts';
+import {
+  type Call,
+  everydayMail,
+  fillShop,
+  orderMail,
+  SENDER_DOMAIN,
+  type Shop,
+} from '../server/test/harness/browser-shop.ts';
+import { dnsServer } from '../server/test/harness/dns-server.ts';
+import { type ListedRecord, publish } from '../server/test/harness/zone.ts';
+import { buildDashboard } from './build-dashboard.ts';
+import { ROOT } from './project-files.ts';
+
+/**
+ * `npm run screenshots`: starts a server on a data directory of its own, lets a week of a shop pass
+ * in it, and takes pictures of the main pages, light and dark, into docs/screenshots. Nothing leaves
+ * the machine: receivers are simulated and DNS is scripted.
+ */
+
+const FOLDER = path.join(ROOT, 'docs/screenshots');
+const OWNER = { name: 'Rosa Fern', email: 'rosa@fernhill.example', password: 'tulip freight oboe' };
+const WINDOW = { width: 1200, height: 750 };
+const QUALITY = 82;
+const HOUR_MS = 3_600_000;
+const DAYS = 7;
+const STEP_HOURS = 4;
+/** In the last hours, of which the list of messages shows every minute. */
+const STEP_MS = 11 * 60_000;
+
+interface Picture {
+  name: string;
+  mode: Mode;
+  path: (shop: PicturedShop) => string;
+  /** What must be seen before the picture is taken. */
+  ready: (page: Page) => Promise<unknown>;
+}
+
+interface PicturedShop {
+  live: Shop;
+  test: Shop;
+  domainId: string;
+}
+
+const PICTURES: Picture[] = [
+  {
+    name: 'overview',
+    mode: 'live',
+    path: () => '/app?range=week',
+    ready: (page) => page.getByRole('heading', { name: 'Overview' }).waitFor(),
+  },
+  {
+    name: 'messages',
+    mode: 'live',
+    path: () => '/app/messages',
+    ready: (page) => page.getByRole('list', { name: 'Messages' }).waitFor(),
+  },
+  {
+    name: 'bounce',
+    mode: 'live',
+    path: ({ live }) => `/app/messages/${live.bouncedId}`,
+    ready: (page) => page.getByRole('alert').waitFor(),
+  },
+  {
+    name: 'template',
+    mode: 'live',
+    path: () => '/app/templates/template/order-shipped',
+    ready: (page) => mailIn(page).getByText('It is out of the oven').waitFor(),
+  },
+  {
+    name: 'test-inbox',
+    mode: 'test',
+    path: ({ test }) => `/app/test-inbox?id=${test.arrivedId}`,
+    ready: (page) => mailIn(page).getByText('It is out of the oven').waitFor(),
+  },
+  {
+    name: 'domain',
+    mode: 'live',
+    path: ({ domainId }) => `/app/domains/${domainId}`,
+    ready: (page) => page.getByText('DNS records').waitFor(),
+  },
+];
+
+async function takePictures(): Promise<void> {
+  const found = await findBrowser();
+  if (!found) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH.');
+  await buildDashboard();
+  await using undo = new AsyncDisposableStack();
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'postrider-screenshots-'));
+  undo.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dns = undo.use(await dnsServer());
+  const clock = new ShiftedClock(-DAYS * 24 * HOUR_MS);
+  const app = await assemble({
+    config: readConfig({
+      PORT: '0',
+      DATA_DIR: dataDir,
+      BASE_URL: 'http://localhost',
+      DNS_SERVERS: dns.address,
+      RATE_LIMIT_PER_SECOND: '100000',
+      SPF_MECHANISM: 'include:spf.postrider.example',
+      HELO_NAME: 'mail.postrider.example',
+    }),
+    log: silentLog,
+    clock,
+    liveRoute: lifelike(simulatorRoute(clock)),
+  });
+  undo.defer(() => app.stop());
+  const shop = await liveThroughAWeek(app, clock, dns);
+  const browser = await chromium.launch(found);
+  undo.defer(() => browser.close());
+  mkdirSync(FOLDER, { recursive: true });
+  for (const theme of ['light', 'dark'] as const) {
+    for (const mode of ['live', 'test'] as const) {
+      await using window = await windowOf(browser, app, theme, mode);
+      for (const picture of PICTURES.filter((one) => one.mode === mode)) {
+        await take(window.page, picture, shop, theme);
+      }
+    }
+  }
+}
+
+/** The machine's time, moved; timers run as ever. */
+class ShiftedClock implements Clock {
+  shiftMs: number;
+  constructor(shiftMs: number) {
+    this.shiftMs = shiftMs;
+  }
+  now(): number {
+    return systemClock.now() + this.shiftMs;
+  }
+  after = systemClock.after;
+}
+
+async function liveThroughAWeek(
+  app: App,
+  clock: ShiftedClock,
+  dns: Awaited<ReturnType<typeof dnsServer>>,
+): Promise<PicturedShop> {
+  const setup = await ask(app, 'POST', '/setup', {}, { ...OWNER, workspace_name: 'Fernhill' });
+  if (setup.status !== 201) throw new Error(`The set-up gave ${setup.status}.`);
+  const workspace = await app.workspaces.first();
+  if (!workspace) throw new Error('There is no workspace.');
+  await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
+  const live = await keyed(app, workspace.id, 'live');
+  const test = await keyed(app, workspace.id, 'test');
+  const liveShop = await fillShop(live);
+  let order = 2000;
+  const pass = async (count: number, ms: number): Promise<void> => {
+    const messages = Array.from({ length: count }, () => {
+      order += 1;
+      return everydayMail(addressOf(order), order);
+    });
+    await live('POST', '/transactional/batch', { messages });
+    await quiet(live);
+    clock.shiftMs += ms;
+  };
+  for (let hour = 0; hour < DAYS * 24 - STEP_HOURS; hour += STEP_HOURS) {
+    await pass(ordersAt(hour), STEP_HOURS * HOUR_MS);
+  }
+  while (clock.shiftMs < -STEP_MS) await pass(1, STEP_MS);
+  clock.shiftMs = 0;
+  const bounced = await live('POST', '/transactional/send', orderMail('typo@example.com', 3001));
+  const testShop = await fillShop(test);
+  const domain = await live('POST', '/domains', { name: 'fernhill.shop' });
+  const records = domain.json.records as ListedRecord[];
+  publish(
+    dns,
+    records.filter(({ purpose }) => purpose !== 'return_path'),
+  );
+  await live('POST', `/domains/${domain.json.id}/verify`);
+  await quiet(live);
+  await quiet(test);
+  return {
+    live: { ...liveShop, bouncedId: bounced.json.id },
+    test: testShop,
+    domainId: domain.json.id,
+  };
+}
+
+const NAMES = ['ada', 'emil', 'noor', 'sofia', 'kenji', 'lena', 'tom', 'ines', 'yusuf', 'maja'];
+const SURNAMES = ['berger', 'haddad', 'prieto', 'mori', 'byron', 'kaya', 'lindt', 'okafor'];
+const HOSTS = ['example.com', 'example.org', 'example.net', 'mail.example', 'post.example'];
+
+function addressOf(order: number): string {
+  const of = (words: string[], every: number) => words[Math.floor(order / every) % words.length];
+  return `${of(NAMES, 1)}.${of(SURNAMES, NAMES.length)}@${of(HOSTS, 3)}`;
+}
+
+/** Busy days and quiet nights. */
+function ordersAt(hour: number): number {
+  const ofDay = hour % 24;
+  const day = Math.floor(hour / 24);
+  const wave = Math.max(0, Math.sin(((ofDay - 5) / 16) * Math.PI));
+  return 2 + Math.round(wave * (18 + 4 * day));
+}
+
+/** Of many one bounces, and one finds a full mailbox. */
+function lifelike(route: Route): Route {
+  const partOf = ({ recipient, message }: Delivery): string => {
+    const order = Number(message.metadata.order_id);
+    if (recipient.startsWith('typo@') || order % 61 === 0) return 'bounced';
+    return order % 53 === 0 ? 'mailbox-full' : 'delivered';
+  };
+  return {
+    ...route,
+    async attempt(message, deliveries) {
+      const played = deliveries.map((delivery) => ({
+        ...delivery,
+        recipientKey: `${partOf(delivery)}@simulator.test`,
+      }));
+      const reports = await route.attempt(message, played);
+      return reports.map((report, index) => ({
+        ...report,
+        smtp: report.smtp && { ...report.smtp, mx: `mx1.${deliveries[index]?.domain}` },
+      }));
+    },
+  };
+}
+
+async function keyed(app: App, workspaceId: string, mode: Mode): Promise<Call> {
+  const { token } = await app.apiKeys.create(operatorOf(workspaceId), { name: 'Deploy', mode });
+  return (method, where, body) =>
+    ask(app, method, where, { authorization: `Bearer ${token}` }, body);
+}
+
+async function ask(
+  app: App,
+  method: string,
+  where: string,
+  headers: Record<string, string>,
+  body?: unknown,
+): Promise<Awaited<ReturnType<Call>> & { headers: Headers }> {
+  const answer = await fetch(`${app.address}/api/v1${where}`, {
+    method,
+    headers: {
+      'postrider-mode': 'live',
+      ...headers,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    json: text === '' ? { id: '' } : JSON.parse(text),
+  };
+}
+
+async function quiet(call: Call): Promise<void> {
+  for (;;) {
+    const { json } = await call('GET', '/messages?status=queued&limit=1');
+    if ((json.data as unknown[]).length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function windowOf(
+  browser: Browser,
+  app: App,
+  theme: 'light' | 'dark',
+  mode: Mode,
+): Promise<AsyncDisposable & { page: Page }> {
+  const context: BrowserContext = await browser.newContext({
+    baseURL: app.address,
+    viewport: WINDOW,
+    deviceScaleFactor: 1.5,
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    storageState: {
+      cookies: [],
+      origins: [{ origin: app.address, localStorage: [{ name: 'postrider.mode', value: mode }] }],
+    },
+  });
+  const { email, password } = OWNER;
+  const signedIn = await ask(app, 'POST', '/session', {}, { email, password });
+  const [pair = ''] = signedIn.headers.getSetCookie()[0]?.split('; ') ?? [];
+  const [name = '', value = ''] = pair.split('=', 2);
+  await context.addCookies([{ name, value, url: app.address, httpOnly: true, sameSite: 'Strict' }]);
+  return { page: await context.newPage(), [Symbol.asyncDispose]: () => context.close() };
+}
+
+async function take(
+  page: Page,
+  picture: Picture,
+  shop: PicturedShop,
+  theme: string,
+): Promise<void> {
+  await page.goto(picture.path(shop));
+  await picture.ready(page);
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  await page.waitForLoadState('load');
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', {
+    format: 'webp',
+    quality: QUALITY,
+  });
+  const file = path.join(FOLDER, `${picture.name}-${theme}.webp`);
+  writeFileSync(file, Buffer.from(data, 'base64'));
+  console.log(`${path.relative(ROOT, file)}: ${Math.round((data.length * 3) / 4000)} KB`);
+}
+
+function mailIn(page: Page) {
+  return page.frameLocator('iframe[title="Preview of the mail"]');
+}
+
+await takePictures();
