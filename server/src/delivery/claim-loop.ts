@@ -74,7 +74,12 @@ export class ClaimLoop {
     if (!this.#running) return;
     const { clock, pollMs } = this.#parts;
     const waitMs = Math.max(this.#wanted ? 0 : pollMs, this.#restUntilMs - clock.now());
-    this.#timer = clock.after(waitMs, () => this.wake());
+    this.#timer = clock.after(waitMs, () => {
+      // Timers may fire a moment before their time by the wall clock. This one is the end of the
+      // rest whatever the clock says: were it turned away, nothing would ever look again.
+      this.#restUntilMs = 0;
+      this.wake();
+    });
   }
 
   async #run(): Promise<void> {

@@ -20,6 +20,8 @@ import { smtpReceiver } from '../harness/smtp-receiver.ts';
 const KILLS = Number(process.env.KILLS ?? 10);
 const CLIENTS = 6;
 const SENDER = 'sender.example';
+/** Longer than a lease and the longest wait between two tries. */
+const STILL_MS = 180_000;
 
 interface Arrival {
   atMs: number;
@@ -65,6 +67,7 @@ test(`${KILLS} kills: every 202 arrives, or ends on record`, { timeout: 3_600_00
     env: {
       LEASE_SECONDS: '10',
       RETRY_FIRST_SECONDS: '1',
+      RETRY_LONGEST_MINUTES: '1',
       DNS_SERVERS: dns.address,
       MX_PORT: String(receiver.port),
       HELO_NAME: 'mail.sender.test',
@@ -209,10 +212,15 @@ async function allEnds(
 ): Promise<Map<string, End[]>> {
   const ends = new Map<string, End[]>();
   let cursor = '';
+  let lastAtMs = Date.now();
   for (;;) {
     const query = cursor === '' ? '' : `&cursor=${cursor}`;
     const answer = await call(server, key, 'GET', `/events?limit=100${query}`);
-    const page = answer?.json as EventPage;
+    const page: EventPage =
+      answer?.status === 200
+        ? (answer.json as EventPage)
+        : { data: [], next_cursor: cursor, has_more: false };
+    if (page.data.length > 0) lastAtMs = Date.now();
     for (const { type, created_at, data } of page.data) {
       if (!FINAL.test(type)) continue;
       const end = { type, atMs: Date.parse(created_at) };
@@ -220,7 +228,11 @@ async function allEnds(
     }
     cursor = page.next_cursor;
     if (page.has_more) continue;
-    if ([...accepted.keys()].every((to) => ends.has(to))) return ends;
+    const missing = [...accepted.keys()].filter((to) => !ends.has(to));
+    if (missing.length === 0) return ends;
+    if (Date.now() - lastAtMs > STILL_MS) {
+      throw new Error(`Nothing goes on, and ${missing.length} have no end: ${missing.slice(0, 5)}`);
+    }
     await sleep(100);
   }
 }
