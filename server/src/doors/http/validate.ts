@@ -30,16 +30,17 @@ for (const ajv of [thoroughBody, thoroughQuery]) {
 }
 
 export function bodyValidator(schema: TSchema): Validator {
-  return validatorOf(quickBody.compile(schema), thoroughBody.compile(schema), 'body');
+  return validatorOf(schema, quickBody, thoroughBody, 'body');
 }
 
 /** A body in which nothing is required may be left out. */
 export function isOptionalBody(schema: TSchema): boolean {
-  return quickBody.validate(schema, {}) === true;
+  const { required = [] } = schema as { required?: string[] };
+  return required.length === 0 && quickBody.validate(schema, {}) === true;
 }
 
 export function queryValidator(schema: TSchema): Validator {
-  const shape = validatorOf(quickQuery.compile(schema), thoroughQuery.compile(schema), 'query');
+  const shape = validatorOf(schema, quickQuery, thoroughQuery, 'query');
   return {
     check(value) {
       shape.check(value);
@@ -58,14 +59,19 @@ function refuseNul(query: Record<string, unknown>): void {
   throw new RefusedError('validation_failed', `${first.parameter}: ${first.detail}`, { errors });
 }
 
+/** Compiling takes milliseconds a schema, and there are hundreds: each waits for its first use. */
 function validatorOf(
-  quick: ValidateFunction,
-  thorough: ValidateFunction,
+  schema: TSchema,
+  quickly: Ajv2020,
+  thoroughly: Ajv2020,
   part: 'body' | 'query',
 ): Validator {
+  let quick: ValidateFunction | undefined;
   return {
     check(value) {
+      quick ??= quickly.compile(schema);
       if (quick(value)) return;
+      const thorough = thoroughly.compile(schema);
       let faults = quick.errors ?? [];
       if (nodesOf(value, THOROUGH_NODES_MAX) < THOROUGH_NODES_MAX && !thorough(value)) {
         faults = thorough.errors ?? faults;
