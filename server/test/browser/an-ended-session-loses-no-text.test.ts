@@ -57,8 +57,9 @@ browserSuite('when the session ends', (suite) => {
   test('a wrong password is refused in the window, and nobody else can go on in it', async () => {
     const { page, end } = await writer('writer-3@shop.example');
     await page.goto('/app/settings');
-    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Another name');
     await end();
+    await page.getByRole('button', { name: 'Save' }).click();
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
     await again.waitFor();
     await again.getByLabel('Password').fill('not this one at all');

@@ -21,7 +21,7 @@ browserSuite('the application', (suite) => {
     const scripts = watchScripts(page);
     await page.goto('/app');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.waitForLoadState('networkidle');
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
     const first = await total(scripts);
     expect(first).toBeGreaterThan(50_000);
     expect(first).toBeLessThan(SCRIPT_BYTES_MAX);
