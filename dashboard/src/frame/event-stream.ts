@@ -1,4 +1,5 @@
 import { askRaw, type Schema } from '../api/client.ts';
+import { problemOf } from '../api/problem.ts';
 import { sessionEnded } from '../api/session-ended.ts';
 import { createStore, type Store } from '../base/store.ts';
 import type { Place } from '../session/place.ts';
@@ -33,18 +34,21 @@ export function followEvents(place: Place, listener: StreamListener): () => void
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastId: string | undefined;
   let awaySince: number | undefined;
+  let faulty = false;
 
   const connect = async (): Promise<void> => {
     if (stopped || connection || document.visibilityState !== 'visible') return;
     clearTimeout(timer);
     const own = new AbortController();
     connection = own;
-    let waitMs = RECONNECT_MS;
+    let fault: unknown;
     try {
       await read(own, place, lastId, {
         opened: () => {
           streamState.set('live');
-          if (lastId === undefined) listener.lookAnew();
+          // What was asked for during an outage may have failed too.
+          if (lastId === undefined || faulty) listener.lookAnew();
+          faulty = false;
         },
         id: (id) => {
           lastId = id;
@@ -53,17 +57,27 @@ export function followEvents(place: Place, listener: StreamListener): () => void
           if (!stopped) listener.events(events);
         },
       });
-    } catch {
-      waitMs = AFTER_FAULT_MS;
+    } catch (error) {
+      fault = error;
     }
     connection = undefined;
-    if (stopped || own.signal.reason === AWAY) return;
-    if (waitMs === AFTER_FAULT_MS) {
-      streamState.set('lost');
-      // Without the stream the pages still go on, only slower.
-      listener.lookAnew();
+    if (stopped) return;
+    if (own.signal.reason === AWAY) {
+      // Who left may have come back before the end of the connection was noticed.
+      void connect();
+      return;
     }
-    timer = setTimeout(() => void connect(), waitMs);
+    if (fault !== undefined) met(problemOf(fault).status, own.signal.reason === SILENT);
+    timer = setTimeout(() => void connect(), fault === undefined ? RECONNECT_MS : AFTER_FAULT_MS);
+  };
+
+  const met = (status: number, silent: boolean): void => {
+    faulty = true;
+    streamState.set('lost');
+    // A place that the server does not know, after a restore for instance.
+    if (status === 422) lastId = undefined;
+    // Without a stream the pages still go on, only slower; without a server they keep what they have.
+    if (status > 0 || silent) listener.lookAnew();
   };
 
   const onVisibility = (): void => {
@@ -79,6 +93,11 @@ export function followEvents(place: Place, listener: StreamListener): () => void
   const forgetSession = sessionEnded.subscribe(() => {
     if (!sessionEnded.get()) void connect();
   });
+  // A connection whose network is gone would be waited for until the silence is too long.
+  const onOffline = (): void => connection?.abort();
+  const onOnline = (): void => void connect();
+  addEventListener('offline', onOffline);
+  addEventListener('online', onOnline);
   document.addEventListener('visibilitychange', onVisibility);
   streamState.set('connecting');
   void connect();
@@ -87,11 +106,15 @@ export function followEvents(place: Place, listener: StreamListener): () => void
     clearTimeout(timer);
     connection?.abort();
     forgetSession();
+    removeEventListener('offline', onOffline);
+    removeEventListener('online', onOnline);
     document.removeEventListener('visibilitychange', onVisibility);
   };
 }
 
 const AWAY = 'away';
+/** Something on the way holds the stream back: a proxy that wants to see the end first. */
+const SILENT = 'silent';
 
 interface Reading {
   opened(): void;
@@ -106,19 +129,23 @@ async function read(
   lastId: string | undefined,
   reading: Reading,
 ): Promise<void> {
-  const response = await askRaw(place, '/api/v1/events/stream', {
-    signal: connection.signal,
-    headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
-  });
-  const body = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (!body) return;
-  reading.opened();
-  let rest = '';
   let watch: ReturnType<typeof setTimeout> | undefined;
+  const heard = (): void => {
+    clearTimeout(watch);
+    watch = setTimeout(() => connection.abort(SILENT), SILENCE_MAX_MS);
+  };
+  heard();
   try {
+    const response = await askRaw(place, '/api/v1/events/stream', {
+      signal: connection.signal,
+      headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
+    });
+    const body = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    if (!body) return;
+    reading.opened();
+    let rest = '';
     for (;;) {
-      clearTimeout(watch);
-      watch = setTimeout(() => connection.abort(), SILENCE_MAX_MS);
+      heard();
       const { value, done } = await body.read();
       if (done) return;
       const parsed = parseStream(rest + value);

@@ -20,11 +20,11 @@ export function onLiveEvents(listener: Listener): () => void {
 
 /** Which cached answers an event makes old, by the first part of its type. */
 const STALE: Record<string, string[]> = {
-  message: ['queue'],
-  domain: ['domains', 'domain'],
+  message: ['queue', 'checklist'],
+  domain: ['domains', 'domain', 'checklist'],
   template: ['templates', 'template'],
   suppression: ['suppressions'],
-  api_key: ['api-keys'],
+  api_key: ['api-keys', 'checklist'],
   webhook: ['webhooks', 'webhook'],
   alarm: ['alarms', 'webhooks', 'webhook'],
 };

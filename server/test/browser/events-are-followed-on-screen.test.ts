@@ -51,6 +51,18 @@ browserSuite('events on screen', (suite) => {
     expect(suite.troubles()).toEqual([]);
   });
 
+  test('what happened while the connection was broken follows when it is back', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/events');
+    await page.getByText('Live', { exact: true }).last().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('Connection lost, trying again').waitFor();
+    await send('meanwhile@example.com');
+    await page.context().setOffline(false);
+    await rows(page).filter({ hasText: 'meanwhile@example.com' }).first().waitFor();
+    expect(await rows(page).filter({ hasText: 'meanwhile@example.com' }).count()).toBe(2);
+  });
+
   test('events of the other mode are nowhere', async () => {
     const page = await suite.openAs('developer', { mode: 'live' });
     await page.goto('/app/events');

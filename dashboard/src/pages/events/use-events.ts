@@ -63,7 +63,12 @@ export function useEvents(filters: EventFilters, paused: boolean) {
   }, [paused, held]);
   const rows = useMemo(() => {
     const seen = new Set(held.map(({ id }) => id));
-    return [...fresh, ...list.rows].filter(({ id }) => !seen.has(id) && seen.add(id));
+    return (
+      [...fresh, ...list.rows]
+        .filter(({ id }) => !seen.has(id) && seen.add(id))
+        // Ids grow with time; after a broken connection the two are not simply one above the other.
+        .sort((a, b) => (a.id < b.id ? 1 : -1))
+    );
   }, [fresh, held, list.rows]);
   const arrived = useMemo(() => new Set(fresh.map(({ id }) => id)), [fresh]);
   return { ...list, rows, waiting: held.length, arrived };

@@ -89,7 +89,8 @@ interface Step {
   snippet?: string;
 }
 
-const LOOK_MS = 5_000;
+/** The stream tells of one mode only; the steps are in both. */
+const LOOK_MS = 15_000;
 
 /** Undefined while it is not known, and once everything is done: that is remembered. */
 function useSteps(): Step[] | undefined {

@@ -162,7 +162,7 @@ export function DeliveryRow({
         </Link>
       </span>
       <span className="order-4 col-span-2 flex items-center gap-3 text-xs text-faint sm:order-none sm:col-span-1 sm:justify-end">
-        {endpoint !== undefined && <span className="hidden sm:inline">{delivery.event_type}</span>}
+        {endpoint !== undefined && <span>{delivery.event_type}</span>}
         {tries_count > 1 && <span>{count(tries_count, 'try', 'tries')}</span>}
         <HttpStatus status={last_status} />
         <Time at={delivery.created_at} className="sm:min-w-20 sm:text-right" />
