@@ -5,19 +5,32 @@ export interface PageOf<T> {
   next_cursor: string | null;
 }
 
+/** Asked for again now and then, while something in it is under way that no event tells of. */
+export interface Watch<T> {
+  while: (row: T) => boolean;
+  everyMs: number;
+}
+
 /** A list of the API, page by page; `rows` is all that was fetched so far. */
 export function usePages<T>(
   queryKey: readonly unknown[],
   fetchPage: (cursor: string | undefined) => Promise<PageOf<T>>,
-  options: { enabled?: boolean } = {},
+  options: { enabled?: boolean; watch?: Watch<T> } = {},
 ) {
+  const { watch, ...rest } = options;
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
-    ...options,
+    ...(watch
+      ? {
+          refetchInterval: ({ state }: { state: { data: { pages: PageOf<T>[] } | undefined } }) =>
+            state.data?.pages.some((page) => page.data.some(watch.while)) ? watch.everyMs : false,
+        }
+      : {}),
+    ...rest,
   });
   return { ...query, rows: query.data?.pages.flatMap((page) => page.data) ?? [] };
 }

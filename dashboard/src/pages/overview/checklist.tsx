@@ -11,9 +11,7 @@ import { useMay } from '../../session/session.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
 
 /** From nothing to the first live delivery; gone once that has happened. */
-export function Checklist() {
-  const steps = useSteps();
-  if (!steps) return null;
+export function Checklist({ steps }: { steps: readonly Step[] }) {
   const next = steps.findIndex(({ done }) => !done);
   const done = steps.filter((step) => step.done).length;
   return (
@@ -79,7 +77,7 @@ export function Checklist() {
   );
 }
 
-interface Step {
+export interface Step {
   title: string;
   hint: string;
   done: boolean;
@@ -92,14 +90,14 @@ interface Step {
 /** The stream tells of one mode only; the steps are in both. */
 const LOOK_MS = 15_000;
 
-/** Undefined while it is not known, and once everything is done: that is remembered. */
-function useSteps(): Step[] | undefined {
+/** Undefined while it is not known, none once everything is done: that is remembered. */
+export function useSteps(): Step[] | undefined {
   const { place } = useHere();
   const may = useMay();
   const mayLook = ['read:api_keys', 'read:domains', 'read:messages'].every(may);
   const memory = `started.${place.workspaceId}`;
   const started = recall(memory) === 'yes';
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: ['checklist', place.workspaceId],
     queryFn: async () => {
       const live = apiOf({ ...place, mode: 'live' });
@@ -124,7 +122,8 @@ function useSteps(): Step[] | undefined {
     enabled: mayLook && !started,
     refetchInterval: LOOK_MS,
   });
-  if (started || !data || data.delivered) return undefined;
+  if (started || !mayLook || data?.delivered || (isError && !data)) return [];
+  if (!data) return undefined;
   return [
     {
       title: 'Create an API key',

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { onLiveEvents } from '../../frame/live-feed.ts';
@@ -9,11 +9,11 @@ import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { useMay, useWorkspace } from '../../session/session.ts';
-import { Checklist } from './checklist.tsx';
+import { Checklist, useSteps } from './checklist.tsx';
 import { BounceReasons, LatencyPlot, OutcomesPlot, Tiles } from './figures.tsx';
-import { Problems } from './problems.tsx';
+import { Problems, useProblems } from './problems.tsx';
 import { QueueNow } from './queue-now.tsx';
-import { RANGES, type RangeName, rangeNamed, startOf } from './ranges.ts';
+import { RANGES, type Range, type RangeName, rangeNamed, startOf } from './ranges.ts';
 
 export function OverviewPage() {
   const search = useSearch({ from: '/inside/' });
@@ -21,7 +21,6 @@ export function OverviewPage() {
   const { name } = useWorkspace();
   const mayRead = useMay()('read:messages');
   const range = rangeNamed(search.range);
-  const known = useAllKnown();
   return (
     <Page
       title="Overview"
@@ -35,29 +34,24 @@ export function OverviewPage() {
         )
       }
     >
-      {!known && <SkeletonCharts />}
-      <div className={known ? 'grid grid-cols-[minmax(0,1fr)] gap-5' : 'hidden'}>
-        <Problems />
-        <Checklist />
-        {mayRead && <Charts range={range} />}
-      </div>
+      <Body range={range} mayRead={mayRead} />
     </Page>
   );
 }
 
-/** Everything appears at once: what comes first would be pushed down by what comes above it. */
-function useAllKnown(): boolean {
-  const queries = useQueryClient();
-  const [known, setKnown] = useState(false);
-  useEffect(() => {
-    const look = (): void => {
-      const unknown = queries.isFetching({ predicate: ({ state }) => state.data === undefined });
-      if (unknown === 0) setKnown(true);
-    };
-    look();
-    return queries.getQueryCache().subscribe(look);
-  }, [queries]);
-  return known;
+/** All of it at once: what comes in one after the other would push the rest down. */
+function Body({ range, mayRead }: { range: RangeName; mayRead: boolean }) {
+  const problems = useProblems();
+  const steps = useSteps();
+  const stats = useStats(range, mayRead);
+  if (!problems || !steps || (mayRead && stats.isPending)) return <SkeletonCharts />;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <Problems rows={problems} />
+      {steps.length > 0 && <Checklist steps={steps} />}
+      {mayRead && <Charts range={RANGES[range]} stats={stats} />}
+    </div>
+  );
 }
 
 function RangeSwitch({
@@ -91,14 +85,12 @@ function RangeSwitch({
   );
 }
 
-function Charts({ range: name }: { range: RangeName }) {
-  const range = RANGES[name];
-  const stats = useStats(name);
-  if (stats.isError) {
+function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useStats> }) {
+  if (stats.isError && !stats.data) {
     return <ProblemNote error={stats.error} onRetry={() => void stats.refetch()} />;
   }
   const totals = stats.data?.data[0]?.totals;
-  if (!stats.data || !totals) return <SkeletonCharts />;
+  if (!stats.data || !totals) return null;
   const shown = shownRange(stats.data.interval, range);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5" aria-busy={stats.isPlaceholderData}>
@@ -118,7 +110,7 @@ function Charts({ range: name }: { range: RangeName }) {
 }
 
 /** While another range is on its way, what is still shown keeps its own steps. */
-function shownRange(interval: string, wanted: (typeof RANGES)[RangeName]) {
+function shownRange(interval: string, wanted: Range): Range {
   if (interval === wanted.interval) return wanted;
   return Object.values(RANGES).find((range) => range.interval === interval) ?? wanted;
 }
@@ -127,7 +119,7 @@ const COUNTED_MS = 2_500;
 const LOOK_MS = 60_000;
 
 /** Followed by the stream; counting is a second or two behind what happens. */
-function useStats(name: RangeName) {
+function useStats(name: RangeName, enabled: boolean) {
   const { api, key, place } = useHere();
   const queries = useQueryClient();
   useEffect(() => {
@@ -150,6 +142,7 @@ function useStats(name: RangeName) {
       const query = { interval: range.interval, from: startOf(range, Date.now()) };
       return ask(api.GET('/api/v1/stats', { params: { query: query as never } }));
     },
+    enabled,
     refetchInterval: LOOK_MS,
     // The plots of another range may stay a moment; those of another place never.
     placeholderData: (before, query) =>

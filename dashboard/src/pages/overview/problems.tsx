@@ -18,18 +18,17 @@ import { useMay } from '../../session/session.ts';
 import { stateOf } from '../webhooks/endpoint-state.tsx';
 
 /** What needs a person, the worst first. */
-interface ProblemRow {
+export interface ProblemRow {
   id: string;
   tone: 'bad' | 'warn';
   icon: LucideIcon;
   title: ReactNode;
   detail: ReactNode;
   to: string;
+  search?: Record<string, string>;
 }
 
-export function Problems() {
-  const { rows, known } = useProblems();
-  if (!known) return null;
+export function Problems({ rows }: { rows: readonly ProblemRow[] }) {
   if (rows.length === 0) {
     return (
       <p className="flex items-center gap-2 text-sm text-soft">
@@ -58,7 +57,12 @@ export function Problems() {
               <row.icon className="size-4" aria-hidden />
             </span>
             <div className="min-w-0 flex-1 text-sm">
-              <Link to={row.to} data-row className="cover font-medium break-words outline-none">
+              <Link
+                to={row.to}
+                search={(row.search ?? {}) as never}
+                data-row
+                className="cover font-medium break-words outline-none"
+              >
                 {row.title}
               </Link>
               <p className="text-soft">{row.detail}</p>
@@ -73,30 +77,29 @@ export function Problems() {
 
 const LOOK_MS = 60_000;
 
-function useProblems(): { rows: ProblemRow[]; known: boolean } {
+/** Undefined until everything was looked at, so that nothing jumps while the page comes in. */
+export function useProblems(): ProblemRow[] | undefined {
   const domains = useDomainProblems();
   const webhooks = useWebhookProblems();
   const alarms = useAlarmProblems();
   const keys = useKeyProblems();
   const parts = [domains, alarms, webhooks, keys];
+  if (parts.includes(undefined)) return undefined;
   const rows = parts.flatMap((part) => part ?? []);
-  return {
-    rows: rows.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn')),
-    known: parts.every((part) => part !== undefined),
-  };
+  return rows.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
 }
 
-/** Each of these is undefined until it is known; who may not look has no problems. */
+/** Each of these is undefined until it is known; who may not look, or cannot, sees no problems. */
 function useDomainProblems(): ProblemRow[] | undefined {
   const { api, key } = useHere();
   const may = useMay()('read:domains');
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: key('domains', 'overview'),
     queryFn: () => ask(api.GET('/api/v1/domains', { params: { query: { limit: 100 } } })),
     enabled: may,
     refetchInterval: LOOK_MS,
   });
-  if (!may) return [];
+  if (!may || (isError && !data)) return [];
   return data?.data.flatMap(({ id, name, status, sending_stops_at }): ProblemRow[] => {
     const row = { id, icon: AtSign, to: `/domains/${id}` };
     if (status === 'failed') {
@@ -122,13 +125,13 @@ function useDomainProblems(): ProblemRow[] | undefined {
 function useWebhookProblems(): ProblemRow[] | undefined {
   const { api, key } = useHere();
   const may = useMay()('read:webhooks');
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: key('webhooks', 'overview'),
     queryFn: () => ask(api.GET('/api/v1/webhooks', { params: { query: { limit: 100 } } })),
     enabled: may,
     refetchInterval: LOOK_MS,
   });
-  if (!may) return [];
+  if (!may || (isError && !data)) return [];
   return data?.data.flatMap((webhook): ProblemRow[] => {
     const { id, url, enabled, disabled_reason } = webhook;
     const { why } = stateOf(webhook);
@@ -151,16 +154,15 @@ function useWebhookProblems(): ProblemRow[] | undefined {
 function useAlarmProblems(): ProblemRow[] | undefined {
   const { api, key } = useHere();
   const may = useMay()('read:events');
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: key('alarms'),
     queryFn: () => ask(api.GET('/api/v1/alarms')),
     enabled: may,
     refetchInterval: LOOK_MS,
   });
-  if (!may) return [];
+  if (!may || (isError && !data)) return [];
   return data?.data.flatMap(({ kind, subject, raised_at, explanation }): ProblemRow[] => {
-    // The endpoint tells it itself, with its address.
-    if (kind === 'webhook_failing') return [];
+    if (TOLD_BY_THEMSELVES.includes(kind)) return [];
     return [
       {
         id: `${kind} ${subject}`,
@@ -172,11 +174,21 @@ function useAlarmProblems(): ProblemRow[] | undefined {
             {ADVICE[kind]} Raised <Time at={raised_at} />
           </>
         ),
-        to: kind === 'queue_age' ? '/messages' : '/suppressions',
+        ...(WHERE[kind] ?? { to: '/events' }),
       },
     ];
   });
 }
+
+/** The endpoint, the key or the domain stands in the list already, with its name. */
+const TOLD_BY_THEMSELVES = ['webhook_failing', 'key_expiring', 'domain_degraded'];
+
+type Where = Pick<ProblemRow, 'to' | 'search'>;
+const WHERE: Record<string, Where> = {
+  bounce_rate: { to: '/messages', search: { status: 'bounced' } },
+  complaint_rate: { to: '/suppressions', search: { reason: 'complaint' } },
+  queue_age: { to: '/messages', search: { status: 'queued' } },
+};
 
 const ADVICE: Record<string, string> = {
   bounce_rate:
@@ -191,7 +203,7 @@ const SOON_MS = 7 * 86_400_000;
 function useKeyProblems(): ProblemRow[] | undefined {
   const { place } = useHere();
   const may = useMay()('read:api_keys');
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: ['api-keys', place.workspaceId, 'overview'],
     queryFn: () =>
       ask(
@@ -201,7 +213,7 @@ function useKeyProblems(): ProblemRow[] | undefined {
       ),
     enabled: may,
   });
-  if (!may) return [];
+  if (!may || (isError && !data)) return [];
   return data?.data.flatMap(({ id, name, expires_at, revoked_at }): ProblemRow[] => {
     const leftMs =
       expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - Date.now();

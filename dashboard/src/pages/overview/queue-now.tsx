@@ -22,24 +22,18 @@ export function QueueNow() {
   });
   return (
     <Section title="Waiting now" className="min-w-0">
-      {queue.isError ? (
+      {queue.isError && !queue.data ? (
         <ProblemNote error={queue.error} />
-      ) : queue.isPending ? (
-        <div className="grid gap-3">
-          <Skeleton className="w-2/3" />
-          <Skeleton className="w-1/2" />
-          <Skeleton className="w-3/5" />
-        </div>
       ) : (
         <>
           <ul className="grid gap-2 text-sm">
-            <Waiting status="queued" label="On their way" n={queue.data.queued} />
-            <Waiting status="deferred" label="Tried again later" n={queue.data.deferred} />
-            <Waiting status="scheduled" label="Scheduled" n={queue.data.scheduled} />
+            <Waiting status="queued" label="On their way" n={queue.data?.queued} />
+            <Waiting status="deferred" label="Tried again later" n={queue.data?.deferred} />
+            <Waiting status="scheduled" label="Scheduled" n={queue.data?.scheduled} />
           </ul>
-          <p className="mt-3 border-t border-line pt-3 text-xs text-faint">
-            {queue.data.more && 'There are more than were counted. '}
-            <Oldest at={queue.data.oldest_due_at} />
+          <p className="mt-3 min-h-7.5 border-t border-line pt-3 text-xs text-faint">
+            {queue.data?.more && 'There are more than were counted. '}
+            {queue.data && <Oldest at={queue.data.oldest_due_at} />}
           </p>
         </>
       )}
@@ -47,13 +41,15 @@ export function QueueNow() {
   );
 }
 
-function Waiting({ status, label, n }: { status: string; label: string; n: number }) {
+function Waiting({ status, label, n }: { status: string; label: string; n: number | undefined }) {
   return (
     <li className="flex items-baseline justify-between gap-3">
       <Link to="/messages" search={{ status }} className="rounded hover:underline">
         {label}
       </Link>
-      <span className="font-medium tabular-nums">{formatNumber(n)}</span>
+      <span className="font-medium tabular-nums">
+        {n === undefined ? <Skeleton className="w-5" /> : formatNumber(n)}
+      </span>
     </li>
   );
 }

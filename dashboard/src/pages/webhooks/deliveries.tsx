@@ -4,7 +4,7 @@ import { SearchX, Send } from 'lucide-react';
 import { useEffect } from 'react';
 import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { pageQuery, usePages, type Watch } from '../../api/use-pages.ts';
 import { onLiveEvents } from '../../frame/live-feed.ts';
 import { Badge, Dot, StatusBadge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -68,7 +68,7 @@ export function Deliveries({
       </div>
       <div className="overflow-hidden rounded-xl border border-line">
         {list.isPending ? (
-          <SkeletonRows rows={6} />
+          <SkeletonRows rows={16} />
         ) : list.isError ? (
           <ProblemNote error={list.error} className="m-4" onRetry={() => void list.refetch()} />
         ) : list.rows.length === 0 && !list.hasNextPage ? (
@@ -100,6 +100,12 @@ export function Deliveries({
 /** An event is posted a moment after it was told. */
 const POSTED_MS = 1_000;
 
+/** A try that comes again tells no event. */
+const RETRIES: Watch<WebhookDelivery> = {
+  while: ({ status }) => status === 'pending',
+  everyMs: 8_000,
+};
+
 /** Lists of deliveries are asked for again when something happened. */
 export function useFollowedDeliveries(): void {
   const queries = useQueryClient();
@@ -109,6 +115,7 @@ export function useFollowedDeliveries(): void {
       timer ??= setTimeout(() => {
         timer = undefined;
         void queries.invalidateQueries({ queryKey: ['webhook-deliveries'] });
+        void queries.invalidateQueries({ queryKey: ['webhook'] });
       }, POSTED_MS);
     });
     return () => {
@@ -121,19 +128,22 @@ export function useFollowedDeliveries(): void {
 function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {
   const { api, key } = useHere();
   useFollowedDeliveries();
-  return usePages(key('webhook-deliveries', webhookId, status, type), (cursor) =>
-    ask(
-      api.GET('/api/v1/webhooks/{id}/deliveries', {
-        params: {
-          path: { id: webhookId },
-          query: {
-            ...pageQuery(cursor),
-            ...(status ? { status: status as WebhookDelivery['status'] } : {}),
-            ...(type ? { event_type: type as EventType } : {}),
+  return usePages(
+    key('webhook-deliveries', webhookId, status, type),
+    (cursor) =>
+      ask(
+        api.GET('/api/v1/webhooks/{id}/deliveries', {
+          params: {
+            path: { id: webhookId },
+            query: {
+              ...pageQuery(cursor),
+              ...(status ? { status: status as WebhookDelivery['status'] } : {}),
+              ...(type ? { event_type: type as EventType } : {}),
+            },
           },
-        },
-      }),
-    ),
+        }),
+      ),
+    { watch: RETRIES },
   );
 }
 
