@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { encodeId } from '../../src/base/ids.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase } from '../harness/database.ts';
@@ -216,4 +217,37 @@ test('a hard bounce is told in the next 202, and the address is not contacted ag
   const other = await send(app, { to: { email: 'other@example.com' } });
   await becomes(app, other, 'bounced');
   expect(receiver.commands.slice(asked).join()).not.toContain('jane@example.com');
+});
+
+test('a message may be cancelled until it is on the wire, and not from then on', async () => {
+  let answer = () => {};
+  const held = new Promise<undefined>((resolve) => {
+    answer = () => resolve(undefined);
+  });
+  await using it = await house({
+    onRcpt: (to) => (to.startsWith('later') ? '451 4.7.1 Greylisted' : undefined),
+    onMessage: () => held,
+  });
+  const { app, receiver } = it;
+  const cancel = (id: string) => app.call('POST', `/messages/${id}/cancel`, { key: app.liveKey });
+  const deferred = await send(app, { to: { email: 'later@example.com' } });
+  await becomes(app, deferred, 'deferred');
+  expect((await cancel(deferred)).json.status).toBe('cancelled');
+  const scheduled_at = new Date(systemClock.now() + 600_000).toISOString();
+  const scheduled = await send(app, { to: { email: 'planned@example.com' }, scheduled_at });
+  expect((await cancel(scheduled)).json.status).toBe('cancelled');
+
+  const leaving = await send(app);
+  await receiver.untilMessages(1);
+  const refused = await cancel(leaving);
+  expect([refused.status, refused.json.code]).toEqual([409, 'not_cancellable']);
+  answer();
+  await becomes(app, leaving, 'delivered');
+  for (const id of [deferred, scheduled]) {
+    const events = (await app.call('GET', `/events?message_id=${id}`, { key: app.liveKey })).json;
+    const types = events.data.map(({ type }: { type: string }) => type);
+    expect(types.filter((type: string) => type === 'message.cancelled')).toHaveLength(1);
+    expect(types.at(-1)).toBe('message.cancelled');
+  }
+  expect(receiver.messages).toHaveLength(1);
 });
