@@ -126,7 +126,6 @@ export interface Outcome {
   attemptOutcome: 'delivered' | 'deferred' | 'bounced' | 'failed' | null;
   /** Of a deferral: the next try, or the end of the window when that is sooner. */
   dueAtMs: number | null;
-  nextAttemptAtMs: number | null;
   reason: string | null;
   bounce: Bounce | null;
   smtp: SmtpFacts | null;

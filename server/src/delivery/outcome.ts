@@ -113,7 +113,6 @@ function deferral(
   return {
     ...outcome,
     dueAtMs: Math.min(nextMs, delivery.expiresAtMs),
-    nextAttemptAtMs: nextMs < delivery.expiresAtMs ? nextMs : null,
   };
 }
 
@@ -126,7 +125,6 @@ function blank(delivery: Delivery, atMs: number, node: string): Outcome {
     attempt: null,
     attemptOutcome: null,
     dueAtMs: null,
-    nextAttemptAtMs: null,
     reason: null,
     bounce: null,
     smtp: null,

@@ -160,7 +160,9 @@ function eventData(outcome: Outcome): DeliveryEventData {
     tags: message.tags,
     ...(bounce ? { bounce } : {}),
     ...(smtp ? { smtp } : {}),
-    ...(outcome.nextAttemptAtMs === null ? {} : { next_attempt_at: iso(outcome.nextAttemptAtMs) }),
+    ...(outcome.status === 'deferred' && outcome.dueAtMs !== null
+      ? { next_attempt_at: iso(outcome.dueAtMs) }
+      : {}),
     ...(outcome.reason !== null && !bounce ? { reason: outcome.reason } : {}),
   };
 }

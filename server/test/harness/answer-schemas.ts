@@ -64,7 +64,7 @@ export async function answerCheck(base: string): Promise<AnswerCheck> {
 }
 
 /** Objects with listed fields take no others: an answer must not hold what nobody documented. */
-function closedDocument<T>(value: T): T {
+export function closedDocument<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closedDocument) as T;
   if (value === null || typeof value !== 'object') return value;
   const copy = Object.fromEntries(

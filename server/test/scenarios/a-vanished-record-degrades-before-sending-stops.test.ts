@@ -4,6 +4,7 @@ import { ManualClock } from '../../src/base/manual-clock.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
 import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { eventCheck } from '../harness/event-schemas.ts';
 import { type EventState, eventsOf } from '../harness/queue.ts';
 import { type ListedRecord, publish } from '../harness/zone.ts';
 
@@ -132,6 +133,9 @@ test('degraded at once, sending for three days, then stopped, then back', async 
     'domain.degraded',
     'domain.verified',
   ]);
+  const check = await eventCheck(rig.app.url);
+  const { json } = await rig.app.call('GET', '/events?type=domain.*', { key: rig.app.liveKey });
+  for (const event of json.data) check(event);
 });
 
 test('a record that comes back in time ends it', async () => {

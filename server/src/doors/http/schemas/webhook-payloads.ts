@@ -123,7 +123,10 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     data: Type.Object({
       ...OneRecipient,
       ...Deferral,
-      next_attempt_at: Time,
+      next_attempt_at: Type.Unsafe<string>({
+        ...Time,
+        description: 'The next try, or the end of its time when that comes first.',
+      }),
     }),
   },
   'message.delivered': {
@@ -150,8 +153,8 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     }),
   },
   'message.complained': {
-    description: 'The recipient called it spam.',
-    data: Type.Object(OneRecipient),
+    description: 'The recipient called it spam. `smtp` is the answer with which it had been taken.',
+    data: Type.Object({ ...OneRecipient, smtp: Type.Optional(SmtpAnswer) }),
   },
   'message.opened': {
     description: 'The tracking image was loaded.',
