@@ -4,6 +4,7 @@ import { createAddressHash } from '../../src/suppressions/address-hash.ts';
 import { Suppressions } from '../../src/suppressions/suppressions.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase } from '../harness/database.ts';
+import { eventsOf as ledgerOf } from '../harness/queue.ts';
 
 /**
  * Goal: the suppression list as callers keep it, its events, and its effect on sends.
@@ -16,17 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
+/** From the ledger itself: the feed may be a moment behind. */
 async function eventsOf(id: string): Promise<string[]> {
-  const found: string[] = [];
-  for (let cursor = ''; ; ) {
-    const { json } = await app.call(
-      'GET',
-      `/events?type=suppression.*&limit=100${cursor && `&cursor=${cursor}`}`,
-    );
-    for (const { type, data } of json.data) if (data.suppression.id === id) found.push(type);
-    if (!json.has_more) return found;
-    cursor = json.next_cursor;
-  }
+  const events = await ledgerOf(app.database.pool, app.workspaceId);
+  return events
+    .filter(({ data }) => (data.suppression as { id?: string } | undefined)?.id === id)
+    .map(({ type }) => type);
 }
 
 async function add(body: Record<string, unknown>, key?: string) {
