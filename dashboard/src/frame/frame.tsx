@@ -103,7 +103,7 @@ function SideContent({
       <button
         type="button"
         onClick={openPalette}
-        className="flex h-8 items-center gap-2 rounded-md border border-(--canvas-line) bg-panel/50 px-2 text-sm text-soft hover:bg-panel"
+        className="flex h-8 shrink-0 items-center gap-2 rounded-md border border-(--canvas-line) bg-panel/50 px-2 text-sm text-soft hover:bg-panel"
       >
         <Command className="size-3.5" aria-hidden />
         <span className="flex-1 text-left">Find or do…</span>
