@@ -19,28 +19,28 @@ const add = (name: string) => app.call('POST', '/domains', { key: app.liveKey, b
 test('more keys at a time than there are places are refused, and nothing is changed', {
   timeout: 400_000,
 }, async () => {
-  const trusted = await app.app.domains.trust(app.workspaceId, { name: 'ours.example' });
-  const { data } = (await app.call('GET', '/domains', { key: app.liveKey })).json;
-  expect(data).toHaveLength(1);
-  let settled = 0;
-  const adding = Array.from({ length: 40 }, async (_, n) => {
-    const answer = await add(`d${n}.example`);
-    settled += 1;
-    return answer;
-  });
-  const rotate = () =>
-    app.call('POST', `/domains/${data[0].id}/rotate-dkim`, { key: app.liveKey, body: undefined });
-  let rotated = await rotate();
-  while (rotated.status !== 503 && settled < adding.length) rotated = await rotate();
-  expect([rotated.status, rotated.json.code]).toEqual([503, 'overloaded']);
-  expect(Number(rotated.headers.get('retry-after'))).toBeGreaterThan(0);
-  const answers = await Promise.all(adding);
-  const refused = answers.filter(({ status }) => status === 503);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const { json } of refused) expect(json.code).toBe('overloaded');
-  const { rows } = await app.database.pool.query('select name from domains');
-  expect(rows).toHaveLength(1 + answers.filter(({ status }) => status === 201).length);
-  expect(trusted.name).toBe('ours.example');
+  await app.app.domains.trust(app.workspaceId, { name: 'ours.example' });
+  const known = async (): Promise<{ id: string; name: string }[]> =>
+    (await app.call('GET', '/domains?limit=100', { key: app.liveKey })).json.data;
+  const before = await known();
+  const ours = before.find(({ name }) => name === 'ours.example')?.id;
+  const wave = Date.now();
+  // Whoever finds a place waits for long: all of them have to ask before the first is answered.
+  const adding = Array.from({ length: 40 }, (_, n) => add(`d${n}-${wave}.example`));
+  const rotating = Array.from({ length: 60 }, () =>
+    app.call('POST', `/domains/${ours}/rotate-dkim`, { key: app.liveKey }),
+  );
+  const added = await Promise.all(adding);
+  for (const answers of [added, await Promise.all(rotating)]) {
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { json, headers } of refused) {
+      expect(json.code).toBe('overloaded');
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+  }
+  const made = added.filter(({ status }) => status === 201).length;
+  expect(await known()).toHaveLength(before.length + made);
 });
 
 test('a workspace has a bounded number of domains', async () => {
