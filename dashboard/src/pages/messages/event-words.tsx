@@ -91,7 +91,7 @@ export function wordsOf(type: string, data: EventData): EventWords {
         detail: (
           <>
             {data.bounce?.explanation ?? 'The receiver asks to come again later.'} Next try{' '}
-            <Time at={data.next_attempt_at} />.
+            <Time at={data.next_attempt_at} />
           </>
         ),
       };
