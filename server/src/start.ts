@@ -21,7 +21,10 @@ export async function start(config: Config): Promise<number> {
     console.error(sentence);
     return 1;
   }
-  console.log(await welcome(app, config));
+  // It asks the database, which may be slow or gone; a signal is heard meanwhile, and mail goes on.
+  welcome(app, config).then(console.log, (error) =>
+    log.warn({ err: error }, 'the greeting could not be written: start again to see it'),
+  );
   const reason = await Promise.race([app.storage.lost, signal]);
   const lost = reason instanceof Error;
   log.info({ reason: lost ? reason.message : reason }, 'stopping');

@@ -14,6 +14,7 @@ export interface ServerProcess {
   start(): Promise<void>;
   /** After its database was killed, say. */
   becomesReady(): Promise<void>;
+  isReady(): Promise<boolean>;
   /** SIGKILL to the server alone: its PostgreSQL lives on as an orphan. */
   kill(): Promise<void>;
   /** SIGKILL to PostgreSQL's main process. */
@@ -68,15 +69,19 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
     });
   }
 
+  function isReady(): Promise<boolean> {
+    return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  }
+
   /** A server that is never ready again is what these tests look for: it is told, not waited for. */
   async function becomesReady(refuse: () => void = () => {}): Promise<void> {
     await until(
       () => {
         refuse();
-        return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
-          (answer) => answer.ok,
-          () => false,
-        );
+        return isReady();
       },
       { timeoutMs: READY_MS, what: () => `the server is ready. It said:\n${output.slice(-4000)}` },
     );
@@ -100,6 +105,7 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
     url,
     start,
     becomesReady: () => becomesReady(),
+    isReady,
     async kill() {
       child?.kill('SIGKILL');
       await exited();

@@ -4,8 +4,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { postrider } from '../harness/command.ts';
+import { freshDatabase } from '../harness/database.ts';
 import { scratchFolder } from '../harness/scratch-folder.ts';
 import { serverProcess } from '../harness/server-process.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * Goal: on a fresh folder one command gives a server and a request that works when pasted; a second
@@ -53,6 +55,27 @@ it('tells of a taken port and stops the database it had started', async () => {
   expect(code).toBe(1);
   expect(stderr).toBe(`Another program listens on 127.0.0.1:${port}. Stop it, or set PORT.\n`);
   expect(isRunning(folder.path)).toBe(false);
+});
+
+it('hears a signal while its greeting waits for the database', async () => {
+  await using folder = await scratchFolder();
+  await using database = await freshDatabase();
+  const server = await serverProcess({
+    dataDir: folder.path,
+    env: {
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'a'.repeat(64),
+      ALLOW_UNSAFE_DATABASE: 'true',
+    },
+  });
+  const holder = await database.pool.connect();
+  await holder.query('begin; lock table workspaces in row exclusive mode');
+  await server.start();
+  const left = server.stop();
+  await until(async () => !(await server.isReady()), { what: 'the server is leaving' });
+  await holder.query('rollback');
+  holder.release();
+  expect(await left).toBe(0);
 });
 
 function isRunning(dataDir: string): boolean {
