@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -10,7 +11,7 @@ import { openPool, type Pool } from '../../src/storage/pool.ts';
 
 /**
  * A database of its own for a test, migrated, with partitions for the present: a copy of a template
- * in the run's one PostgreSQL. It goes away with the `await using` that holds it.
+ * in its worker's PostgreSQL. It goes away with the `await using` that holds it.
  */
 export interface TestDatabase extends AsyncDisposable {
   /** For processes that are given a DATABASE_URL. */
@@ -54,10 +55,14 @@ const SETTINGS = { fsync: 'off', max_connections: '200', shared_buffers: '128MB'
 let server: Promise<EmbeddedPostgres> | undefined;
 let template: Promise<void> | undefined;
 
-/** The first test process of the run that asks starts it, the others share it. */
+/**
+ * The first test file of a worker that asks starts it, its later ones share it. Workers do not: the
+ * ledger ends at the oldest open transaction of the whole PostgreSQL, and a test that holds one open
+ * on purpose would keep another's events back.
+ */
 function testServer(): Promise<EmbeddedPostgres> {
   server ??= startEmbedded({
-    dataDir: inject('databaseFolder'),
+    dataDir: path.join(inject('databaseFolder'), process.env.VITEST_POOL_ID ?? '1'),
     log: silentLog,
     holder: 'command',
     settings: SETTINGS,

@@ -8,7 +8,7 @@ import { startEmbedded } from '../../src/storage/embedded-postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of the run's PostgreSQL, which the first `freshDatabase` starts. */
+    /** Where each worker's PostgreSQL lies, which its first `freshDatabase` starts. */
     databaseFolder: string;
   }
 }
@@ -16,7 +16,7 @@ declare module 'vitest' {
 const FOLDER_PREFIX = 'postrider-test-';
 const OWNER_FILE = 'run.pid';
 
-/** One PostgreSQL for the whole run, and none for a run that needs none. */
+/** One PostgreSQL for each worker, and none for a run that needs none. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await sweep();
   const dataDir = await mkdtemp(path.join(tmpdir(), FOLDER_PREFIX));
@@ -48,11 +48,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function remove(dataDir: string): Promise<void> {
-  if (existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))) {
+async function remove(folder: string): Promise<void> {
+  for (const worker of await readdir(folder, { withFileTypes: true })) {
+    const dataDir = path.join(folder, worker.name);
+    if (!existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))) continue;
     const server = await startEmbedded({ dataDir, log: silentLog });
     await server.stop();
     if (server.pid !== undefined) return;
   }
-  await rm(dataDir, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
 }
