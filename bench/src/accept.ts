@@ -41,7 +41,8 @@ export async function benchAccept(): Promise<void> {
 async function measure(kind: TargetKind): Promise<LoadResult> {
   await using target = await startTarget(kind, { env: { ROLES: 'api' } });
   const body = JSON.stringify(sampleSend('jane@example.com'));
-  return httpLoad({
+  // Awaited here: the target goes away at the end of this block.
+  return await httpLoad({
     port: target.port,
     connections: CONNECTIONS,
     durationMs: DURATION_MS,
