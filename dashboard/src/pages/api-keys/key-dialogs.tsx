@@ -5,8 +5,8 @@ import { isAboutFields } from '../../api/problem.ts';
 import { tell } from '../../frame/toasts.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, Select } from '../../parts/field.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { GRACE_DEFAULT_SECONDS, GraceField } from '../../parts/secret.tsx';
 import { Time } from '../../parts/time.tsx';
 import { usePlace } from '../../session/place.ts';
 import { useMay } from '../../session/session.ts';
@@ -124,18 +124,10 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
   );
 }
 
-const GRACES: [number, string][] = [
-  [0, 'Not at all: it ends now'],
-  [3600, 'An hour'],
-  [86_400, 'A day'],
-  [604_800, 'A week'],
-  [2_592_000, '30 days'],
-];
-
 export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const place = usePlace();
   const queries = useQueryClient();
-  const [grace, setGrace] = useState(86_400);
+  const [grace, setGrace] = useState(GRACE_DEFAULT_SECONDS);
   const rotating = useMutation({
     mutationFn: () =>
       ask(
@@ -173,15 +165,11 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
           rotating.mutate();
         }}
       >
-        <Field label="How long the old secret goes on working">
-          <Select value={String(grace)} onChange={(event) => setGrace(Number(event.target.value))}>
-            {GRACES.map(([seconds, label]) => (
-              <option key={seconds} value={String(seconds)}>
-                {label}
-              </option>
-            ))}
-          </Select>
-        </Field>
+        <GraceField
+          label="How long the old secret goes on working"
+          seconds={grace}
+          onChange={setGrace}
+        />
         {rotating.isError && <ProblemNote error={rotating.error} className="mt-4" />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

@@ -1,9 +1,8 @@
-import { KeyRound } from 'lucide-react';
 import { Button } from '../../parts/button.tsx';
 import { Snippets } from '../../parts/code-block.tsx';
-import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/problem-note.tsx';
+import { ShownSecret } from '../../parts/secret.tsx';
 import { sendSnippets } from './send-snippets.ts';
 
 /** The secret, this once: copied or lost. */
@@ -29,13 +28,7 @@ export function NewSecret({
       stays
     >
       <div className="grid gap-5">
-        <div className="flex flex-wrap items-center gap-2 rounded-lg border border-accent-ink/40 bg-accent-wash/60 p-2 pl-3">
-          <KeyRound className="size-4 shrink-0 text-accent-ink" aria-hidden />
-          <code className="min-w-0 flex-1 basis-60 font-mono text-sm break-all" data-testid="token">
-            {token}
-          </code>
-          <CopyButton text={token}>Copy key</CopyButton>
-        </div>
+        <ShownSecret secret={token} copy="Copy key" />
         {children}
         {maySend ? (
           <div>

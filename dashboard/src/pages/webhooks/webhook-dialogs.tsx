@@ -7,8 +7,8 @@ import { isAboutFields } from '../../api/problem.ts';
 import { tell } from '../../frame/toasts.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, Select } from '../../parts/field.tsx';
 import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { GRACE_DEFAULT_SECONDS, GraceField } from '../../parts/secret.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Webhook } from './endpoint-state.tsx';
 import { headerChange, rowsOf } from './header-fields.tsx';
@@ -133,17 +133,9 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   );
 }
 
-const GRACES: [number, string][] = [
-  [0, 'Not at all: it ends now'],
-  [3600, 'An hour'],
-  [86_400, 'A day'],
-  [604_800, 'A week'],
-  [2_592_000, '30 days'],
-];
-
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const { api } = useHere();
-  const [grace, setGrace] = useState(86_400);
+  const [grace, setGrace] = useState(GRACE_DEFAULT_SECONDS);
   const rotating = useMutation({
     mutationFn: () =>
       ask(
@@ -179,15 +171,11 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
           rotating.mutate();
         }}
       >
-        <Field label="How long the old secret goes on signing">
-          <Select value={String(grace)} onChange={(event) => setGrace(Number(event.target.value))}>
-            {GRACES.map(([seconds, label]) => (
-              <option key={seconds} value={String(seconds)}>
-                {label}
-              </option>
-            ))}
-          </Select>
-        </Field>
+        <GraceField
+          label="How long the old secret goes on signing"
+          seconds={grace}
+          onChange={setGrace}
+        />
         {grace === 0 && (
           <p className="mt-2 text-xs text-warn">
             Requests fail your check until the receiver knows the new secret.

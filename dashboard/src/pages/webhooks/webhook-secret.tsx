@@ -1,9 +1,8 @@
-import { KeyRound } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Snippets } from '../../parts/code-block.tsx';
-import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
+import { ShownSecret } from '../../parts/secret.tsx';
 import { verifySnippets } from './verify-snippets.ts';
 
 /** The signing secret, this once, and what to do with it. */
@@ -27,13 +26,7 @@ export function WebhookSecret({
       stays
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-        <div className="flex flex-wrap items-center gap-2 rounded-lg border border-accent-ink/40 bg-accent-wash/60 p-2 pl-3">
-          <KeyRound className="size-4 shrink-0 text-accent-ink" aria-hidden />
-          <code className="min-w-0 flex-1 basis-60 font-mono text-sm break-all" data-testid="token">
-            {secret}
-          </code>
-          <CopyButton text={secret}>Copy secret</CopyButton>
-        </div>
+        <ShownSecret secret={secret} copy="Copy secret" />
         {children}
         <div>
           <h3 className="text-sm font-semibold">Verify what arrives</h3>

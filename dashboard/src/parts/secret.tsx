@@ -1,0 +1,49 @@
+import { KeyRound } from 'lucide-react';
+import { CopyButton } from './copy.tsx';
+import { Field, Select } from './field.tsx';
+
+/** A secret that is shown this once, to be copied. */
+export function ShownSecret({ secret, copy }: { secret: string; copy: string }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 rounded-lg border border-accent-ink/40 bg-accent-wash/60 p-2 pl-3">
+      <KeyRound className="size-4 shrink-0 text-accent-ink" aria-hidden />
+      <code className="min-w-0 flex-1 basis-60 font-mono text-sm break-all" data-testid="token">
+        {secret}
+      </code>
+      <CopyButton text={secret}>{copy}</CopyButton>
+    </div>
+  );
+}
+
+export const GRACE_DEFAULT_SECONDS = 86_400;
+
+const GRACES: [number, string][] = [
+  [0, 'Not at all: it ends now'],
+  [3600, 'An hour'],
+  [GRACE_DEFAULT_SECONDS, 'A day'],
+  [604_800, 'A week'],
+  [2_592_000, '30 days'],
+];
+
+/** How long the secret before goes on beside the new one. */
+export function GraceField({
+  label,
+  seconds,
+  onChange,
+}: {
+  label: string;
+  seconds: number;
+  onChange: (seconds: number) => void;
+}) {
+  return (
+    <Field label={label}>
+      <Select value={String(seconds)} onChange={(event) => onChange(Number(event.target.value))}>
+        {GRACES.map(([value, words]) => (
+          <option key={value} value={String(value)}>
+            {words}
+          </option>
+        ))}
+      </Select>
+    </Field>
+  );
+}
