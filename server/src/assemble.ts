@@ -7,11 +7,17 @@ import type { PasswordCost } from './accounts/people/passwords.ts';
 import { openPeople, type People } from './accounts/people/people.ts';
 import { RateLimiter } from './accounts/rate-limit.ts';
 import { Workspaces } from './accounts/workspaces.ts';
-import { createLiveRoute } from './assemble-delivery.ts';
+import {
+  createAcceptor,
+  createIdempotency,
+  publishedLimits,
+  sendLimits,
+} from './assemble-accepting.ts';
+import { addEngineMetrics, createLiveRoute } from './assemble-delivery.ts';
+import { startRounds } from './assemble-rounds.ts';
 import { openTelling, type TellingOptions } from './assemble-telling.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
-import { Rounds } from './base/rounds.ts';
 import { createSealer } from './base/sealer.ts';
 import type { Config } from './config/read-config.ts';
 import { ContactLookup } from './contacts/contact-lookup.ts';
@@ -29,25 +35,18 @@ import { addHealth } from './doors/http/health.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
 import { createHttpMetrics, createRegistry, gauge } from './doors/http/metrics.ts';
 import { openapiDocument } from './doors/http/openapi.ts';
-import type { PublishedLimits } from './doors/http/operations/get-limits.ts';
 import { allOperations } from './doors/http/operations.ts';
 import { sessionCookie } from './doors/http/session-cookie.ts';
-import { MessageAcceptor } from './messages/accept-message.ts';
-import { IDEMPOTENCY_MS } from './messages/accept-store.ts';
 import { MessageChanges } from './messages/change-message.ts';
-import { type Handover, noHandover } from './messages/handover.ts';
-import { Idempotency } from './messages/idempotency.ts';
-import { deleteOldKeys } from './messages/idempotency-store.ts';
-import type { SendLimits } from './messages/limits.ts';
+import { noHandover } from './messages/handover.ts';
 import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
-import { forgetSealed } from './messages/sealed-content-store.ts';
 import { TestInbox } from './messages/test-inbox.ts';
 import { createOwnPost } from './own-post.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
-import { openPool, type Pool } from './storage/pool.ts';
+import { openPool } from './storage/pool.ts';
 import { startUpkeep } from './storage/upkeep.ts';
 import { createAddressHash } from './suppressions/address-hash.ts';
 import { Suppressions } from './suppressions/suppressions.ts';
@@ -94,12 +93,6 @@ export interface AssembleOptions {
 
 /** What scripts/build-dashboard.ts makes. */
 const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
-const SWEEP_MS = 10_000;
-const EXPIRY_ROUND_MS = 600_000;
-const RESUME_MS = 2_000;
-const FORGET_MS = 60_000;
-const FORGOTTEN_MAX = 500;
-const SWEPT_KEYS_MAX = 5_000;
 
 export async function assemble(options: AssembleOptions): Promise<App> {
   // What was begun before a start failed must not be left running.
@@ -299,24 +292,18 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   if (engine) addEngineMetrics(registry, engine);
 
   const leaving = new AbortController();
-  const rounds = new Rounds({ clock, log });
-  rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
-  rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
-  rounds.every(EXPIRY_ROUND_MS, 'forget ended sessions', () => people.sweep());
-  rounds.every(SWEEP_MS, 'verify domains', () => verifier.verifyDue(leaving.signal));
-  rounds.every(RESUME_MS, 'go on with imports', () => imports.work());
-  rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
-  rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
-  rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
-  rounds.every(FORGET_MS, 'forget secrets of finished messages', async () => {
-    while ((await forgetSealed(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {
-      if (state === 'draining') return;
-    }
-  });
-  rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
-    while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
-      if (state === 'draining') return;
-    }
+  const rounds = startRounds({
+    pool,
+    clock,
+    log,
+    authenticator,
+    apiKeys,
+    people,
+    verifier,
+    imports,
+    erasures,
+    suppressions,
+    leaving: leaving.signal,
   });
 
   await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
@@ -357,96 +344,4 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
   };
-}
-
-export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
-  return new Idempotency({ pool, clock, sealer: createSealer(secretKey, 'idempotency') });
-}
-
-export interface AcceptorNeeds {
-  pool: Pool;
-  clock: Clock;
-  config: Config;
-  domains: DomainDirectory;
-  templates: TemplateDirectory;
-  contacts: ContactLookup;
-  handover: Handover;
-  idempotency: Idempotency;
-  secretKey: Buffer;
-  group?: { itemsMax: number; inFlightMax: number };
-}
-
-/** The front half of the house, for the server and for the command that sends without one. */
-export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
-  const { pool, clock, config, domains, templates, contacts, handover, idempotency } = needs;
-  return new MessageAcceptor({
-    pool,
-    clock,
-    limits: sendLimits(config),
-    handover,
-    idempotency,
-    senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
-    contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
-    templates,
-    sealer: createSealer(needs.secretKey, CONTENT_PURPOSE),
-    addressHash: createAddressHash(needs.secretKey),
-    group: {
-      itemsMax: 128,
-      inFlightMax: 2,
-      ...needs.group,
-      bytesMax: 4 * 1024 * 1024,
-      waitingMax: config.limits.acceptBufferMaxMessages,
-      waitingBytesMax: config.limits.acceptBufferMaxBytes,
-    },
-  });
-}
-
-function sendLimits({ limits, delivery }: Config): SendLimits {
-  return {
-    messageBytesMax: limits.messageMaxBytes,
-    htmlBytesMax: limits.contentMaxBytes,
-    textBytesMax: limits.contentMaxBytes,
-    subjectBytesMax: limits.subjectMaxBytes,
-    recipientsMax: limits.recipientsMax,
-    headersMax: limits.headersMax,
-    headerBytesMax: limits.headerMaxBytes,
-    batchMax: limits.batchMax,
-    scheduleAheadMs: limits.scheduleMaxMs,
-    retryWindowMs: delivery.retryWindowMs,
-  };
-}
-
-function publishedLimits({ limits, delivery, retention }: Config): PublishedLimits {
-  return {
-    requests_per_second: limits.ratePerSecond,
-    requests_burst: limits.rateBurst,
-    request_body_bytes: limits.requestBodyMaxBytes,
-    message_bytes: limits.messageMaxBytes,
-    html_bytes: limits.contentMaxBytes,
-    text_bytes: limits.contentMaxBytes,
-    subject_bytes: limits.subjectMaxBytes,
-    recipients: limits.recipientsMax,
-    batch_messages: limits.batchMax,
-    headers: limits.headersMax,
-    header_bytes: limits.headerMaxBytes,
-    metadata_pairs: 20,
-    tags: 10,
-    schedule_ahead_seconds: limits.scheduleMaxMs / 1000,
-    retry_window_seconds: delivery.retryWindowMs / 1000,
-    idempotency_seconds: IDEMPOTENCY_MS / 1000,
-    content_retention_days: retention.contentDays,
-    record_retention_days: retention.recordDays,
-  };
-}
-
-function addEngineMetrics(registry: ReturnType<typeof createRegistry>, engine: Engine): void {
-  for (const name of Object.keys(engine.stats) as (keyof Engine['stats'])[]) {
-    const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    gauge(
-      registry,
-      `delivery_${snake}`,
-      `Delivery engine: ${snake.replaceAll('_', ' ')}.`,
-      () => engine.stats[name],
-    );
-  }
 }

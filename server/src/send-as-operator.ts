@@ -1,6 +1,6 @@
 import type { Caller } from './accounts/caller.ts';
 import { SCOPES } from './accounts/scopes.ts';
-import { createAcceptor, createIdempotency } from './assemble.ts';
+import { createAcceptor, createIdempotency } from './assemble-accepting.ts';
 import type { OpenParts, SendOrder } from './cli/house.ts';
 import { ContactLookup } from './contacts/contact-lookup.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
