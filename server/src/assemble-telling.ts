@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from './base/clock.ts';
+import { encodeId } from './base/ids.ts';
 import type { Log } from './base/log.ts';
 import { Rounds } from './base/rounds.ts';
 import type { Config } from './config/read-config.ts';
@@ -79,6 +80,8 @@ export function openTelling(options: TellingOptions): Telling {
   });
   bell.onRing(() => eventStreams.wake());
   notices.on('accounts', (workspaceId) => eventStreams.closeWorkspace(workspaceId));
+  notices.on('people', (personId) => eventStreams.closeReader(encodeId('usr', personId)));
+  notices.onGap(() => eventStreams.closeForAdmission());
 
   const statistics = config.roles.has('webhooks')
     ? new StatisticsFollower({ pool, clock, log })

@@ -99,7 +99,7 @@ export class Authenticator {
     if (!row) return undefined;
     const { secretEndsAtMs, ...key } = row;
     const known = {
-      caller: callerOf(key),
+      caller: callerOf(key, secretEndsAtMs),
       key,
       secretEndsAtMs,
       networks: networksOf(key.allowedIps),
@@ -136,8 +136,9 @@ export class Authenticator {
   }
 }
 
-function callerOf(key: ApiKey): Caller {
+function callerOf(key: ApiKey, secretEndsAtMs: number | null): Caller {
   return {
+    endsAtMs: Math.min(key.expiresAtMs ?? Infinity, secretEndsAtMs ?? Infinity),
     workspaceId: key.workspaceId,
     mode: key.mode,
     scopes: new Set(key.scopes),

@@ -13,6 +13,8 @@ export interface Caller {
   actor: string;
   /** The API key's uuid; undefined for a person's session. */
   keyId: string | undefined;
+  /** When the key or the session ends by itself, as far as is known now. */
+  endsAtMs?: number;
   /** What the person is in the workspace; absent for a key. */
   role?: Role;
 }

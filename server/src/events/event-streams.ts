@@ -24,6 +24,9 @@ import { type FeedFilter, readFeed } from './feed-store.ts';
 export interface StreamScope {
   workspaceId: string;
   mode: Mode;
+  /** Who reads, key or person, and when they will no longer be admitted. */
+  actor?: string;
+  endsAtMs?: number;
 }
 
 export interface EventStreamsParts {
@@ -129,10 +132,22 @@ export class EventStreams {
     }
   }
 
+  /** Somebody's session or role has changed: what they read ends, and they come back if they may. */
+  closeReader(actor: string): void {
+    for (const stream of this.#streams) {
+      if (stream.scope.actor === actor) this.#end(stream);
+    }
+  }
+
+  /** Notices were lost: nobody knows whose rights have changed. */
+  closeForAdmission(): void {
+    for (const stream of this.#streams) this.#end(stream);
+  }
+
   /** The server closes: whoever is here is asked to go, and nobody comes in any more. */
   closeAll(): void {
     this.#stopped = true;
-    for (const stream of this.#streams) this.#end(stream);
+    this.closeForAdmission();
   }
 
   async stop(): Promise<void> {
@@ -157,9 +172,9 @@ export class EventStreams {
     const { clock } = this.#parts;
     const { heartbeatMs, lifetimeMs } = this.#limits;
     const body = new Readable({ read: () => {}, highWaterMark: this.#limits.bufferedBytesMax });
-    const { workspaceId, mode } = scope;
+    const { workspaceId, mode, actor, endsAtMs = Infinity } = scope;
     const stream: Stream = {
-      scope: { workspaceId, mode },
+      scope: { workspaceId, mode, ...(actor === undefined ? {} : { actor }) },
       filter,
       position,
       live: false,
@@ -174,7 +189,7 @@ export class EventStreams {
     };
     stream.timers = [
       clock.after(heartbeatMs, beat),
-      clock.after(lifetimeMs, () => this.#end(stream)),
+      clock.after(Math.min(lifetimeMs, endsAtMs - clock.now()), () => this.#end(stream)),
     ];
     body.on('error', () => {});
     body.once('close', () => {

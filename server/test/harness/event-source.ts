@@ -14,14 +14,15 @@ export interface EventSourceReader {
 
 export async function openEventSource(
   url: string,
-  key: string,
+  /** An API key, or the headers of a session. */
+  admission: string | Record<string, string>,
   lastEventId?: string,
 ): Promise<EventSourceReader> {
   const request = http.get(url, {
     // A connection of its own: a pool of them would hold more than it uses.
     agent: false,
     headers: {
-      authorization: `Bearer ${key}`,
+      ...(typeof admission === 'string' ? { authorization: `Bearer ${admission}` } : admission),
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     },
   });

@@ -139,6 +139,7 @@ export async function updateRole(
     personId,
     role,
   ]);
+  await notifyRightsChanged(db, personId);
 }
 
 export async function deleteMembership(
@@ -150,4 +151,10 @@ export async function deleteMembership(
     workspaceId,
     personId,
   ]);
+  await notifyRightsChanged(db, personId);
+}
+
+/** What the person holds open is looked at again, on every node. */
+async function notifyRightsChanged(db: Queryable, personId: string): Promise<void> {
+  await db.query(`select pg_notify('people', $1)`, [personId]);
 }

@@ -85,6 +85,22 @@ export async function prolongSession(
   ]);
 }
 
+/** Whether this session still admits to the workspace, and as what. */
+export async function roleOfSession(
+  db: Queryable,
+  sessionId: string,
+  workspaceId: string,
+  nowMs: number,
+): Promise<Role | undefined> {
+  const { rows } = await db.query<{ role: Role }>(
+    `select m.role from sessions s
+     join memberships m on m.workspace_id = $2 and m.person_id = s.person_id
+     where s.id = $1 and s.ends_at > $3 and s.ended_at is null`,
+    [sessionId, workspaceId, sqlTime(nowMs)],
+  );
+  return rows[0]?.role;
+}
+
 /** Those that have not ended, newest first. */
 export async function listSessions(
   db: Queryable,
@@ -106,10 +122,10 @@ export async function endSessionByToken(
   tokenHash: Buffer,
   nowMs: number,
 ): Promise<void> {
-  await db.query('update sessions set ended_at = $2 where token_hash = $1 and ended_at is null', [
-    tokenHash,
-    sqlTime(nowMs),
-  ]);
+  await db.query(
+    ended('update sessions set ended_at = $2 where token_hash = $1 and ended_at is null'),
+    [tokenHash, sqlTime(nowMs)],
+  );
 }
 
 /** False when the person has no such session. */
@@ -120,8 +136,8 @@ export async function endSession(
   nowMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update sessions set ended_at = $3
-     where person_id = $1 and id = $2 and ended_at is null and ends_at > $3`,
+    ended(`update sessions set ended_at = $3
+      where person_id = $1 and id = $2 and ended_at is null and ends_at > $3`),
     [personId, id, sqlTime(nowMs)],
   );
   return rowCount === 1;
@@ -134,10 +150,16 @@ export async function endSessionsOf(
   exceptId?: string,
 ): Promise<void> {
   await db.query(
-    `update sessions set ended_at = $2
-     where person_id = $1 and ended_at is null and ($3::uuid is null or id <> $3)`,
+    ended(`update sessions set ended_at = $2
+      where person_id = $1 and ended_at is null and ($3::uuid is null or id <> $3)`),
     [personId, sqlTime(nowMs), exceptId ?? null],
   );
+}
+
+/** Whoever is held open by a session hears of its end in the same commit, on every node. */
+function ended(update: string): string {
+  return `with ended as (${update} returning person_id)
+    select pg_notify('people', person_id::text) from ended group by person_id`;
 }
 
 /** What ended so long ago that nobody asks for it any more. */

@@ -14,6 +14,7 @@ import {
   insertSession,
   listSessions,
   prolongSession,
+  roleOfSession,
   type Session,
 } from './session-store.ts';
 import { sourceNetwork } from './source-network.ts';
@@ -101,6 +102,11 @@ export class Sessions {
       await prolongSession(this.#pool, session.id, nowMs, session.endsAtMs);
     }
     return found;
+  }
+
+  /** Asked again by what stays open for longer than a request; undefined when it must not. */
+  roleIn(workspaceId: string, { session }: SignedIn): Promise<Role | undefined> {
+    return roleOfSession(this.#pool, session.id, workspaceId, this.#clock.now());
   }
 
   list(person: Person, page: { before?: string; limit: number }): Promise<Session[]> {

@@ -160,6 +160,7 @@ function callerOf(signedIn: SignedIn, workspaceId: string, mode: Mode, role: Rol
     allowedDomains: [],
     actor: encodeId('usr', signedIn.person.id),
     keyId: undefined,
+    endsAtMs: signedIn.session.endsAtMs,
     role,
   };
 }

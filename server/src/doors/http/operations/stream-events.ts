@@ -1,11 +1,15 @@
 import { Type } from 'typebox';
+import type { People } from '../../../accounts/people/people.ts';
+import type { SignedIn } from '../../../accounts/people/sessions.ts';
+import { rightsOf } from '../../../accounts/roles.ts';
+import { RefusedError } from '../../../base/refused-error.ts';
 import type { EventStreams } from '../../../events/event-streams.ts';
 import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from '../event-query.ts';
 import { operation } from '../operation.ts';
 import { closed } from '../schemas/common.ts';
 import { BOUNCED_EVENT } from '../schemas/examples.ts';
 
-export function streamEvents(parts: { eventStreams: EventStreams }) {
+export function streamEvents(parts: { eventStreams: EventStreams; people: People }) {
   return operation(
     {
       id: 'streamEvents',
@@ -40,13 +44,19 @@ export function streamEvents(parts: { eventStreams: EventStreams }) {
       },
       refusals: ['overloaded'],
     },
-    async ({ caller, query, lastEventId, signal }) => {
+    async ({ caller, signedIn, query, lastEventId, signal }) => {
       const cursor = lastEventId || query.cursor;
       const filter = query.type === undefined ? {} : { types: typesOf(query.type) };
       const from = cursor === undefined || cursor === LATEST ? undefined : ledgerPosition(cursor);
       const body = await parts.eventStreams.open(caller, from, filter);
       signal.addEventListener('abort', () => body.destroy(), { once: true });
       if (signal.aborted) body.destroy();
+      if (signedIn) {
+        await admitAgain(parts.people, caller.workspaceId, signedIn).catch((error) => {
+          body.destroy();
+          throw error;
+        });
+      }
       return {
         status: 200,
         body,
@@ -56,4 +66,11 @@ export function streamEvents(parts: { eventStreams: EventStreams }) {
       };
     },
   );
+}
+
+/** What ended between the admission and the opening was told before the stream could hear it. */
+async function admitAgain(people: People, workspaceId: string, signedIn: SignedIn): Promise<void> {
+  const role = await people.sessions.roleIn(workspaceId, signedIn);
+  if (role !== undefined && rightsOf(role).has('read:events')) return;
+  throw new RefusedError('invalid_session', 'The session has ended. Sign in again.');
 }
