@@ -1,4 +1,5 @@
 import type { Command } from './command.ts';
+import { backup } from './commands/backup.ts';
 import { doctor } from './commands/doctor.ts';
 import { domainsAdd } from './commands/domains-add.ts';
 import { domainsList } from './commands/domains-list.ts';
@@ -19,6 +20,7 @@ import { workspacesList } from './commands/workspaces-list.ts';
 export const COMMANDS: readonly Command[] = [
   start,
   doctor,
+  backup,
   workspacesCreate,
   workspacesList,
   keysCreate,

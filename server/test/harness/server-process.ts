@@ -23,6 +23,8 @@ export interface ServerProcess {
   killBackend(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
+  /** The key that a first start prints once the server answers. */
+  printedKey(): Promise<string>;
   /** All that the server has printed. */
   readonly output: string;
 }
@@ -109,6 +111,14 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
     async kill() {
       child?.kill('SIGKILL');
       await exited();
+    },
+    async printedKey() {
+      let key: string | undefined;
+      await until(() => {
+        [key] = /pr_test_\w{38}/.exec(output) ?? [];
+        return key !== undefined;
+      });
+      return key as string;
     },
     async killPostgres() {
       killNow(await postmaster());

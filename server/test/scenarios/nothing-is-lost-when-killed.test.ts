@@ -32,7 +32,7 @@ test(`${KILLS} kills lose nothing and double nothing`, {
   const over = new AbortController();
   try {
     await server.start();
-    const key = await printedKey(server);
+    const key = await server.printedKey();
     const log = new Map<string, Sent>();
     const clients = Array.from({ length: CLIENTS }, (_, client) =>
       sendUntil(over.signal, server, key, client, log),
@@ -73,16 +73,6 @@ test(`${KILLS} kills lose nothing and double nothing`, {
     await removeDataDir(dataDir);
   }
 });
-
-/** The first start prints it once the server answers. */
-async function printedKey(server: ServerProcess): Promise<string> {
-  let key: string | undefined;
-  await until(() => {
-    [key] = /pr_test_\w{38}/.exec(server.output) ?? [];
-    return key !== undefined;
-  });
-  return key as string;
-}
 
 async function sendUntil(
   over: AbortSignal,

@@ -1,21 +1,12 @@
 import { execFile } from 'node:child_process';
-import {
-  chown,
-  lchown,
-  lstat,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-} from 'node:fs/promises';
+import { chown, lchown, lstat, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '../../base/clock.ts';
 import { StorageStartError } from '../start-error.ts';
 import { type Binaries, EMBEDDED_MAJOR } from './binaries.ts';
 import { CHILD_ENVIRONMENT, type RunAs } from './run-as.ts';
+import { syncToDisk } from './sync-to-disk.ts';
 
 export const EMBEDDED_USER = 'postrider';
 
@@ -69,7 +60,8 @@ async function initialise(folder: string, binaries: Binaries, runAs: RunAs): Pro
     await run(file, args, { ...ids, cwd: '/', env: CHILD_ENVIRONMENT });
     await takeOwnership(draft, runAs);
     await rename(draft, folder);
-    await syncFolder(path.dirname(folder));
+    // Mail will be accepted on the strength of this rename: it must survive a power cut too.
+    await syncToDisk(path.dirname(folder));
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) {
@@ -82,16 +74,6 @@ async function initialise(folder: string, binaries: Binaries, runAs: RunAs): Pro
     throw new StorageStartError(
       `The database could not be created in ${folder}: ${(stderr || message).trim()}`,
     );
-  }
-}
-
-/** Mail will be accepted on the strength of this rename: it must survive a power cut too. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,0 +1,45 @@
+import { systemClock } from '../../base/clock.ts';
+import { silentLog } from '../../base/log.ts';
+import { configFromEnvironment } from '../../config/env.ts';
+import { backUp } from '../../storage/embedded/back-up.ts';
+import { openStorage } from '../../storage/open-storage.ts';
+import { StorageStartError } from '../../storage/start-error.ts';
+import type { Command } from '../command.ts';
+
+export const backup: Command = {
+  name: 'backup',
+  summary: 'Copy the whole data folder, also while a server runs on it.',
+  details:
+    'The copy holds everything that was committed when the command began, and secret.key: keep it as ' +
+    'safe as the original. It is a data folder like any other, so DATA_DIR=FOLDER starts from it. ' +
+    'Mail that waited then and has left since would leave again.',
+  arguments: [
+    { name: 'FOLDER', says: 'Where the copy goes. It is made; one with files in it is refused.' },
+  ],
+  run: async (given) => {
+    const config = configFromEnvironment();
+    if (config.storage.databaseUrl !== undefined) {
+      throw new StorageStartError(
+        'The database at DATABASE_URL is backed up with its own tools, such as pg_dump. Keep SECRET_KEY with it.',
+      );
+    }
+    const [target = ''] = given.arguments;
+    const beganAtMs = systemClock.now();
+    // Without migrations: a backup before an upgrade must be what was there before it.
+    await using storage = await openStorage({
+      ...config.storage,
+      connectionsMax: 2,
+      secretKey: config.secretKey,
+      log: silentLog,
+      holder: 'command',
+    });
+    const [connection] = storage.places;
+    const data = await backUp({ connection, dataDir: config.storage.dataDir, target });
+    const seconds = (systemClock.now() - beganAtMs) / 1000;
+    const text = [
+      `Backed up to ${data.folder}: ${(data.bytes / 2 ** 20).toFixed(1)} MiB in ${seconds.toFixed(1)} s.`,
+      `Start from it with DATA_DIR=${data.folder}; better, from a copy of it.`,
+    ];
+    return { data, text: text.join('\n') };
+  },
+};
