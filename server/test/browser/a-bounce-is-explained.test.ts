@@ -38,6 +38,7 @@ browserSuite('a message that did not arrive', (suite) => {
     const why = page.getByRole('alert');
     await why.getByText('The mailbox does not exist. Check the address').waitFor();
     await why.getByText('550 5.1.1 The mailbox does not exist').waitFor();
+    await why.getByText('Addresses of the simulator are never put there').waitFor();
     await page.getByRole('tab', { name: 'Attempts' }).click();
     await page.getByText('RCPT TO:<bounced+one@simulator.test>').waitFor();
     await page.getByRole('button', { name: 'Try again now' }).click();

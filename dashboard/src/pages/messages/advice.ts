@@ -11,6 +11,11 @@ export function whySuppressed(reason: string | null): string {
   return SUPPRESSED[reason ?? ''] ?? 'The address is on the suppression list.';
 }
 
+/** They play a receiver's part again and again, so nothing they answer is held against them. */
+export function isSimulated(email: string | undefined): boolean {
+  return email?.toLowerCase().endsWith('@simulator.test') ?? false;
+}
+
 const FAILED: Record<string, string> = {
   sender_domain_lost:
     'The sender domain no longer belongs to the workspace, or its keys are gone. Add and verify it again, then try again.',

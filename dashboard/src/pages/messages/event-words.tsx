@@ -16,7 +16,7 @@ import type { ReactNode } from 'react';
 import type { Schema } from '../../api/client.ts';
 import type { Tone } from '../../parts/badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { whyFailed, whySuppressed } from './advice.ts';
+import { isSimulated, whyFailed, whySuppressed } from './advice.ts';
 
 /** The parts of an event's data that the screens read; each type has some of them. */
 export interface EventData {
@@ -125,7 +125,9 @@ export function wordsOf(type: string, data: EventData): EventWords {
         icon: Flag,
         tone: 'bad',
         title: 'Complaint',
-        detail: 'The recipient called it spam. The address is suppressed from now on.',
+        detail: isSimulated(data.recipient)
+          ? 'The recipient called it spam. A real address would be suppressed from now on.'
+          : 'The recipient called it spam. The address is suppressed from now on.',
       };
     case 'message.opened':
       return {

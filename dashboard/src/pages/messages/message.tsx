@@ -17,7 +17,7 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { Time } from '../../parts/time.tsx';
 import { goToMode } from '../../session/place.ts';
 import { useMay } from '../../session/session.ts';
-import { whyFailed, whySuppressed } from './advice.ts';
+import { isSimulated, whyFailed, whySuppressed } from './advice.ts';
 import { Attempts } from './attempts.tsx';
 import { MessageContentTabs } from './content.tsx';
 import { MessageActions } from './message-actions.tsx';
@@ -172,6 +172,14 @@ function NextStep({
     );
   }
   if (bounce.class !== 'hard') return null;
+  if (isSimulated(recipient.email)) {
+    return (
+      <p>
+        A hard bounce would put a real address on the suppression list. Addresses of the simulator
+        are never put there, so this one bounces as often as you like.
+      </p>
+    );
+  }
   return (
     <p>
       A hard bounce puts the address on the{' '}
