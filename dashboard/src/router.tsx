@@ -157,6 +157,12 @@ const events = createRoute({
   component: lazyRouteComponent(() => import('./pages/events/events.tsx'), 'EventsPage'),
 });
 
+const find = createRoute({
+  getParentRoute: () => inside,
+  path: '/find/$id',
+  component: lazyRouteComponent(() => import('./pages/find/find.tsx'), 'FindPage'),
+});
+
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/team',
@@ -194,6 +200,7 @@ export const router = createRouter({
       webhook,
       webhookDelivery,
       events,
+      find,
       team,
       settings,
     ]),

@@ -184,10 +184,18 @@ function useCommands(): Command[] {
   ];
 }
 
-const ID_PAGES: Record<string, (id: string) => { to: string; params: Record<string, string> }> = {
+/** Where the thing with an id is seen; `/find` looks for what has another address than its id. */
+const ID_PAGES: Record<string, (id: string) => object> = {
   msg: (id) => ({ to: '/messages/$id', params: { id } }),
   dom: (id) => ({ to: '/domains/$id', params: { id } }),
   whk: (id) => ({ to: '/webhooks/$id', params: { id } }),
+  ctc: (id) => ({ to: '/contacts', search: { open: id } }),
+  ...Object.fromEntries(
+    ['whd', 'tpl', 'lay', 'prt', 'sup'].map((prefix) => [
+      prefix,
+      (id: string) => ({ to: '/find/$id', params: { id } }),
+    ]),
+  ),
 };
 
 function useFound(commands: Command[], text: string): Command[] {

@@ -70,6 +70,27 @@ interface SentEventColumns {
   data: string | null;
 }
 
+/** To which endpoint the delivery went, of several for which its event would be another one. */
+export async function findEndpointOf(
+  pool: Pool,
+  scope: Scope,
+  candidates: readonly { webhookId: string; eventId: string }[],
+): Promise<string | undefined> {
+  const { rows } = await pool.query<{ webhookId: string }>(
+    `select d.webhook_id as "webhookId"
+     from unnest($3::uuid[], $4::uuid[]) as c (webhook_id, event_id) join webhook_deliveries d
+       on d.workspace_id = $1 and d.mode = $2 and d.webhook_id = c.webhook_id
+      and d.event_id = c.event_id`,
+    [
+      scope.workspaceId,
+      scope.mode,
+      candidates.map(({ webhookId }) => webhookId),
+      candidates.map(({ eventId }) => eventId),
+    ],
+  );
+  return rows[0]?.webhookId;
+}
+
 export interface WebhookTry {
   number: number;
   startedAtMs: number;

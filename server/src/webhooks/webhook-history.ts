@@ -14,6 +14,7 @@ import {
 } from './delivery-list-store.ts';
 import {
   findDelivery,
+  findEndpointOf,
   listTries,
   replayEvents,
   replayFailed,
@@ -23,7 +24,7 @@ import {
   type WebhookTry,
 } from './history-store.ts';
 import type { Scope, Webhook } from './webhook-store.ts';
-import type { Webhooks } from './webhooks.ts';
+import { ENDPOINTS_MAX, type Webhooks } from './webhooks.ts';
 
 /**
  * What an endpoint was sent, try by try, and sending it again. A replay keeps the event's id, so a
@@ -94,6 +95,18 @@ export class WebhookHistory {
       body: event ? eventBody({ ...event, id: eventId, mode: scope.mode }) : null,
       tries: tries.map(publicTry),
     };
+  }
+
+  /** By its own id alone, which tells the event only to who knows the endpoint. */
+  async find(scope: Scope, deliveryId: string) {
+    const endpoints = await this.#webhooks.list(scope, { limit: ENDPOINTS_MAX });
+    const candidates = endpoints.map(({ id }) => ({
+      webhookId: id,
+      eventId: mixIds(id, deliveryId),
+    }));
+    const webhookId = await findEndpointOf(this.#pool, scope, candidates);
+    if (webhookId === undefined) throw noDelivery();
+    return this.get(scope, webhookId, deliveryId);
   }
 
   async replayDelivery(scope: Scope, webhookId: string, deliveryId: string): Promise<Replayed> {

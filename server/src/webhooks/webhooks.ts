@@ -49,7 +49,7 @@ export interface WebhooksParts {
   rules: TargetRules;
 }
 
-const ENDPOINTS_MAX = 50;
+export const ENDPOINTS_MAX = 50;
 const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
 /** Name servers that are silent must not make an owner wait: the guard stands at connect as well. */
 const RESOLVE_WITHIN_MS = 2_000;

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
+import { until } from '../harness/until.ts';
 import { makePerson, PASSWORD } from '../harness/visitor.ts';
 
 /**
@@ -54,6 +55,48 @@ browserSuite('by keyboard alone', (suite) => {
     await tabTo(page, 'I have copied it');
     await keys(page, 'Enter');
     await page.getByRole('row', { name: /Made without a mouse/ }).waitFor();
+  });
+
+  test('an id that is pasted into the palette leads to its page', async () => {
+    const app = suite.app();
+    const made = async (method: string, path: string, body: object): Promise<string> =>
+      (await app.call(method, path, { body })).json.id;
+    const found = async (path: string): Promise<string | undefined> =>
+      (await app.call('GET', path)).json.data[0]?.id;
+    const url = 'https://hooks.example/mail';
+    const webhook = await made('POST', '/webhooks', { url, events: ['message.accepted'] });
+    const message = await made('POST', '/transactional/send', goodSend());
+    const contact = await made('PUT', '/contacts/pasted@example.com', {});
+    await made('POST', '/suppressions', { email: 'pasted@example.net', reason: 'manual' });
+    for (const kind of ['templates', 'layouts', 'partials']) {
+      await made('POST', `/${kind}`, { key: 'pasted', name: 'Pasted', html: '{{ content }}' });
+    }
+    await until(
+      async () => (await found(`/webhook-deliveries?webhook_id=${webhook}`)) !== undefined,
+    );
+    const delivery = await found(`/webhook-deliveries?webhook_id=${webhook}`);
+    const page = await suite.openAs('developer');
+    await page.goto('/app/events');
+    for (const [id, address] of [
+      [message, `/messages/${message}`],
+      [webhook, `/webhooks/${webhook}`],
+      [delivery, `/webhooks/${webhook}/deliveries/${delivery}`],
+      [contact, `/contacts?open=${contact}`],
+      [await found('/suppressions'), '/suppressions?q=pasted%40example.net'],
+      [await found('/templates'), '/templates/template/pasted'],
+      [await found('/layouts'), '/templates/layout/pasted'],
+      [await found('/partials'), '/templates/partial/pasted'],
+    ]) {
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await keys(page, 'ControlOrMeta+K');
+      await page.getByRole('combobox', { name: /command/ }).waitFor();
+      await page.keyboard.insertText(id as string);
+      await page.getByRole('option', { name: `Open ${id}` }).waitFor();
+      await keys(page, 'Enter');
+      await page.waitForURL(`**/app${address}`);
+    }
+    await page.goto(`/app/find/${(delivery as string).replace(/.$/, '0')}`);
+    await page.getByText('Nothing has this id').waitFor();
   });
 
   test('a window gives the focus back to where it was, and keeps it while it is open', async () => {

@@ -93,6 +93,23 @@ test('by event, by endpoint, by status, by type, and together', async () => {
   expect(await find(`status=failed&event_type=message.delivered`)).toEqual([]);
 });
 
+test('by its own id, whichever endpoint it went to', async () => {
+  const all = await find(`message_id=${messages[0]}`);
+  expect(new Set(all.map(({ webhook_id }) => webhook_id)).size).toBe(2);
+  for (const one of all) {
+    const { status, json } = await app.call('GET', `/webhook-deliveries/${one.id}`);
+    expect([status, json.webhook_id, json.event_id]).toEqual([200, one.webhook_id, one.event_id]);
+    const direct = await app.call('GET', `/webhooks/${one.webhook_id}/deliveries/${one.id}`);
+    expect(json).toEqual(direct.json);
+    const strange = await app.call('GET', `/webhook-deliveries/${one.id}`, { key: app.liveKey });
+    expect([strange.status, strange.json.code]).toEqual([404, 'not_found']);
+  }
+  const never = encodeId('whd', uuidv7(Date.now()));
+  for (const id of [never, 'whd_nonsense', messages[0]]) {
+    expect((await app.call('GET', `/webhook-deliveries/${id}`)).status).toBe(404);
+  }
+});
+
 test('newest first, each once, however small the pages are', async () => {
   const all = await find('');
   expect(all).toHaveLength(9);

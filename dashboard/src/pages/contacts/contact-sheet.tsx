@@ -27,7 +27,7 @@ export function ContactSheet({ email, onClose }: { email: string; onClose: () =>
     queryFn: () => ask(api.GET('/api/v1/contacts/{email}', { params: { path: { email } } })),
   });
   return (
-    <Dialog title={email} onClose={onClose} side>
+    <Dialog title={query.data?.email ?? email} onClose={onClose} side>
       {query.isPending ? (
         <SkeletonRows rows={5} />
       ) : query.isLoadingError ? (

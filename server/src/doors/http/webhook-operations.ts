@@ -6,6 +6,7 @@ import type { Operation } from './operation.ts';
 import { createWebhook } from './operations/create-webhook.ts';
 import { deleteWebhook } from './operations/delete-webhook.ts';
 import { findWebhookDeliveries } from './operations/find-webhook-deliveries.ts';
+import { findWebhookDelivery } from './operations/find-webhook-delivery.ts';
 import { getWebhook } from './operations/get-webhook.ts';
 import { getWebhookDelivery } from './operations/get-webhook-delivery.ts';
 import { listWebhookDeliveries } from './operations/list-webhook-deliveries.ts';
@@ -32,6 +33,7 @@ export function webhookOperations(parts: WebhookOperationParts): Operation[] {
     deleteWebhook(parts),
     listWebhookDeliveries(parts),
     findWebhookDeliveries(parts),
+    findWebhookDelivery(parts),
     getWebhookDelivery(parts),
     testWebhook(parts),
     replayWebhook(parts),

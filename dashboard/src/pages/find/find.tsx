@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Navigate, useParams } from '@tanstack/react-router';
+import { SearchX } from 'lucide-react';
+import { type Api, ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
+import { pageQuery } from '../../api/use-pages.ts';
+import { buttonClass } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Page } from '../../parts/page.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SkeletonPage } from '../../parts/skeleton.tsx';
+import { usePlace } from '../../session/place.ts';
+import { type ContentKind, contentApi } from '../templates/content-api.ts';
+
+/** Leads from an id to the page of what has it, where that page goes by another name. */
+export function FindPage() {
+  const { id } = useParams({ from: '/inside/find/$id' });
+  const { api, key } = useHere();
+  const { mode } = usePlace();
+  const found = useQuery({ queryKey: key('found', id), queryFn: () => pageOf(api, id) });
+  if (found.isPending) return <SkeletonPage />;
+  if (found.data) return <Navigate {...(found.data as { to: '/' })} replace />;
+  if (found.isError && problemOf(found.error).status !== 404) {
+    return (
+      <Page title="Find">
+        <ProblemNote error={found.error} onRetry={() => void found.refetch()} />
+      </Page>
+    );
+  }
+  return (
+    <Page title="Find">
+      <Empty
+        icon={SearchX}
+        title="Nothing has this id"
+        actions={
+          <Link to="/" className={buttonClass('primary')}>
+            To the overview
+          </Link>
+        }
+      >
+        <code className="font-mono text-xs break-all">{id}</code> is not in the {mode} mode of this
+        workspace. It may be in the other mode, in another workspace, or gone.
+      </Empty>
+    </Page>
+  );
+}
+
+/** Null when there is nothing of that kind. */
+async function pageOf(api: Api, id: string): Promise<object | null> {
+  switch (id.slice(0, 4)) {
+    case 'whd_': {
+      const path = { delivery_id: id };
+      const delivery = await ask(
+        api.GET('/api/v1/webhook-deliveries/{delivery_id}', { params: { path } }),
+      );
+      return {
+        to: '/webhooks/$id/deliveries/$deliveryId',
+        params: { id: delivery.webhook_id, deliveryId: id },
+      };
+    }
+    case 'sup_': {
+      const path = { id };
+      const { email, domain } = await ask(
+        api.GET('/api/v1/suppressions/{id}', { params: { path } }),
+      );
+      return { to: '/suppressions', search: { q: email ?? domain ?? '' } };
+    }
+    case 'tpl_':
+      return templateWith(api, 'template', id);
+    case 'lay_':
+      return templateWith(api, 'layout', id);
+    case 'prt_':
+      return templateWith(api, 'partial', id);
+    default:
+      return null;
+  }
+}
+
+const PAGE_ROWS = 100;
+
+async function templateWith(api: Api, kind: ContentKind, id: string): Promise<object | null> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await contentApi(api, kind).list(pageQuery(cursor, PAGE_ROWS));
+    const found = page.data.find((one) => one.id === id);
+    if (found) return { to: '/templates/$kind/$key', params: { kind, key: found.key } };
+    if (page.next_cursor === null) return null;
+    cursor = page.next_cursor;
+  }
+}
