@@ -24,6 +24,7 @@ const { dispatcher } = openWebhooks({
   limits: { leaseMs: 22_000 },
 });
 dispatcher?.start();
+process.send?.('begun');
 // Its own timers do not hold a process; the parent's death ends it.
 setInterval(() => {}, 1_000);
 process.on('disconnect', () => process.exit(0));
