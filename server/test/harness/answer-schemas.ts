@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { openDocument } from './document-schemas.ts';
 
 /**
  * Holds the body of every answer against the schema that the server's own OpenAPI document gives for
@@ -6,31 +6,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
  */
 export type AnswerCheck = (method: string, url: string, status: number, json: unknown) => void;
 
-interface Media {
-  schema: object;
-}
-
 interface Document {
   paths: Record<string, Record<string, { responses: Record<string, Answer> }>>;
-  components: { responses: Record<string, Answer>; schemas: Record<string, object> };
 }
 
 interface Answer {
-  $ref?: string;
-  content?: Record<string, Media>;
+  content?: Record<string, object>;
 }
 
 export async function answerCheck(base: string): Promise<AnswerCheck> {
-  const response = await fetch(`${base}/api/v1/openapi.json`);
-  const document = (await response.json()) as Document;
-  const ajv = new Ajv2020({
-    strict: false,
-    validateFormats: false,
-    validateSchema: false,
-    allErrors: true,
-  });
-  ajv.addSchema(closedDocument(document), 'document');
-  const validators = new Map<string, ValidateFunction>();
+  const { document, faultsOf } = await openDocument<Document>(base);
   const paths = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .map((path) => ({ path, pattern: patternOf(path) }));
@@ -41,44 +26,17 @@ export async function answerCheck(base: string): Promise<AnswerCheck> {
       ({ path, pattern }) => pattern.test(asked) && document.paths[path]?.[method.toLowerCase()],
     );
     if (!found || status >= 300 || json === undefined) return;
-    const pointer = `#/paths/${escaped(found.path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`;
-    const described =
-      document.paths[found.path]?.[method.toLowerCase()]?.responses[status]?.content?.[
-        'application/json'
-      ];
-    if (!described)
+    const { responses } = document.paths[found.path]?.[method.toLowerCase()] ?? {};
+    if (!responses?.[status]?.content?.['application/json']) {
       throw new Error(`${method} ${asked} answered ${status}, which is not documented`);
-    let validate = validators.get(pointer);
-    if (!validate) {
-      validate = ajv.compile({ $ref: `document${pointer}` });
-      validators.set(pointer, validate);
     }
-    if (validate(json)) return;
-    const faults = validate.errors?.map(
-      (error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
-    );
+    const pointer = `#/paths/${escaped(found.path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`;
+    const faults = faultsOf(pointer, json);
+    if (faults === undefined) return;
     throw new Error(
-      `${method} ${asked} answered ${status} with a body that is not as documented:\n${faults?.join('\n')}`,
+      `${method} ${asked} answered ${status} with a body that is not as documented:\n${faults}`,
     );
   };
-}
-
-/** Objects with listed fields take no others: an answer must not hold what nobody documented. */
-export function closedDocument<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(closedDocument) as T;
-  if (value === null || typeof value !== 'object') return value;
-  const copy = Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === 'example' || key === 'examples' ? inner : closedDocument(inner),
-    ]),
-  );
-  const isClosable =
-    copy.type === 'object' &&
-    copy.properties !== undefined &&
-    copy.additionalProperties === undefined &&
-    copy.patternProperties === undefined;
-  return (isClosable ? { ...copy, additionalProperties: false } : copy) as T;
 }
 
 function patternOf(path: string): RegExp {
