@@ -63,12 +63,15 @@ export class Authenticator {
     for (const [hash, known] of this.#known) {
       if (known.key.workspaceId === workspaceId) this.#known.delete(hash);
     }
+    // A read under way may have begun before the change: whoever asks from now on reads anew.
+    this.#reading.clear();
   }
 
   /** Notices were lost: everything is read anew. */
   forgetAll(): void {
     this.#generation += 1;
     this.#known.clear();
+    this.#reading.clear();
   }
 
   /** Writes the times of use gathered so far. */
@@ -87,7 +90,9 @@ export class Authenticator {
   #read(token: string): Promise<Known | undefined> {
     const running = this.#reading.get(token);
     if (running) return running;
-    const reading = this.#readNow(token).finally(() => this.#reading.delete(token));
+    const reading = this.#readNow(token).finally(() => {
+      if (this.#reading.get(token) === reading) this.#reading.delete(token);
+    });
     this.#reading.set(token, reading);
     return reading;
   }

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { Believed } from '../base/believed.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Sealer } from '../base/sealer.ts';
 import { loadPrivateKey } from '../mail/dkim-keys.ts';
@@ -11,9 +12,8 @@ import { isKeyFound } from './record-states.ts';
 
 /**
  * What delivery needs of a message's domain: the opened keys to sign with, and how its mail is to
- * travel. It is remembered until a notice says that the workspace's domains changed; while notices
- * may be lost it is believed for a second only. RSA signs always; Ed25519 signs when its record was
- * found, or the operator trusts the domain: a signature that cannot be looked up helps nobody.
+ * travel. RSA signs always; Ed25519 signs when its record was found, or the operator trusts the
+ * domain: a signature that cannot be looked up helps nobody.
  */
 
 export interface SigningDomain {
@@ -25,29 +25,17 @@ export interface SigningDomain {
   trackingHost: string | null;
 }
 
-interface Known {
-  domain: SigningDomain | undefined;
-  readAtMs: number;
-}
-
 const KNOWN_MAX = 5_000;
-const BELIEVED_MS = 60_000;
-const BELIEVED_WITHOUT_NOTICES_MS = 1_000;
 
 export class SigningKeys {
   readonly #pool: Pool;
-  readonly #clock: Clock;
   readonly #sealer: Sealer;
-  readonly #noticesArrive: () => boolean;
-  readonly #known = new Map<string, Known>();
-  readonly #reading = new Map<string, Promise<SigningDomain | undefined>>();
-  #generation = 0;
+  readonly #known: Believed<SigningDomain | undefined>;
 
   constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer; noticesArrive: () => boolean }) {
     this.#pool = parts.pool;
-    this.#clock = parts.clock;
     this.#sealer = parts.sealer;
-    this.#noticesArrive = parts.noticesArrive;
+    this.#known = new Believed({ ...parts, entriesMax: KNOWN_MAX });
   }
 
   /**
@@ -55,47 +43,22 @@ export class SigningKeys {
    * key cannot be opened or the database does not answer: then the mail must wait, not leave unsigned.
    */
   async find(workspaceId: string, name: string): Promise<SigningDomain | undefined> {
-    const key = `${workspaceId}/${name}`;
-    const known = this.#known.get(key);
-    const believedMs = this.#noticesArrive() ? BELIEVED_MS : BELIEVED_WITHOUT_NOTICES_MS;
-    if (known && this.#clock.now() - known.readAtMs < believedMs) return known.domain;
-    const running = this.#reading.get(key);
-    if (running) return running;
-    const reading = this.#read(workspaceId, name).finally(() => {
-      if (this.#reading.get(key) === reading) this.#reading.delete(key);
-    });
-    this.#reading.set(key, reading);
-    return reading;
+    return this.#known.get(workspaceId, name, () => this.#read(workspaceId, name));
   }
 
   /** Some domain of this workspace changed. */
   forgetWorkspace(workspaceId: string): void {
-    this.#generation += 1;
-    for (const name of this.#known.keys()) {
-      if (name.startsWith(`${workspaceId}/`)) this.#known.delete(name);
-    }
-    // A read under way may have begun before the change: whoever asks from now on reads anew.
-    this.#reading.clear();
+    this.#known.forget(workspaceId);
   }
 
   forgetAll(): void {
-    this.#generation += 1;
-    this.#known.clear();
-    this.#reading.clear();
+    this.#known.forgetAll();
   }
 
   async #read(workspaceId: string, name: string): Promise<SigningDomain | undefined> {
-    const generation = this.#generation;
-    const readAtMs = this.#clock.now();
     const found = await findSigningDomain(this.#pool, workspaceId, name);
     const maySend = found?.domain.status === 'verified' || found?.domain.status === 'degraded';
-    const domain = found && maySend ? this.#open(found) : undefined;
-    // A change told while we read may be newer than what we read.
-    if (generation === this.#generation) {
-      if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-      this.#known.set(`${workspaceId}/${name}`, { domain, readAtMs });
-    }
-    return domain;
+    return found && maySend ? this.#open(found) : undefined;
   }
 
   #open({ domain, keys }: { domain: Domain; keys: readonly SealedKey[] }): SigningDomain {
