@@ -23,23 +23,31 @@ interface EventRow {
   mode: Mode;
   type: EventType;
   created_at: number;
-  recipient: string | null;
-  recipients: { email: string }[] | null;
-  tags: string[] | null;
-  bounce: { reason?: string } | null;
-  smtp: { mx?: string | null } | null;
-  machine: boolean | null;
+  data: MessageData | null;
   sender: string | null;
   template_key: string | null;
   started_at: number | null;
 }
 
-/** The next events behind the follower's place, with what is known of their messages. */
+/** What is counted of an event's data, where it is about a message. */
+interface MessageData {
+  recipient?: string;
+  recipients?: { email: string }[];
+  tags?: string[];
+  bounce?: { reason?: string };
+  smtp?: { mx?: string | null };
+  machine?: boolean;
+}
+
+/**
+ * The next events behind the follower's place, with what is known of their messages. The data comes
+ * as it is: taking it apart here costs ten times what the process takes to parse it.
+ */
 export async function readUncounted(pool: Pool, limit: number): Promise<EventBatch> {
   const { rows } = await pool.query<EventRow>({
     name: 'statistics-read',
     text: `select p.tx as from_tx, p.id as from_id, e.tx, e.id, e.workspace_id, e.mode, e.type,
-        e.created_at, d.recipient, d.recipients, d.tags, d.bounce, d.smtp, d.machine,
+        e.created_at, case when e.type like 'message.%' then e.data end as data,
         m.sender, m.template_key, greatest(m.created_at, m.scheduled_at) as started_at
       from (select tx, id from ledger_followers where name = 'statistics') p
       left join lateral (
@@ -47,9 +55,6 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
          where (tx, id) > (p.tx, p.id)
            and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
          order by tx, id limit $1) e on true
-      left join lateral json_to_record(case when e.type like 'message.%' then e.data end)
-        as d(recipient text, recipients json, tags json, bounce json, smtp json, machine boolean)
-        on true
       left join lateral (
         select sender, template_key, created_at, scheduled_at from messages
          where workspace_id = e.workspace_id and mode = e.mode and id = e.message_id limit 1) m
@@ -66,17 +71,18 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
 }
 
 function eventOf(row: EventRow): CountedEvent {
+  const data = row.data ?? {};
   return {
     workspaceId: row.workspace_id,
     mode: row.mode,
     type: row.type,
     createdAtMs: row.created_at,
-    recipient: row.recipient,
-    recipients: (row.recipients ?? []).map(({ email }) => email),
-    tags: row.tags ?? [],
-    bounceReason: row.bounce?.reason ?? null,
-    mx: row.smtp?.mx ?? null,
-    machine: row.machine ?? false,
+    recipient: data.recipient ?? null,
+    recipients: (data.recipients ?? []).map(({ email }) => email),
+    tags: data.tags ?? [],
+    bounceReason: data.bounce?.reason ?? null,
+    mx: data.smtp?.mx ?? null,
+    machine: data.machine ?? false,
     sender: row.sender,
     templateKey: row.template_key,
     startedAtMs: row.started_at,

@@ -111,7 +111,8 @@ export class Dispatcher {
       isItemFault: () => true,
       groupItemsMax: 200,
       groupBytesMax: 4 * 1024 * 1024,
-      groupsInFlightMax: 2,
+      // While one is written the next gathers: larger groups cost less than a second writer gains.
+      groupsInFlightMax: 1,
       waitingItemsMax: Number.POSITIVE_INFINITY,
       waitingBytesMax: Number.POSITIVE_INFINITY,
     });
