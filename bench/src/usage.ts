@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * What a process and its children have used so far. On a shared machine the time of the processor
+ * says more than the clock on the wall. Read from /proc: undefined where there is none.
+ */
+export interface Usage {
+  cpuMicros: number;
+  /** Memory that several share is counted once, in parts. */
+  memoryMiB: number;
+}
+
+export function usageOf(pid: number | undefined): Usage | undefined {
+  try {
+    const own = statOf(pid as number);
+    const usage = {
+      cpuMicros: own.cpuMicros + own.endedMicros,
+      memoryMiB: memoryOf(pid as number),
+    };
+    for (const name of readdirSync('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const child = childOf(Number(name), pid as number);
+      usage.cpuMicros += child?.cpuMicros ?? 0;
+      usage.memoryMiB += child?.memoryMiB ?? 0;
+    }
+    return usage;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined when it is somebody else's, or has just ended. */
+function childOf(pid: number, parent: number): Usage | undefined {
+  try {
+    const stat = statOf(pid);
+    if (stat.parent !== parent) return undefined;
+    return { cpuMicros: stat.cpuMicros, memoryMiB: memoryOf(pid) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Linux counts in hundredths of a second, whatever its kernel does inside. */
+const MICROS_A_TICK = 10_000;
+
+function statOf(pid: number): { parent: number; cpuMicros: number; endedMicros: number } {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  // The name of the program comes second, in brackets, and may hold anything.
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15);
+  return {
+    parent: fields[1] ?? 0,
+    cpuMicros: (utime + stime) * MICROS_A_TICK,
+    endedMicros: (cutime + cstime) * MICROS_A_TICK,
+  };
+}
+
+function memoryOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
+}
