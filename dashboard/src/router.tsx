@@ -53,7 +53,7 @@ const inside = createRoute({ getParentRoute: () => root, id: 'inside', component
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  validateSearch: texts('range'),
+  validateSearch: texts('range', 'by'),
   component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
 });
 

@@ -2,7 +2,7 @@ import type { Mode } from '../accounts/mode.ts';
 import type { Pool } from '../storage/pool.ts';
 import { BOUNCED_FOR, COUNTERS, type Counter, type Dimension, LATENCY } from './count-events.ts';
 import { percentileMs } from './latency.ts';
-import { readCounts, type Span, type StatsRow } from './stats-store.ts';
+import { readCounts, readTotals, type Span, type StatsRow } from './stats-store.ts';
 
 /** What users see of the counts: numbers, rates and times, over time and by group. */
 
@@ -13,6 +13,8 @@ export interface StatsRequest {
   groupBy?: Exclude<Dimension, 'all'>;
   value?: string;
   groupsMax: number;
+  /** Without them only the totals are told. */
+  withPoints: boolean;
 }
 
 export interface Figures extends Record<Counter, number> {
@@ -33,9 +35,9 @@ export async function lookUpStats(
   scope: { workspaceId: string; mode: Mode },
   request: StatsRequest,
 ): Promise<Series[]> {
-  const { span, fromMs, toMs, groupBy, value } = request;
+  const { span, fromMs, toMs, groupBy, value, withPoints } = request;
   const dimension = groupBy ?? 'all';
-  const rows = await readCounts(pool, scope, {
+  const rows = await (withPoints ? readCounts : readTotals)(pool, scope, {
     span,
     fromMs,
     toMs,
@@ -45,14 +47,18 @@ export async function lookUpStats(
   const groups = [...Map.groupBy(rows, (row) => row.value)].map(([group, own]) => ({
     group: groupBy ? group : null,
     totals: figuresOf(own),
-    points: [...Map.groupBy(own, (row) => row.atMs)]
-      .sort(([a], [b]) => a - b)
-      .map(([atMs, at]) => ({ start: new Date(atMs).toISOString(), ...figuresOf(at) })),
+    points: withPoints ? pointsOf(own) : [],
   }));
   if (!groupBy && groups.length === 0) {
     return [{ group: null, totals: figuresOf([]), points: [] }];
   }
   return groups.sort((a, b) => weight(b.totals) - weight(a.totals)).slice(0, request.groupsMax);
+}
+
+function pointsOf(rows: readonly StatsRow[]): Series['points'] {
+  return [...Map.groupBy(rows, (row) => row.atMs)]
+    .sort(([a], [b]) => a - b)
+    .map(([atMs, at]) => ({ start: new Date(atMs).toISOString(), ...figuresOf(at) }));
 }
 
 function weight({ accepted, delivered, bounced }: Figures): number {

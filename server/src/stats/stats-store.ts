@@ -200,6 +200,29 @@ export async function readCounts(
   return rows;
 }
 
+/** The same added up over the whole range: one row for each counter of a value. */
+export async function readTotals(
+  pool: Pool,
+  scope: { workspaceId: string; mode: Mode },
+  query: StatsQuery,
+): Promise<StatsRow[]> {
+  const { rows } = await pool.query<StatsRow>({
+    name: `statistics-in-all-of-${query.span}`,
+    text: `select min(at) as "atMs", value, counter, sum(n)::bigint as n from statistics_${query.span}
+      where workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5
+        and ($6::text is null or value = $6) group by value, counter limit ${ROWS_MAX}`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      query.dimension,
+      sqlTime(query.fromMs),
+      sqlTime(query.toMs),
+      query.value ?? null,
+    ],
+  });
+  return rows;
+}
+
 /** More than any range that may be asked for holds, but for a tenant that makes it so. */
 const ROWS_MAX = 500_000;
 

@@ -4,15 +4,14 @@ import { browserSuite } from '../harness/browser.ts';
 
 /** What a person sees first: what needs them, what is still to set up, and how sending goes. */
 browserSuite('the overview', (suite) => {
+  const hello = (email: string) => ({
+    to: { email },
+    from: { email: 'hello@shop.example' },
+    subject: 'Hello',
+    html: '<p>Hello</p>',
+  });
   const send = (email: string) =>
-    suite.app().call('POST', '/transactional/send', {
-      body: {
-        to: { email },
-        from: { email: 'hello@shop.example' },
-        subject: 'Hello',
-        html: '<p>Hello</p>',
-      },
-    });
+    suite.app().call('POST', '/transactional/send', { body: hello(email) });
 
   test('the steps to the first message, and figures that follow what happens', async () => {
     const page = await suite.openAs('owner');
@@ -36,6 +35,36 @@ browserSuite('the overview', (suite) => {
     expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(2);
     await page.getByRole('link', { name: 'See them' }).click();
     await page.waitForURL('**/app/messages?status=bounced');
+    expect(suite.troubles()).toEqual([]);
+  });
+
+  test('figures by group lead to the messages they count', async () => {
+    const tagged = (email: string, tag: string) =>
+      suite.app().call('POST', '/transactional/send', {
+        body: { ...hello(email), tags: [tag] },
+      });
+    await tagged('delivered@simulator.test', 'receipts');
+    await tagged('bounced@simulator.test', 'receipts');
+    await tagged('delivered@simulator.test', 'welcome');
+    const page = await suite.openAs('owner');
+    await page.goto('/app?range=week');
+    const receipts = page
+      .getByRole('table', { name: 'Figures by tag' })
+      .getByRole('row', { name: /^receipts / });
+    await receipts.getByRole('cell', { name: '50%' }).first().waitFor();
+    await page.getByRole('button', { name: 'Sender' }).click();
+    await page.waitForURL(/by=domain/);
+    const senders = page.getByRole('table', { name: 'Figures by sender' });
+    await senders.getByRole('row', { name: /^shop\.example .*100%/ }).waitFor();
+    await page.getByRole('button', { name: 'Template' }).click();
+    await page.getByText('No message of this time was made from a template.').waitFor();
+    await page.getByRole('button', { name: 'Tag' }).click();
+    await receipts.getByRole('link', { name: '50%' }).click();
+    await page.waitForURL('**/app/messages?tag=receipts&since=7d&status=bounced');
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    await page.goBack();
+    await receipts.getByRole('link', { name: 'receipts' }).click();
+    await page.waitForURL('**/app/messages?tag=receipts&since=7d');
     expect(suite.troubles()).toEqual([]);
   });
 

@@ -11,10 +11,17 @@ import { axisOf, type Figures, type Range, type Stats, stepsOf, sumOf } from './
 /** What was sent and what became of it. Counts are of recipients. */
 
 /** There was nothing to take a share of. */
-const NOTHING = '–';
+export const NOTHING = '–';
 
-const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
-const finePercent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 2 });
+export const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
+export const finePercent = new Intl.NumberFormat('en', {
+  style: 'percent',
+  maximumFractionDigits: 2,
+});
+
+/** Worse than receivers put up with. */
+export const BOUNCED_MAX = 0.05;
+export const COMPLAINED_MAX = 0.003;
 
 export function Tiles({ totals }: { totals: Figures }) {
   const { rates } = totals;
@@ -33,7 +40,7 @@ export function Tiles({ totals }: { totals: Figures }) {
       <Tile
         name="Bounced"
         value={rates.bounced === null ? NOTHING : percent.format(rates.bounced)}
-        bad={rates.bounced !== null && rates.bounced >= 0.05}
+        bad={rates.bounced !== null && rates.bounced >= BOUNCED_MAX}
       >
         {formatNumber(totals.bounced)} refused
         {lost > 0 && `, ${formatNumber(lost)} not sent`}
@@ -41,7 +48,7 @@ export function Tiles({ totals }: { totals: Figures }) {
       <Tile
         name="Complaints"
         value={rates.complained === null ? NOTHING : finePercent.format(rates.complained)}
-        bad={rates.complained !== null && rates.complained >= 0.003}
+        bad={rates.complained !== null && rates.complained >= COMPLAINED_MAX}
       >
         {formatNumber(totals.complained)} called it spam
       </Tile>
@@ -76,7 +83,7 @@ function Tile({
   );
 }
 
-const OUTCOMES: { name: string; color: string; read: (figures: Figures) => number }[] = [
+export const OUTCOMES: { name: string; color: string; read: (figures: Figures) => number }[] = [
   { name: 'Delivered', color: '--plot-good', read: (one) => one.delivered },
   { name: 'Bounced', color: '--plot-bad', read: (one) => one.bounced },
   {

@@ -14,13 +14,43 @@ export interface Range {
   steps: number;
   /** How many steps one bar stands for. */
   folded: number;
+  /** As the list of messages calls it. */
+  since: string;
 }
 
 export const RANGES = {
-  hour: { label: 'Hour', words: 'the last hour', interval: 'minute', steps: 60, folded: 1 },
-  day: { label: 'Day', words: 'the last 24 hours', interval: 'hour', steps: 24, folded: 1 },
-  week: { label: 'Week', words: 'the last 7 days', interval: 'hour', steps: 168, folded: 4 },
-  month: { label: 'Month', words: 'the last 30 days', interval: 'day', steps: 30, folded: 1 },
+  hour: {
+    label: 'Hour',
+    words: 'the last hour',
+    interval: 'minute',
+    steps: 60,
+    folded: 1,
+    since: '1h',
+  },
+  day: {
+    label: 'Day',
+    words: 'the last 24 hours',
+    interval: 'hour',
+    steps: 24,
+    folded: 1,
+    since: '24h',
+  },
+  week: {
+    label: 'Week',
+    words: 'the last 7 days',
+    interval: 'hour',
+    steps: 168,
+    folded: 4,
+    since: '7d',
+  },
+  month: {
+    label: 'Month',
+    words: 'the last 30 days',
+    interval: 'day',
+    steps: 30,
+    folded: 1,
+    since: '30d',
+  },
 } as const satisfies Record<string, Range>;
 
 export type RangeName = keyof typeof RANGES;

@@ -43,6 +43,9 @@ export function getStats(parts: { pool: Pool; clock: Clock }) {
         value: Type.Optional(
           Type.String({ minLength: 1, maxLength: 255, description: 'Only this group.' }),
         ),
+        points: Type.Optional(
+          Type.Boolean({ default: true, description: '`false` tells the totals alone.' }),
+        ),
         limit: Type.Optional(
           Type.Integer({
             minimum: 1,
@@ -65,6 +68,7 @@ export function getStats(parts: { pool: Pool; clock: Clock }) {
         fromMs,
         toMs,
         groupsMax: query.limit ?? GROUPS_DEFAULT,
+        withPoints: query.points ?? true,
         ...(query.group_by === undefined ? {} : { groupBy: query.group_by }),
         ...(query.value === undefined ? {} : { value: query.value }),
       });

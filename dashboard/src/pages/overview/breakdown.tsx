@@ -1,0 +1,283 @@
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { Choice } from '../../parts/choice.tsx';
+import { classNames } from '../../parts/class-names.ts';
+import { Section } from '../../parts/page.tsx';
+import { duration } from '../../parts/plot/scale.ts';
+import { ProblemNote } from '../../parts/problem-note.tsx';
+import { formatNumber } from '../../parts/size.ts';
+import { SkeletonRows } from '../../parts/skeleton.tsx';
+import {
+  BOUNCED_MAX,
+  COMPLAINED_MAX,
+  finePercent,
+  NOTHING,
+  OUTCOMES,
+  percent,
+} from './figures.tsx';
+import { groupName, isRest } from './group-names.ts';
+import { type Figures, RANGES, type RangeName } from './ranges.ts';
+import { useStats } from './use-stats.ts';
+
+/** The same figures by what the mail was for, or by who sent and who received it. */
+
+export const DIMENSIONS = [
+  { id: 'tag', label: 'Tag', title: 'By the tags of messages' },
+  { id: 'template', label: 'Template', title: 'By the template they were made from' },
+  { id: 'domain', label: 'Sender', title: 'By the domain they were sent from' },
+  { id: 'receiver', label: 'Receiver', title: 'By who runs the recipients’ mailboxes' },
+] as const;
+
+export type Dimension = (typeof DIMENSIONS)[number]['id'];
+
+export function dimensionNamed(name: string | undefined): Dimension {
+  return DIMENSIONS.find(({ id }) => id === name)?.id ?? 'tag';
+}
+
+const SHOWN = 6;
+const GROUPS_MAX = 100;
+
+export function Breakdown({
+  range,
+  by,
+  onBy,
+}: {
+  range: RangeName;
+  by: Dimension;
+  onBy: (next: Dimension) => void;
+}) {
+  const [all, setAll] = useState(false);
+  const whole = useStats(range, {}, true).data?.data[0]?.totals;
+  const stats = useStats(range, { group_by: by, points: false, limit: GROUPS_MAX }, true);
+  const groups = stats.data?.data ?? [];
+  return (
+    <Section
+      title="Breakdown"
+      description={DESCRIPTIONS[by]}
+      className="min-w-0"
+      actions={<Choice label="Broken down by" choices={DIMENSIONS} value={by} onChange={onBy} />}
+    >
+      {stats.isPending ? (
+        <SkeletonRows rows={SHOWN} />
+      ) : stats.isError && !stats.data ? (
+        <ProblemNote error={stats.error} onRetry={() => void stats.refetch()} />
+      ) : groups.length === 0 ? (
+        <p className="text-sm text-soft">{EMPTY[by]}</p>
+      ) : (
+        <>
+          <Groups
+            groups={(all ? groups : groups.slice(0, SHOWN)).map(({ group, totals }) => ({
+              group: group ?? '',
+              totals,
+            }))}
+            whole={whole?.accepted ?? 0}
+            by={by}
+            range={range}
+          />
+          {groups.length > SHOWN && (
+            <Button kind="quiet" className="mt-2 -ml-2" onClick={() => setAll(!all)}>
+              {all ? 'Show the largest' : `Show all ${groups.length}`}
+            </Button>
+          )}
+        </>
+      )}
+    </Section>
+  );
+}
+
+const DESCRIPTIONS: Record<Dimension, string> = {
+  tag: 'By the tags of messages. One with several tags counts under each.',
+  template: 'By the template that messages were made from.',
+  domain: 'By the domain that messages were sent from.',
+  receiver: 'By who runs the recipients’ mailboxes.',
+};
+
+const EMPTY: Record<Dimension, ReactNode> = {
+  tag: (
+    <>
+      No message of this time has a tag. Send <code className="font-mono text-xs">tags</code> with a
+      message, such as <code className="font-mono text-xs">["receipts"]</code>, to see here how each
+      kind of mail does.
+    </>
+  ),
+  template: 'No message of this time was made from a template.',
+  domain: 'Nothing was sent in this time.',
+  receiver: 'Nothing was sent in this time.',
+};
+
+interface GroupsProps {
+  groups: { group: string; totals: Figures }[];
+  /** All recipients of the range: what a share is a share of. */
+  whole: number;
+  by: Dimension;
+  range: RangeName;
+}
+
+function Groups({ groups, whole, by, range }: GroupsProps) {
+  const name = DIMENSIONS.find(({ id }) => id === by)?.label ?? '';
+  const most = Math.max(...groups.map(({ totals }) => totals.accepted), 1);
+  return (
+    <table
+      className="w-full table-fixed border-collapse text-sm"
+      aria-label={`Figures by ${name.toLowerCase()}`}
+    >
+      <thead>
+        <tr className="text-xs text-faint">
+          <th scope="col" className="pb-1 text-left font-medium">
+            {name}
+          </th>
+          <Head className="w-19 sm:w-32">Recipients</Head>
+          <Head className="hidden w-24 sm:table-cell">Delivered</Head>
+          <Head className="w-16 sm:w-24">Bounced</Head>
+          <Head className="w-20 sm:w-26">Complaints</Head>
+          <Head className="hidden w-28 lg:table-cell">Half within</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map(({ group, totals }) => (
+          <tr key={group} className="border-t border-line">
+            <th scope="row" className="py-2 pr-3 text-left font-normal">
+              <GroupName group={group} by={by} range={range} />
+              <OutcomesBar totals={totals} most={most} />
+            </th>
+            <Cell>
+              {formatNumber(totals.accepted)}
+              {whole > 0 && (
+                <span className="block text-xs text-faint sm:ml-2 sm:inline-block sm:w-12">
+                  {percent.format(totals.accepted / whole)}
+                </span>
+              )}
+            </Cell>
+            <Cell className="hidden sm:table-cell">{share(totals.rates.delivered)}</Cell>
+            <Cell bad={(totals.rates.bounced ?? 0) >= BOUNCED_MAX}>
+              <Bounced totals={totals} group={group} by={by} range={range} />
+            </Cell>
+            <Cell bad={(totals.rates.complained ?? 0) >= COMPLAINED_MAX}>
+              {totals.rates.complained === null
+                ? NOTHING
+                : finePercent.format(totals.rates.complained)}
+            </Cell>
+            <Cell className="hidden text-soft lg:table-cell">
+              {totals.latency.p50_ms === null ? NOTHING : duration(totals.latency.p50_ms)}
+            </Cell>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Head({ className, children }: { className: string; children: ReactNode }) {
+  return (
+    <th scope="col" className={classNames('pb-1 pl-2 text-right font-medium', className)}>
+      {children}
+    </th>
+  );
+}
+
+function Cell({
+  className,
+  bad,
+  children,
+}: {
+  className?: string;
+  bad?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <td
+      className={classNames(
+        'py-2 pl-2 text-right align-top tabular-nums',
+        bad && 'font-medium text-bad',
+        className,
+      )}
+    >
+      {children}
+    </td>
+  );
+}
+
+/** Leads to the messages, where the list can be asked for them. */
+function GroupName({ group, by, range }: { group: string; by: Dimension; range: RangeName }) {
+  const filter = filterOf(group, by, range);
+  const text = groupName(by, group);
+  if (!filter) {
+    return <span className="block break-words">{text}</span>;
+  }
+  return (
+    <Link
+      to="/messages"
+      search={filter}
+      title={`The messages: ${text}`}
+      className="block rounded font-medium break-words hover:underline"
+    >
+      {text}
+    </Link>
+  );
+}
+
+function Bounced({
+  totals,
+  group,
+  by,
+  range,
+}: {
+  totals: Figures;
+  group: string;
+  by: Dimension;
+  range: RangeName;
+}) {
+  const filter = filterOf(group, by, range);
+  if (!filter || totals.bounced === 0) return share(totals.rates.bounced);
+  return (
+    <Link
+      to="/messages"
+      search={{ ...filter, status: 'bounced' }}
+      title={`${formatNumber(totals.bounced)} bounced: see them`}
+      className="rounded underline decoration-line-strong underline-offset-3 hover:decoration-current"
+    >
+      {share(totals.rates.bounced)}
+    </Link>
+  );
+}
+
+function filterOf(group: string, by: Dimension, range: RangeName) {
+  if (isRest(group)) return undefined;
+  const since = RANGES[range].since;
+  if (by === 'tag') return { tag: group, since };
+  if (by === 'template') return { template: group, since };
+  return undefined;
+}
+
+/** As long as its share of the largest group, in the colours of what became of it. */
+function OutcomesBar({ totals, most }: { totals: Figures; most: number }) {
+  let reached = 0;
+  const parts = OUTCOMES.map(({ name, color, read }) => {
+    const from = reached;
+    reached += read(totals) / most;
+    return { name, color, from, part: read(totals) / most };
+  });
+  return (
+    <svg className="mt-1.5 h-1 w-full" aria-hidden>
+      <rect width="100%" height="4" rx="2" className="fill-sunken" />
+      <rect width={`${(totals.accepted / most) * 100}%`} height="4" rx="2" fill="var(--line)" />
+      {parts
+        .filter(({ part }) => part > 0)
+        .map(({ name, color, from, part }) => (
+          <rect
+            key={name}
+            x={`${from * 100}%`}
+            width={`${part * 100}%`}
+            height="4"
+            rx="1"
+            fill={`var(${color})`}
+          />
+        ))}
+    </svg>
+  );
+}
+
+function share(rate: number | null): string {
+  return rate === null ? NOTHING : percent.format(rate);
+}

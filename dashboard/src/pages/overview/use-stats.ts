@@ -1,0 +1,53 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { ask } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
+import { onLiveEvents } from '../../frame/live-feed.ts';
+import { RANGES, type RangeName, startOf } from './ranges.ts';
+
+const COUNTED_MS = 2_500;
+const LOOK_MS = 60_000;
+
+/** The figures of a range: all of them over time, or by group. */
+export function useStats(
+  name: RangeName,
+  more: { group_by?: string; points?: boolean; limit?: number },
+  enabled: boolean,
+) {
+  const { api, key, place } = useHere();
+  return useQuery({
+    queryKey: key('stats', more.group_by ?? '', name),
+    queryFn: () => {
+      const range = RANGES[name];
+      const query = { interval: range.interval, from: startOf(range, Date.now()), ...more };
+      return ask(api.GET('/api/v1/stats', { params: { query: query as never } }));
+    },
+    enabled,
+    refetchInterval: LOOK_MS,
+    // What another range held may stay a moment; of another place, or another kind, never.
+    placeholderData: (before, query) =>
+      query?.queryKey[1] === place.workspaceId &&
+      query?.queryKey[2] === place.mode &&
+      query?.queryKey[3] === (more.group_by ?? '')
+        ? keepPreviousData(before)
+        : undefined,
+  });
+}
+
+/** They follow the stream; counting is a second or two behind what happens. */
+export function useStatsFollowed(): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const unlisten = onLiveEvents(() => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void queries.invalidateQueries({ queryKey: ['stats'] });
+      }, COUNTED_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      unlisten();
+    };
+  }, [queries]);
+}
