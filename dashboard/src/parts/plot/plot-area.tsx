@@ -81,7 +81,7 @@ export function PlotArea({
               </text>
             </g>
           ))}
-          {namedPlaces(count, inner, NAME_PX).map((place) => (
+          {namedPlaces(axis.short, inner, NAME_PX).map((place) => (
             <text
               key={place}
               x={Math.min(x(place), width - RIGHT - 18)}

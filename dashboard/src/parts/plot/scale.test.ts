@@ -16,11 +16,15 @@ test('the axis begins at nothing, ends above the greatest, and names round value
   }
 });
 
-test('names on the time axis keep their distance, and the last place has one', () => {
-  expect(namedPlaces(24, 600, 60)).toEqual([2, 5, 8, 11, 14, 17, 20, 23]);
-  expect(namedPlaces(3, 600, 60)).toEqual([0, 1, 2]);
-  expect(namedPlaces(30, 10, 60)).toEqual([29]);
-  expect(namedPlaces(0, 600, 60)).toEqual([]);
+test('names on the time axis keep their distance, and a day is named where it begins', () => {
+  const places = (count: number) => Array.from({ length: count }, (_, place) => `at ${place}`);
+  expect(namedPlaces(places(24), 600, 60)).toEqual([2, 5, 8, 11, 14, 17, 20, 23]);
+  expect(namedPlaces(places(3), 600, 60)).toEqual([0, 1, 2]);
+  expect(namedPlaces(places(30), 10, 60)).toEqual([29]);
+  expect(namedPlaces([], 600, 60)).toEqual([]);
+  const days = places(60).map((_, place) => `day ${Math.floor((place + 2) / 24)}`);
+  expect(namedPlaces(days, 600, 60)).toEqual([0, 22, 46]);
+  expect(namedPlaces(days, 100, 60)).toEqual([0, 46]);
 });
 
 test('times are told in the unit that fits', () => {

@@ -15,13 +15,17 @@ function roundUp(value: number): number {
   return steps.find((step) => step >= value * 0.999 && Number.isInteger(step)) ?? 1;
 }
 
-/** Which of many places on the axis get a name, so that the names do not touch. */
-export function namedPlaces(count: number, widthPx: number, namePx: number): number[] {
-  if (count === 0) return [];
-  const fitting = Math.max(1, Math.floor(widthPx / namePx));
-  const step = Math.max(1, Math.ceil(count / fitting));
+/**
+ * Which of many places on the axis get their name, so that names do not touch. Of neighbours with the
+ * same name, the hours of a day, the first has it.
+ */
+export function namedPlaces(names: readonly string[], widthPx: number, namePx: number): number[] {
+  const apart = Math.ceil((names.length * namePx) / Math.max(widthPx, 1));
   const places: number[] = [];
-  for (let place = count - 1; place >= 0; place -= step) places.unshift(place);
+  for (let place = names.length - 1; place >= 0; place -= 1) {
+    if (names[place] === names[place - 1]) continue;
+    if (places[0] === undefined || places[0] - place >= apart) places.unshift(place);
+  }
   return places;
 }
 
