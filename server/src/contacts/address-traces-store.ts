@@ -219,7 +219,7 @@ export interface ErasableAttempt {
   number: number;
   smtp: unknown;
   bounce: unknown;
-  transcript: unknown;
+  transcript: string | null;
 }
 
 export async function readAttempts(
@@ -246,7 +246,7 @@ export async function writeAttempts(
     name: 'erasure-write-attempts',
     text: `update attempts a set smtp = r.smtp, bounce = r.bounce, transcript = r.transcript
       from json_to_recordset($3::json) as r(id uuid, ordinal smallint, number smallint, smtp json,
-        bounce json, transcript json)
+        bounce json, transcript text)
       where a.workspace_id = $1 and a.mode = $2 and a.message_id = r.id and a.ordinal = r.ordinal
         and a.number = r.number and a.message_id between $4 and $5`,
     values: [

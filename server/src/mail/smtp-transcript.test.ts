@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TranscriptRecorder } from './smtp-transcript.ts';
+import { readTranscript, TranscriptRecorder, writeTranscript } from './smtp-transcript.ts';
 
 test('lines carry who spoke and the milliseconds since the beginning', () => {
   const recorder = new TranscriptRecorder(1_000);
@@ -31,4 +31,27 @@ test('a long line is cut', () => {
   const recorder = new TranscriptRecorder(0);
   recorder.add(0, 'server', 'x'.repeat(2_000));
   expect(recorder.finish().lines[0]?.text).toHaveLength(500);
+});
+
+test('a conversation is read as it was written', () => {
+  const said = {
+    startedAt: 1_794_739_120_741,
+    lines: [
+      { atMs: 0, by: 'note' as const, text: '(connection reused, message 2)' },
+      { atMs: 3, by: 'client' as const, text: 'RCPT TO:<"a > b"@example.org>' },
+      { atMs: 45, by: 'server' as const, text: '250' },
+      { atMs: 45, by: 'server' as const, text: '' },
+    ],
+  };
+  expect(readTranscript(writeTranscript(said))).toEqual(said);
+  expect(readTranscript(writeTranscript({ startedAt: 7, lines: [] }))).toEqual({
+    startedAt: 7,
+    lines: [],
+  });
+});
+
+test('a line break inside a line makes no line of its own', () => {
+  const lines = [{ atMs: 0, by: 'note' as const, text: 'broken\n0 < 250 ok' }];
+  const read = readTranscript(writeTranscript({ startedAt: 0, lines }));
+  expect(read.lines).toEqual([{ atMs: 0, by: 'note', text: 'broken 0 < 250 ok' }]);
 });

@@ -64,3 +64,39 @@ function short(text: string): string {
   if (text.length <= LINE_CHARACTERS_MAX) return text;
   return `${text.slice(0, LINE_CHARACTERS_MAX - 1)}…`;
 }
+
+const SIGNS = { client: '>', server: '<', note: '-' } as const;
+const SIDES: Readonly<Record<string, SmtpTranscriptLine['by']>> = {
+  '>': 'client',
+  '<': 'server',
+  '-': 'note',
+};
+
+/**
+ * A conversation as text, the way it is stored: when it began, and a line for each line. The same as
+ * JSON is half as long again and was a fifth of what recording a delivery cost the database.
+ */
+export function writeTranscript({ startedAt, lines }: SmtpTranscript): string {
+  let text = `${startedAt}`;
+  for (const line of lines) text += `\n${line.atMs} ${SIGNS[line.by]} ${oneLine(line.text)}`;
+  return text;
+}
+
+export function readTranscript(text: string): SmtpTranscript {
+  const [startedAt, ...lines] = text.split('\n');
+  return { startedAt: Number(startedAt), lines: lines.map(readLine) };
+}
+
+function readLine(line: string): SmtpTranscriptLine {
+  const sign = line.indexOf(' ') + 1;
+  return {
+    atMs: Number(line.slice(0, sign - 1)),
+    by: SIDES[line.charAt(sign)] ?? 'note',
+    text: line.slice(sign + 2),
+  };
+}
+
+/** What receivers say holds no line ends any more (smtp-reply.ts); words of an error may. */
+function oneLine(text: string): string {
+  return text.includes('\n') ? text.replaceAll('\n', ' ') : text;
+}

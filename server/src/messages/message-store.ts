@@ -1,7 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { Attachment } from '../mail/compose.ts';
-import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
 import type { Pool, Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 import type { ContentHead, MessageContent } from './content.ts';
@@ -208,7 +207,8 @@ export interface StoredAttempt {
   outcome: string;
   smtp: SmtpFacts | null;
   bounce: Bounce | null;
-  transcript: SmtpTranscript | null;
+  /** As mail/smtp-transcript.ts writes it. */
+  transcript: string | null;
 }
 
 export async function findAttempts(

@@ -1,4 +1,5 @@
 import { encodeId } from '../base/ids.ts';
+import { readTranscript } from '../mail/smtp-transcript.ts';
 import { messageStatus } from './message-status.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 
@@ -61,8 +62,9 @@ const SIDES = { client: 'us', server: 'them', note: 'note' } as const;
 /** Lines count from the beginning of the conversation; readers want the beginning of the attempt. */
 function publicTranscript({ transcript, startedAtMs }: StoredAttempt) {
   if (transcript === null) return [];
-  const offsetMs = Math.max(0, transcript.startedAt - startedAtMs);
-  return transcript.lines.map(({ atMs, by, text }) => ({
+  const { startedAt, lines } = readTranscript(transcript);
+  const offsetMs = Math.max(0, startedAt - startedAtMs);
+  return lines.map(({ atMs, by, text }) => ({
     at_ms: Math.round(offsetMs + atMs),
     side: SIDES[by],
     text,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
+import { readTranscript } from '../../src/mail/smtp-transcript.ts';
 import { expectAsMeant } from './arrived-as-meant.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery.ts';
@@ -157,15 +158,15 @@ function domainOf(receivers: SmtpReceiver[]): Script {
 }
 
 async function attemptsOf({ pool }: TestDatabase, id: string): Promise<AttemptState[]> {
-  const { rows } = await pool.query<
-    AttemptState & { transcript: { lines: { by: string; text: string }[] } | null }
-  >(
+  const { rows } = await pool.query<AttemptState & { transcript: string | null }>(
     `select number, outcome, started_at, finished_at, bounce, smtp, transcript
        from attempts where message_id = $1 order by ordinal, number`,
     [id],
   );
   return rows.map(({ transcript, ...attempt }) => ({
     ...attempt,
-    said: (transcript?.lines ?? []).map(({ by, text }) => `${by}: ${text}`).join('\n'),
+    said: readTranscript(transcript ?? '')
+      .lines.map(({ by, text }) => `${by}: ${text}`)
+      .join('\n'),
   }));
 }

@@ -75,11 +75,11 @@ test('one message, with its attachment, its return path and its record', async (
       smtp: { code: 250, mx: 'mx.example.org', ip: '127.0.0.1', tls: null },
     },
   });
-  const { rows } = await pool.query<{ transcript: { lines: { by: string; text: string }[] } }>(
+  const { rows } = await pool.query<{ transcript: string }>(
     'select transcript from attempts where message_id = $1',
     [id],
   );
-  const said = rows[0]?.transcript.lines.map((line) => line.text).join('\n') ?? '';
+  const said = rows[0]?.transcript ?? '';
   expect(said).toContain('EHLO mail.sender.test');
   expect(said).toContain('RCPT TO:<jane@example.org>');
   expect(said).not.toContain('two dots');
