@@ -13,6 +13,11 @@ export interface GroupCommitOptions<Item, Result> {
   groupItemsMax: number;
   groupBytesMax: number;
   groupsInFlightMax: number;
+  /**
+   * A group begins no sooner than this after the one before it: where nobody waits for the answer,
+   * what comes meanwhile shares its commit. The first after a rest begins at once.
+   */
+  spacingMs?: number;
   waitingItemsMax: number;
   waitingBytesMax: number;
 }
@@ -33,6 +38,7 @@ export class GroupCommit<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #waitingBytes = 0;
   #inFlight = 0;
+  #spacing: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
   constructor(options: GroupCommitOptions<Item, Result>) {
@@ -61,13 +67,17 @@ export class GroupCommit<Item, Result> {
   /** Resolves when nothing waits and nothing is being written. */
   drained(): Promise<void> {
     if (this.#inFlight === 0 && this.#waiting.length === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#endSpacing();
+    });
   }
 
   #startGroups(): void {
-    while (this.#waiting.length > 0 && this.#inFlight < this.#options.groupsInFlightMax) {
+    while (this.#mayStart()) {
       const group = this.#takeGroup();
       this.#inFlight += 1;
+      this.#beginSpacing();
       void this.#write(group).finally(() => {
         this.#inFlight -= 1;
         this.#startGroups();
@@ -76,6 +86,24 @@ export class GroupCommit<Item, Result> {
         }
       });
     }
+  }
+
+  #mayStart(): boolean {
+    const free = this.#inFlight < this.#options.groupsInFlightMax;
+    return this.#waiting.length > 0 && free && this.#spacing === undefined;
+  }
+
+  #beginSpacing(): void {
+    const { spacingMs } = this.#options;
+    // Who waits for the end of all gets it without pauses.
+    if (spacingMs === undefined || this.#idle.length > 0) return;
+    this.#spacing = setTimeout(() => this.#endSpacing(), spacingMs);
+  }
+
+  #endSpacing(): void {
+    clearTimeout(this.#spacing);
+    this.#spacing = undefined;
+    this.#startGroups();
   }
 
   #takeGroup(): Waiting<Item, Result>[] {

@@ -24,6 +24,7 @@ export class Recorder {
       groupBytesMax: Number.POSITIVE_INFINITY,
       // While one is written the next gathers: larger groups cost less than a second writer gains.
       groupsInFlightMax: 1,
+      spacingMs: SPACING_MS,
       // The engine bounds what waits, by what it lets on the wire.
       waitingItemsMax: Number.POSITIVE_INFINITY,
       waitingBytesMax: Number.POSITIVE_INFINITY,
@@ -100,6 +101,12 @@ export interface RecorderParts {
   log: Log;
   onRecovered: () => void;
 }
+
+/**
+ * Nobody waits for a result, and each commit costs the database as much as seven rows in it. While
+ * mail flows, results wait this long for company; a single one is written at once.
+ */
+const SPACING_MS = 20;
 
 /** Results are tried again at least this often: see OUTAGE_GRACE_MS in claim-loop.ts. */
 export const WAIT_MAX_MS = 1_000;
