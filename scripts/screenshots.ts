@@ -105,6 +105,7 @@ async function takePictures(): Promise<void> {
   const app = await assemble({
     config: readConfig({
       PORT: '0',
+      SUBMISSION_PORT: 'off',
       DATA_DIR: dataDir,
       BASE_URL: 'http://localhost',
       DNS_SERVERS: dns.address,

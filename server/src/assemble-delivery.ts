@@ -51,7 +51,8 @@ export function createLiveRoute(parts: {
     senders: senderDomains(parts.signingKeys),
     returnPathKey: Buffer.from(hkdfSync('sha256', parts.secretKey, 'postrider', 'return-path', 32)),
     shaping: readShaping(delivery.shapingFile),
-    // No port of ours takes mail: a server that is ourselves is known by its greeting alone.
+    // No port of ours takes mail from strangers, so none can be a loop: the submission port asks for
+    // a key. A server that is ourselves is known by its greeting alone.
     isOwnAddress: () => false,
   });
 }

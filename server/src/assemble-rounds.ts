@@ -1,6 +1,7 @@
 import type { ApiKeys } from './accounts/api-keys.ts';
 import type { Authenticator } from './accounts/authenticate.ts';
 import type { People } from './accounts/people/people.ts';
+import type { Submission } from './assemble-submission.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { Rounds } from './base/rounds.ts';
@@ -16,6 +17,7 @@ const SWEEP_MS = 10_000;
 const EXPIRY_ROUND_MS = 600_000;
 const RESUME_MS = 2_000;
 const FORGET_MS = 60_000;
+const CERTIFICATE_MS = 30_000;
 const FORGOTTEN_MAX = 500;
 const SWEPT_KEYS_MAX = 5_000;
 
@@ -31,11 +33,12 @@ export function startRounds(parts: {
   imports: ContactImports;
   erasures: Erasures;
   suppressions: Suppressions;
+  submission: Pick<Submission, 'renewCertificate'>;
   /** Aborted when the server leaves: what takes long stops where it is. */
   leaving: AbortSignal;
 }): Rounds {
   const { pool, clock, log, authenticator, apiKeys, people, imports, leaving } = parts;
-  const { verifier, erasures, suppressions } = parts;
+  const { verifier, erasures, suppressions, submission } = parts;
   const rounds = new Rounds({ clock, log });
   rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
   rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
@@ -44,6 +47,7 @@ export function startRounds(parts: {
   rounds.every(RESUME_MS, 'go on with imports', () => imports.work());
   rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
   rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
+  rounds.every(CERTIFICATE_MS, 'look for a new certificate', () => submission.renewCertificate());
   rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
   rounds.every(FORGET_MS, 'forget secrets of finished messages', async () => {
     while ((await forgetSealed(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {

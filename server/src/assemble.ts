@@ -15,6 +15,7 @@ import {
 } from './assemble-accepting.ts';
 import { addEngineMetrics, createLiveRoute } from './assemble-delivery.ts';
 import { startRounds } from './assemble-rounds.ts';
+import { openSubmission, type Submission, type SubmissionNeeds } from './assemble-submission.ts';
 import { openTelling, type TellingOptions } from './assemble-telling.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
@@ -69,6 +70,7 @@ export interface App extends AsyncDisposable {
   readonly people: People;
   readonly domains: Domains;
   readonly engine: Engine | undefined;
+  readonly submission: Pick<Submission, 'port' | 'settings'>;
   /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
   stop(): Promise<void>;
 }
@@ -85,6 +87,8 @@ export interface AssembleOptions {
   webhooks?: NonNullable<TellingOptions['webhooks']>;
   /** Limits of event streams, likewise. */
   streams?: NonNullable<TellingOptions['streams']>;
+  /** Limits of the SMTP door, likewise. */
+  submission?: NonNullable<SubmissionNeeds['limits']>;
   /** How accepts share commits: the benchmark compares. */
   acceptGroup?: { itemsMax: number; inFlightMax: number };
   /** What hashing a password costs: tests make many people. */
@@ -215,6 +219,17 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     secretKey: storage.secretKey,
     ...(options.acceptGroup ? { group: options.acceptGroup } : {}),
   });
+  const rateLimiter = new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock);
+  const submission = await openSubmission({
+    config,
+    clock,
+    log,
+    registry,
+    acceptor,
+    authenticator,
+    rateLimiter,
+    ...(options.submission ? { limits: options.submission } : {}),
+  });
   const { baseUrl } = config.http;
   const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
   const hash = createAddressHash(storage.secretKey);
@@ -258,6 +273,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     people,
     cookie,
     limits: publishedLimits(config),
+    smtpSettings: () => submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
     document,
@@ -267,7 +283,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     authenticator,
     sessions: people.sessions,
     cookie,
-    rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),
+    rateLimiter,
     idempotency,
     clock,
     log,
@@ -303,10 +319,13 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     imports,
     erasures,
     suppressions,
+    submission,
     leaving: leaving.signal,
   });
 
   await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
+  await submission.listen();
+  undo.defer(() => submission.drain(0));
   const address = config.roles.has('api')
     ? await http.listen({ host: config.http.host, port: config.http.port })
     : '';
@@ -320,7 +339,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     leaving.abort();
     erasures.stop();
     telling.closeStreams();
-    await http.close();
+    await Promise.all([http.close(), submission.drain(config.http.drainMs / 2)]);
     await people.resets.settled();
     await imports.stop();
     await acceptor.drained();
@@ -341,6 +360,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     people,
     domains,
     engine,
+    submission,
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
   };

@@ -19,6 +19,17 @@ export interface Config {
     readonly requestTimeoutMs: number;
     readonly drainMs: number;
   };
+  readonly submission: {
+    /** Undefined: the door stays closed. */
+    readonly port: number | undefined;
+    /** Nobody asked for the default: when it is taken, the server runs without the door. */
+    readonly portIsWished: boolean;
+    readonly host: string;
+    readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+    readonly allowPlaintext: boolean;
+    readonly connectionsMax: number;
+    readonly connectionsPerSource: number;
+  };
   readonly storage: {
     readonly dataDir: string;
     /** Undefined: the embedded PostgreSQL. */
@@ -165,6 +176,11 @@ function contradictions({ of, wasGiven }: Values): string[] {
       `ACCEPT_BUFFER_MAX_BYTES: is less than REQUEST_BODY_MAX_BYTES, so the largest request could never be accepted.`,
     );
   }
+  if (wasGiven('SUBMISSION_TLS_CERT') !== wasGiven('SUBMISSION_TLS_KEY')) {
+    found.push(
+      'SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: one is of no use without the other. Give both, or neither.',
+    );
+  }
   return found;
 }
 
@@ -172,7 +188,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-function arrange({ of }: Values): Config {
+function arrange({ of, wasGiven }: Values): Config {
   const host = of('HOST');
   const port = of('PORT');
   const baseUrl = of('BASE_URL') ?? `http://localhost:${port}`;
@@ -186,6 +202,7 @@ function arrange({ of }: Values): Config {
       requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,
       drainMs: of('DRAIN_SECONDS') * 1000,
     },
+    submission: arrangeSubmission(of, wasGiven('SUBMISSION_PORT')),
     storage: {
       dataDir: path.resolve(of('DATA_DIR')),
       databaseUrl: of('DATABASE_URL'),
@@ -240,6 +257,21 @@ function arrange({ of }: Values): Config {
       webhookDays: of('WEBHOOK_RETENTION_DAYS'),
     },
     log: { level: of('LOG_LEVEL') },
+  };
+}
+
+function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['submission'] {
+  const port = of('SUBMISSION_PORT');
+  const certFile = of('SUBMISSION_TLS_CERT');
+  const keyFile = of('SUBMISSION_TLS_KEY');
+  return {
+    port: port === 'off' ? undefined : port,
+    portIsWished,
+    host: of('SUBMISSION_HOST') ?? of('HOST'),
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    allowPlaintext: of('SUBMISSION_ALLOW_PLAINTEXT'),
+    connectionsMax: of('SUBMISSION_CONNECTIONS_MAX'),
+    connectionsPerSource: of('SUBMISSION_CONNECTIONS_PER_SOURCE'),
   };
 }
 

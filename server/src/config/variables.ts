@@ -15,6 +15,7 @@ import {
   yesNo,
 } from './kinds.ts';
 import { routes } from './routes.ts';
+import { submission } from './submission.ts';
 
 /** Every variable that Postrider reads, in the order the README lists them. */
 
@@ -377,6 +378,7 @@ const logging = {
 
 export const VARIABLES = {
   ...grouped('Web', http),
+  ...grouped('Mail by SMTP', submission),
   ...grouped('Storage and roles', storage),
   ...grouped('Delivery', delivery),
   ...grouped('Webhooks', webhooks),

@@ -78,7 +78,11 @@ function parseRecipients(
     seen.add(mailbox.key);
     recipients.push({ kind, mailbox });
   };
-  add('to', request.to, '/to');
+  if (Array.isArray(request.to)) {
+    request.to.forEach((one, index) => {
+      add('to', one, `/to/${index}`);
+    });
+  } else add('to', request.to, '/to');
   request.cc?.forEach((one, index) => {
     add('cc', one, `/cc/${index}`);
   });

@@ -56,6 +56,8 @@ export interface PrepareOptions {
   draftsAllowed?: boolean;
   /** What placeholders find where the recipient's own record has nothing. */
   sampleContact?: Record<string, unknown>;
+  /** The words are finished: what looks like a placeholder in them is text. */
+  verbatim?: boolean;
 }
 
 export async function prepareMessage(

@@ -1,6 +1,7 @@
 import type { Caller } from '../accounts/caller.ts';
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import type { NamedMailbox } from '../mail/address.ts';
+import { headerText } from '../templates/substitution/escape.ts';
 import {
   parseContent,
   RenderBudget,
@@ -47,6 +48,7 @@ export async function renderRequest(
   draft: Draft,
 ): Promise<RenderedContent> {
   const kind = contentKind(request);
+  if (draft.verbatim && kind === 'inline') return verbatim(parts, request, draft);
   const template =
     kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
   const given = (template ? request.template_variables : request.variables) ?? {};
@@ -97,6 +99,16 @@ export async function renderRequest(
     words,
     shown: hiding ? withoutSecrets(hiding, values, words, render) : words,
   };
+}
+
+/** Content that somebody else has written to its end: checked like any other, but never filled in. */
+function verbatim(parts: PrepareParts, request: SendRequest, draft: Draft): RenderedContent {
+  const { from = defaultSender(undefined) } = draft.envelope;
+  const sources = nameSources(request, from, draft.headers, undefined);
+  const names = checkedNames(filledNames(sources, new Map()), sources, parts.limits);
+  const { subject = '', html = '', text = null } = request;
+  const words = { ...names, subject: headerText(subject), html, text };
+  return { template: null, words, shown: words };
 }
 
 function contentKind(request: SendRequest): 'inline' | 'template' {

@@ -2,7 +2,8 @@ import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 
 /** A send as the doors hand it over: the shape is checked, the meaning is not yet. */
 export interface SendRequest {
-  to: AddressInput;
+  /** The API takes one. Mail that comes finished may name several, or nobody: then all are `bcc`. */
+  to: AddressInput | AddressInput[];
   from?: AddressInput;
   cc?: AddressInput[];
   bcc?: AddressInput[];

@@ -61,6 +61,7 @@ export interface TestAppOptions {
   log?: Log;
   webhooks?: AssembleOptions['webhooks'];
   streams?: AssembleOptions['streams'];
+  submission?: AssembleOptions['submission'];
 }
 
 /** Next to nothing, so that a run can make hundreds of people. */
@@ -70,6 +71,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await freshDatabase());
   const config = readConfig({
     PORT: '0',
+    SUBMISSION_PORT: 'off',
     DATABASE_URL: database.url,
     SECRET_KEY: 'a secret key for tests, long enough to be one',
     ALLOW_UNSAFE_DATABASE: 'true',
@@ -85,6 +87,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     ...(options.streams ? { streams: options.streams } : {}),
+    ...(options.submission ? { submission: options.submission } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
   const newKey = async (wanted: NewKey): Promise<string> => {

@@ -51,6 +51,7 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
         PATH: process.env.PATH,
         HOME: process.env.HOME,
         PORT: String(port),
+        SUBMISSION_PORT: 'off',
         DATA_DIR: options.dataDir,
         LOG_LEVEL: 'warn',
         RATE_LIMIT_PER_SECOND: '100000',

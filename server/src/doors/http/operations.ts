@@ -36,6 +36,7 @@ import { getMessageContent } from './operations/get-message-content.ts';
 import { getMessageRaw } from './operations/get-message-raw.ts';
 import { getOpenapiJson, getOpenapiYaml } from './operations/get-openapi.ts';
 import { getQueue } from './operations/get-queue.ts';
+import { getSmtp, type SmtpSettings } from './operations/get-smtp.ts';
 import { getStats } from './operations/get-stats.ts';
 import { getSuppression } from './operations/get-suppression.ts';
 import { getTestInboxMessage } from './operations/get-test-inbox-message.ts';
@@ -86,6 +87,7 @@ export interface OperationParts extends TemplateOperationParts, WebhookOperation
   people: People;
   cookie: SessionCookie;
   limits: PublishedLimits;
+  smtpSettings: () => SmtpSettings;
   baseUrl: string;
   batchMax: number;
   /** The OpenAPI document, made from these very operations. */
@@ -149,6 +151,7 @@ export function allOperations(parts: OperationParts): Operation[] {
     revokeApiKey(parts),
     ...peopleOperations(parts),
     getLimits(parts),
+    getSmtp(parts),
     getOpenapiJson(parts),
     getOpenapiYaml(parts),
   ];

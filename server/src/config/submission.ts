@@ -1,0 +1,52 @@
+import { integer, text, type Variable, variable, yesNo } from './kinds.ts';
+
+/** The settings of the door for programs that speak SMTP. */
+export const submission = {
+  SUBMISSION_PORT: portOrOff({
+    says: 'Port on which programs hand in mail by SMTP, with an API key as the password. 0 takes any free one, `off` closes the door. When the default is taken the server starts without it.',
+    standard: 2587,
+  }),
+  SUBMISSION_HOST: text<string | undefined>({
+    says: 'Address that port listens on.',
+    takes: 'an address or a host name of this machine',
+    standard: undefined,
+    standardText: '`HOST`',
+    accepts: /^[A-Za-z0-9.:_-]+$/,
+  }),
+  SUBMISSION_TLS_CERT: text<string | undefined>({
+    says: 'Certificate for STARTTLS, with its chain. A renewed file is taken up within a minute.',
+    takes: 'the path of a PEM file',
+    standard: undefined,
+    standardText: 'none',
+  }),
+  SUBMISSION_TLS_KEY: text<string | undefined>({
+    says: 'Private key of that certificate.',
+    takes: 'the path of a PEM file',
+    standard: undefined,
+    standardText: 'none',
+  }),
+  SUBMISSION_ALLOW_PLAINTEXT: yesNo({
+    says: 'Take API keys over unencrypted connections from other machines too, not only from this one.',
+    standard: false,
+  }),
+  SUBMISSION_CONNECTIONS_MAX: integer({
+    says: 'Connections to that port at the same time.',
+    standard: 1000,
+    min: 1,
+    max: 100_000,
+  }),
+  SUBMISSION_CONNECTIONS_PER_SOURCE: integer({
+    says: 'Of these, from one address.',
+    standard: 100,
+    min: 1,
+    max: 100_000,
+  }),
+};
+
+function portOrOff(told: { says: string; standard: number }): Variable<number | 'off'> {
+  return variable<number | 'off'>(told, 'a port between 0 and 65535, or off', (given) => {
+    if (/^off$/i.test(given)) return 'off';
+    const port = /^[0-9]{1,5}$/.test(given) ? Number(given) : Number.NaN;
+    return port <= 65_535 ? port : undefined;
+  });
+}

@@ -1,0 +1,160 @@
+import type { Socket } from 'node:net';
+import type { SMTPServer } from 'smtp-server';
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import type { Clock, Timer } from '../../base/clock.ts';
+
+/**
+ * One connection of a client: the library's, with what a submission server needs besides. Our
+ * replies carry their own enhanced status codes, a key passes only where nobody listens, nobody
+ * stays for ever, and a session that must go goes between two messages, never inside one.
+ */
+
+export interface SessionRules {
+  clock: Clock;
+  times: SessionTimes;
+  disabledCommands: readonly string[];
+  /** Why this connection cannot be served, or undefined. Every one that is served leaves once. */
+  enter(session: SubmissionSession): string | undefined;
+  left(session: SubmissionSession): void;
+  /** Whether a key may cross an unencrypted connection from this address. */
+  plaintextAllowed(ip: string): boolean;
+  offersTls: boolean;
+}
+
+export interface SessionTimes {
+  /** Until AUTH has succeeded. */
+  loginMs: number;
+  /** For one message, from 354 to the final dot. */
+  dataMs: number;
+  /** For all of it. */
+  lifeMs: number;
+}
+
+/** RFC 3463: a reply that brings its own status needs none of the library's. */
+const OWN_STATUS = /^[245]\.\d{1,3}\.\d{1,3} /;
+const LOGINS_MAX = 3;
+
+export class SubmissionSession extends SMTPConnection {
+  readonly #rules: SessionRules;
+  readonly #timers = new Set<Timer>();
+  #dataTimer: Timer | undefined;
+  #working = false;
+  #leaving: string | undefined;
+  #failedLogins = 0;
+  #counted = false;
+
+  constructor(
+    server: SMTPServer,
+    socket: Socket,
+    rules: SessionRules,
+    options?: SMTPConnectionOptions | null,
+  ) {
+    super(server, socket, options);
+    this.#rules = rules;
+  }
+
+  /** Whether a message is being taken: it is finished before the session goes. */
+  get isWorking(): boolean {
+    return this.#working;
+  }
+
+  /** The library waits a tenth of a second for clients that talk too soon; ours have keys. */
+  override init(): void {
+    this._setListeners(() => {
+      const refusal = this.#rules.enter(this);
+      if (refusal !== undefined) return this.send(421, refusal);
+      this.#counted = true;
+      const { loginMs, lifeMs } = this.#rules.times;
+      this.#after(loginMs, () => {
+        if (!this.session.user) this.leave('4.4.2 No key was given in time.');
+      });
+      this.#after(lifeMs, () => this.leave('4.4.2 This connection has lasted long enough.'));
+      this.connectionReady();
+    });
+  }
+
+  override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    const own = typeof data === 'string' && OWN_STATUS.test(data);
+    super.send(code, data, own ? false : context);
+  }
+
+  /** Hides AUTH where a key must not pass, so that no client gives it away unasked (RFC 4954 4). */
+  override handler_EHLO(command: Buffer, callback: () => void): void {
+    const { disabledCommands } = this.#rules;
+    this.session.disabledCommands = this.#keyMayPass()
+      ? [...disabledCommands]
+      : [...disabledCommands, 'AUTH'];
+    super.handler_EHLO(command, callback);
+    // Only the list of extensions may lack it: without AUTH the library would not ask for a login.
+    this.session.disabledCommands = [...disabledCommands];
+  }
+
+  override handler_AUTH(command: Buffer, callback: () => void): void {
+    if (this.#keyMayPass()) {
+      super.handler_AUTH(command, callback);
+      return;
+    }
+    const text = this.#rules.offersTls
+      ? '5.7.11 Use STARTTLS first: a key may not cross the network unencrypted.'
+      : '5.7.11 This server has no certificate, and a key may not cross the network unencrypted.';
+    this.send(538, text);
+    callback();
+  }
+
+  handler_EXPN(_command: Buffer, callback: () => void): void {
+    this.send(502, '5.5.1 There are no lists here.');
+    callback();
+  }
+
+  /** After the reply that refused a key. */
+  loginFailed(): void {
+    this.#failedLogins += 1;
+    if (this.#failedLogins >= LOGINS_MAX) this.leave('4.7.0 Too many wrong keys.');
+  }
+
+  workBegins(): void {
+    this.#working = true;
+    this.#dataTimer = this.#rules.clock.after(this.#rules.times.dataMs, () => {
+      this.send(421, '4.4.2 The message did not arrive in time.');
+      this._socket.destroy();
+    });
+  }
+
+  dataEnded(): void {
+    this.#dataTimer?.cancel();
+  }
+
+  /** After the reply to the final dot. */
+  workEnded(): void {
+    this.#working = false;
+    this.dataEnded();
+    if (this.#leaving !== undefined) this.leave(this.#leaving);
+  }
+
+  /** Says goodbye now, or after the message in hand. */
+  leave(text: string): void {
+    if (this.#working) this.#leaving = text;
+    else this.send(421, text);
+  }
+
+  override _onClose(): void {
+    super._onClose();
+    this.#dataTimer?.cancel();
+    for (const timer of this.#timers) timer.cancel();
+    if (!this.#counted) return;
+    this.#counted = false;
+    this.#rules.left(this);
+  }
+
+  #keyMayPass(): boolean {
+    return this.secure || this.#rules.plaintextAllowed(this.remoteAddress);
+  }
+
+  #after(delayMs: number, task: () => void): void {
+    const timer = this.#rules.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      task();
+    });
+    this.#timers.add(timer);
+  }
+}

@@ -1,0 +1,407 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what looks like a placeholder is the subject here.
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../src/messages/limits.ts';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
+
+/**
+ * Goal: a program that only speaks SMTP sends like one that uses the API: the same checks, the same
+ * message, and 250 means what 202 means.
+ * Method: the real server, a socket that says what a client says, and the API to see what became of it.
+ */
+
+let app: TestApp;
+let port: number;
+
+beforeAll(async () => {
+  app = await startApp({ env: { SUBMISSION_PORT: '0' }, submission: { wrongKeyMs: 5 } });
+  port = app.app.submission.port as number;
+});
+afterAll(() => app?.[Symbol.asyncDispose]());
+
+function mail(headers: string[], body = 'Hello'): string {
+  const has = (name: string) => headers.some((line) => line.toLowerCase().startsWith(`${name}:`));
+  const from = has('from') ? [] : ['From: hello@example.org'];
+  return [...from, ...headers, '', body].join('\r\n');
+}
+
+/** Hands one mail in on a connection of its own. */
+async function submit(
+  data: string | Buffer,
+  to: string[],
+  key: string = app.testKey,
+): Promise<{ code: number; text: string; id: string }> {
+  using client = await SubmissionClient.loggedIn(port, key);
+  const { code, text } = await client.send({ to, data });
+  return { code, text, id: /msg_\w+/.exec(text)?.[0] ?? '' };
+}
+
+async function content(id: string) {
+  return (await app.call('GET', `/messages/${id}/content`)).json;
+}
+
+async function raw(id: string): Promise<string> {
+  return (await app.call('GET', `/messages/${id}/raw`)).text;
+}
+
+async function recipients(id: string): Promise<[string, string, string][]> {
+  const { json } = await app.call('GET', `/messages/${id}`);
+  return json.recipients.map((one: { email: string; kind: string; status: string }) => [
+    one.kind,
+    one.email,
+    one.status,
+  ]);
+}
+
+describe('what is handed in is what is sent', () => {
+  test('text, html, an inline image, a file and names beyond ASCII, byte for byte', async () => {
+    const html = '<p>Grüße, {{ name }} <img src="cid:logo@shop"></p>';
+    const text = 'Grüße, {{ name }} ${x}\n.dot\n..two\n\nEnd';
+    const image = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
+    const csv = 'a;b\n1;2\n';
+    const data = [
+      'From: =?utf-8?q?B=C3=BCro?= <hello@example.org>',
+      'To: "Jane (Doe)" <jane-all@example.com>, Bob <bob-all@example.com>',
+      'Cc: =?utf-8?b?SsO2cmc=?= <joerg-all@example.com>',
+      'Reply-To: Support <support@example.org>',
+      'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe_=7B=7B_name_=7D=7D_=F0=9F=99=82?=',
+      'Message-ID: <mine@client.example>',
+      'Date: Thu, 1 Jan 1970 00:00:00 +0000',
+      'Received: from nowhere by nobody',
+      'DKIM-Signature: v=1; a=fake',
+      'Return-Path: <someone@else.example>',
+      'X-Campaign: =?utf-8?q?Fr=C3=BChling?=',
+      'List-Unsubscribe: <https://example.org/u/{{ token }}>,',
+      '\t<mailto:u@example.org>',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=m',
+      '',
+      '--m',
+      'Content-Type: multipart/related; boundary=r',
+      '',
+      '--r',
+      'Content-Type: multipart/alternative; boundary=a',
+      '',
+      '--a',
+      'Content-Type: text/plain; charset=iso-8859-1',
+      'Content-Transfer-Encoding: 8bit',
+      '',
+      // As clients do: a dot that begins a line is doubled.
+      text.replaceAll('\n.', '\n..').replaceAll('\n', '\r\n'),
+      '--a',
+      'Content-Type: text/html; charset=utf-8',
+      'Content-Transfer-Encoding: base64',
+      '',
+      Buffer.from(html).toString('base64'),
+      '--a--',
+      '--r',
+      'Content-Type: image/png; name=logo.png',
+      'Content-ID: <logo@shop>',
+      'Content-Transfer-Encoding: base64',
+      '',
+      ...(image.toString('base64').match(/.{1,76}/g) ?? []),
+      '--r--',
+      '--m',
+      'Content-Type: text/csv; charset=us-ascii',
+      "Content-Disposition: attachment; filename*=utf-8''%C3%9Cbersicht.csv",
+      '',
+      csv.replaceAll('\n', '\r\n'),
+      '--m--',
+    ].join('\r\n');
+    const to = ['jane-all@example.com', 'bob-all@example.com', 'joerg-all@example.com'];
+    const { code, id } = await submit(Buffer.from(data, 'latin1'), to);
+    expect(code).toBe(250);
+
+    const { json } = await app.call('GET', '/test/inbox/wait?to=jane-all@example.com');
+    expect(json.message).toMatchObject({
+      id,
+      from: { email: 'hello@example.org', name: 'Büro' },
+      to: [
+        { email: 'jane-all@example.com', name: 'Jane (Doe)', kind: 'to' },
+        { email: 'bob-all@example.com', name: 'Bob', kind: 'to' },
+        { email: 'joerg-all@example.com', name: 'Jörg', kind: 'cc' },
+      ],
+      subject: 'Grüße {{ name }} 🙂',
+      html,
+      text,
+    });
+    const sent = await PostalMime.parse(await raw(id));
+    const files = sent.attachments.map(({ content: bytes, ...file }) => ({
+      ...file,
+      content: Buffer.from(bytes as ArrayBuffer),
+    }));
+    expect(files).toMatchObject([
+      { filename: 'logo.png', mimeType: 'image/png', contentId: '<logo@shop>', content: image },
+      { filename: 'Übersicht.csv', mimeType: 'text/csv', content: Buffer.from(csv) },
+    ]);
+    expect(sent.replyTo).toEqual([{ name: 'Support', address: 'support@example.org' }]);
+    const headers = (await content(id)).headers as { name: string; value: string }[];
+    const named = (name: string) => headers.filter((one) => one.name === name).map((h) => h.value);
+    expect(named('X-Campaign')).toEqual(['=?utf-8?q?Fr=C3=BChling?=']);
+    expect(named('List-Unsubscribe')).toEqual([
+      '<https://example.org/u/{{ token }}>, <mailto:u@example.org>',
+    ]);
+    expect(sent.messageId).toBe(`<${id}@example.org>`);
+    expect(await raw(id)).not.toMatch(/^(Received|DKIM-Signature|Return-Path|Date: Thu, 1 Jan)/im);
+  });
+
+  test('a mail of text alone stays one, and a mail without a body is taken', async () => {
+    const plain = await submit(mail(['To: p@example.com', 'Subject: Plain'], 'Only text'), [
+      'p@example.com',
+    ]);
+    expect(await content(plain.id)).toMatchObject({ html: '', text: 'Only text' });
+    expect(await raw(plain.id)).toMatch(/^Content-Type: text\/plain/m);
+    const empty = await submit(mail(['To: p@example.com'], ''), ['p@example.com']);
+    expect(empty.code).toBe(250);
+    expect(await content(empty.id)).toMatchObject({ subject: '', html: '', text: '' });
+  });
+
+  test('addresses beyond ASCII', async () => {
+    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    expect((await client.say('MAIL FROM:<hello@example.org> SMTPUTF8 BODY=8BITMIME')).code).toBe(
+      250,
+    );
+    expect((await client.say('RCPT TO:<jürgen@bücher.example>')).code).toBe(250);
+    expect((await client.say('DATA')).code).toBe(354);
+    client.write(`${mail(['To: Jürgen <jürgen@bücher.example>', 'Subject: Grüße'])}\r\n.\r\n`);
+    const { text } = await client.reply();
+    const id = /msg_\w+/.exec(text)?.[0] ?? '';
+    expect(await recipients(id)).toEqual([
+      ['to', 'jürgen@xn--bcher-kva.example', expect.any(String)],
+    ]);
+    expect((await content(id)).subject).toBe('Grüße');
+  });
+});
+
+describe('the envelope says who receives', () => {
+  test('who stands in no header is a blind copy, and nobody learns of it', async () => {
+    const data = mail(['To: a@example.com', 'Cc: c@example.com', 'Bcc: secret@example.com']);
+    const { id } = await submit(data, ['a@example.com', 'hidden@example.com', 'C@Example.com']);
+    expect((await recipients(id)).map(([kind, email]) => [kind, email])).toEqual([
+      ['to', 'a@example.com'],
+      ['cc', 'C@example.com'],
+      ['bcc', 'hidden@example.com'],
+    ]);
+    expect(await raw(id)).not.toMatch(/hidden@|secret@|^bcc:/im);
+  });
+
+  test('who stands in a header alone gets nothing and is not shown', async () => {
+    const { id } = await submit(mail(['To: a@example.com, other@example.com']), ['a@example.com']);
+    expect((await recipients(id)).map(([, email]) => email)).toEqual(['a@example.com']);
+    expect(await raw(id)).not.toContain('other@example.com');
+  });
+
+  test('blind copies alone stay blind to each other', async () => {
+    const data = mail(['To: undisclosed-recipients:;']);
+    const { id } = await submit(data, ['a@example.com', 'b@example.com']);
+    expect((await recipients(id)).map(([kind]) => kind)).toEqual(['bcc', 'bcc']);
+    expect(await raw(id)).not.toMatch(/[ab]@example\.com/);
+  });
+
+  test.each([
+    ['no From', 'To: a@example.com\r\n\r\nHi'],
+    ['two From headers', mail(['From: a@example.org', 'From: b@example.org'])],
+    ['two senders', mail(['From: a@example.org, b@example.org'])],
+    ['a group as sender', mail(['From: Us: a@example.org, b@example.org;'])],
+    ['a sender that is no address', mail(['From: not an address'])],
+  ])('%s is refused', async (_name, data) => {
+    expect(await submit(data, ['a@example.com'])).toMatchObject({ code: 550 });
+  });
+
+  test('addresses are judged at RCPT, and their number is limited as in the API', async () => {
+    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    expect((await client.say('MAIL FROM:<>')).code).toBe(250);
+    expect(await client.say('RCPT TO:<postmaster>')).toMatchObject({ code: 553 });
+    expect(await client.say('RCPT TO:<a@localhost>')).toMatchObject({ code: 553 });
+    expect((await client.say('RCPT TO:<a@@b>')).code).toBe(501);
+    for (let index = 0; index < DEFAULT_LIMITS.recipientsMax; index++) {
+      expect((await client.say(`RCPT TO:<r${index}@example.com>`)).code).toBe(250);
+    }
+    const reply = await client.say('RCPT TO:<more@example.com>');
+    expect(reply.code).toBe(452);
+    expect(reply.text).toMatch(/^4\.5\.3 /);
+  });
+});
+
+describe('control headers', () => {
+  test('tags, metadata, time to live and schedule are taken, and not sent', async () => {
+    const at = new Date(Date.now() + 3_600_000).toISOString();
+    const { id } = await submit(
+      mail([
+        'To: a@example.com',
+        'X-Postrider-Tag: welcome, eu',
+        'x-postrider-tag: third',
+        'X-Postrider-Metadata: {"order": "42",',
+        ' "name": "J\\u00f6rg"}',
+        `X-Postrider-Scheduled-At: ${at}`,
+        'X-Postrider-TTL-Seconds: 600',
+        'X-Postrider-Track-Opens: false',
+      ]),
+      ['a@example.com'],
+    );
+    const { json } = await app.call('GET', `/messages/${id}`);
+    expect(json).toMatchObject({
+      status: 'scheduled',
+      scheduled_at: at,
+      tags: ['welcome', 'eu', 'third'],
+      metadata: { order: '42', name: 'Jörg' },
+      ttl_seconds: 600,
+    });
+    expect(await raw(id)).not.toMatch(/x-postrider/i);
+  });
+
+  test.each([
+    ['X-Postrider-Tag: not a tag', 'Must match'],
+    ['X-Postrider-Metadata: [1]', 'JSON object'],
+    ['X-Postrider-Metadata: {"a": 1}', 'JSON object'],
+    ['X-Postrider-Metadata: {"a": "\\u0000"}', 'JSON object'],
+    ['X-Postrider-Scheduled-At: tomorrow', 'RFC 3339'],
+    ['X-Postrider-TTL-Seconds: 1.5', 'whole number'],
+    ['X-Postrider-TTL-Seconds: 0', 'Must be >= 1'],
+    ['X-Postrider-Idempotency-Key: a b', 'visible ASCII'],
+    ['X-Postrider-Tags: a', 'There is no such header'],
+    ['X-Postrider-Track-Clicks: maybe', 'true or false'],
+  ])('%s is refused in words', async (header, words) => {
+    const { code, text } = await submit(mail(['To: a@example.com', header]), ['a@example.com']);
+    expect(code).toBe(550);
+    expect(text).toContain(words);
+  });
+
+  test('the same idempotency key is the same message, whatever the mailer adds', async () => {
+    const key = `X-Postrider-Idempotency-Key: ${crypto.randomUUID()}`;
+    const once = (more: string[], body?: string) =>
+      submit(mail(['To: a@example.com', key, ...more], body), ['a@example.com']);
+    const first = await once(['Message-ID: <1@client>']);
+    const again = await once(['Message-ID: <2@client>', 'Date: now']);
+    expect(again).toMatchObject({ code: 250, id: first.id });
+    expect(await once([], 'Something else')).toMatchObject({ code: 550 });
+  });
+});
+
+describe('who may send', () => {
+  test('wrong keys of every kind are refused, and three end the connection', async () => {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    await client.say('EHLO client.example');
+    expect((await client.say('MAIL FROM:<a@example.org>')).code).toBe(530);
+    const wrong = `${app.testKey.slice(0, -1)}${app.testKey.endsWith('a') ? 'b' : 'a'}`;
+    for (const key of [wrong, '', 'pr_test_x\r\nQUIT']) {
+      const reply = await client.login(key);
+      expect(reply.code).toBe(535);
+      expect(reply.text).toMatch(/^5\.7\.8 /);
+    }
+    expect((await client.reply()).code).toBe(421);
+    expect((await client.reply()).code).toBe(0);
+  });
+
+  test('AUTH LOGIN works, with any user name', async () => {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    await client.say('EHLO client.example');
+    await client.say('AUTH LOGIN');
+    await client.say(Buffer.from('printer@shop').toString('base64'));
+    expect((await client.say(Buffer.from(app.testKey).toString('base64'))).code).toBe(235);
+  });
+
+  test('a key without the scope, or from elsewhere, may not', async () => {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    await client.say('EHLO client.example');
+    const reader = await app.newKey({ scopes: ['read:messages'] });
+    expect((await client.login(reader)).text).toContain('send:transactional');
+    const elsewhere = await app.newKey({ allowedIps: ['192.0.2.0/24'] });
+    expect((await client.login(elsewhere)).text).toContain('127.0.0.1');
+    const here = await app.newKey({ allowedIps: ['127.0.0.0/8'] });
+    expect((await client.login(here)).code).toBe(235);
+  });
+
+  test('a key that is revoked meanwhile sends nothing more', async () => {
+    const key = await app.newKey({});
+    using client = await SubmissionClient.loggedIn(port, key);
+    const good = { to: ['a@example.com'], data: mail(['To: a@example.com']) };
+    expect((await client.send(good)).code).toBe(250);
+    const { json } = await app.call('GET', '/api-keys?limit=100');
+    const hint = key.slice(-4);
+    const made = json.data.find((one: { token_hint: string }) => one.token_hint.endsWith(hint));
+    expect((await app.call('DELETE', `/api-keys/${made.id}`)).status).toBe(200);
+    const mailFrom = async () => {
+      await client.say('RSET');
+      return (await client.say('MAIL FROM:<a@example.org>')).code;
+    };
+    await expect.poll(mailFrom).toBe(550);
+  });
+
+  test('a live key sends from its own verified domains alone', async () => {
+    const data = mail(['From: a@stranger.example', 'To: a@example.com']);
+    const { code, text } = await submit(data, ['a@example.com'], app.liveKey);
+    expect(code).toBe(550);
+    expect(text).toMatch(/^5\.7\.1 stranger\.example is not a sending domain/);
+    const limited = await app.newKey({ allowedDomains: ['shop.example'] });
+    expect((await submit(mail(['To: a@example.com']), ['a@example.com'], limited)).text).toMatch(
+      /^5\.7\.1 This key may send only from shop\.example/,
+    );
+  });
+
+  test('the workspace’s rate counts here too', async () => {
+    await using slow = await startApp({
+      env: { SUBMISSION_PORT: '0', RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },
+    });
+    const own = slow.app.submission.port as number;
+    using client = await SubmissionClient.loggedIn(own, slow.testKey);
+    const replies: string[] = [];
+    for (let index = 0; index < 4; index++) {
+      replies.push((await client.say('MAIL FROM:<a@example.org>')).text);
+      await client.say('RSET');
+    }
+    expect(replies[0]).toMatch(/^2\.1\.0/);
+    expect(replies.some((text) => text.startsWith('4.7.1 The workspace may make 1'))).toBe(true);
+  });
+
+  test('a suppressed recipient is left alone, and the others get it', async () => {
+    await app.call('POST', '/suppressions', { body: { email: 'gone-smtp@example.com' } });
+    const to = ['a@example.com', 'gone-smtp@example.com'];
+    const { id } = await submit(mail([`To: ${to.join(', ')}`]), to);
+    const states = await recipients(id);
+    expect(states.find(([, email]) => email === to[1])?.[2]).toBe('suppressed');
+    expect(states.find(([, email]) => email === to[0])?.[2]).not.toBe('suppressed');
+  });
+});
+
+test('many messages on one connection, all commands sent ahead', async () => {
+  using client = await SubmissionClient.loggedIn(port, app.testKey);
+  const tag = `batch-${Date.now()}`;
+  const ids: string[] = [];
+  for (let index = 0; index < 30; index++) {
+    client.write('MAIL FROM:<a@example.org>\r\nRCPT TO:<p@example.com>\r\nDATA\r\n');
+    for (let reply = 0; reply < 3; reply++) await client.reply();
+    const data = mail(['To: p@example.com', `Subject: ${index}`, `X-Postrider-Tag: ${tag}`]);
+    client.write(`${data}\r\n.\r\n${index === 29 ? 'QUIT\r\n' : 'NOOP\r\n'}`);
+    const { code, text } = await client.reply();
+    expect(code).toBe(250);
+    ids.push(text);
+    await client.reply();
+  }
+  const { json } = await app.call('GET', `/messages?tag=${tag}&limit=100`);
+  expect(new Set(ids).size).toBe(30);
+  expect(json.data.map((one: { subject: string }) => Number(one.subject))).toEqual(
+    Array.from({ length: 30 }, (_, index) => 29 - index),
+  );
+});
+
+test('the door tells where it is, and counts', async () => {
+  const { json } = await app.call('GET', '/smtp');
+  expect(json).toEqual({
+    open: true,
+    closed_because: null,
+    host: 'postrider.test',
+    port,
+    user: 'postrider',
+    starttls: false,
+    plaintext: 'this_machine',
+  });
+  await submit(mail(['To: a@example.com']), ['a@example.com']);
+  const metrics = await (await fetch(`${app.url}/metrics`)).text();
+  expect(metrics).toMatch(/postrider_smtp_messages_total\{code="250".*\} [1-9]/);
+  expect(metrics).toMatch(/postrider_smtp_logins_total\{result="accepted".*\} [1-9]/);
+});
