@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
 import { encodeId, uuidFloor, uuidTime, uuidv7 } from '../base/ids.ts';
 import type { Pool, Queryable } from '../storage/pool.ts';
+import { recordset } from '../storage/recordset.ts';
 import type { EventType } from './event-types.ts';
 
 /**
@@ -19,6 +20,31 @@ export interface NewEvent {
   data: object;
 }
 
+/** The row of an event as statements take it. */
+export interface EventRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  type: EventType;
+  created_at: number;
+  message_id: string | null;
+  sequence: number | null;
+  data: string;
+}
+
+export const EVENT_COLUMNS = {
+  workspace_id: 'uuid',
+  mode: 'mode',
+  id: 'uuid',
+  type: 'text',
+  created_at: 'timestamptz',
+  message_id: 'uuid',
+  sequence: 'smallint',
+  data: 'json',
+} as const;
+
+const EVENTS = recordset<EventRow>(EVENT_COLUMNS);
+
 /** Appends within the caller's transaction. */
 export async function appendEvents(db: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
@@ -27,23 +53,21 @@ export async function appendEvents(db: Queryable, events: readonly NewEvent[]): 
     text: `insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
       select e.workspace_id, e.mode, pg_current_xact_id()::text::bigint, e.id, e.type, e.created_at,
              e.message_id, e.sequence, e.data
-      from json_to_recordset($1::json) as e(workspace_id uuid, mode mode, id uuid, type text,
-        created_at timestamptz, message_id uuid, sequence smallint, data json)`,
-    values: [JSON.stringify(events.map(eventRow))],
+      from ${EVENTS.table('e', 1)}`,
+    values: EVENTS.parameters(events.map(eventRow)),
   });
 }
 
-/** The row of an event as hot statements take it inside their own json parameter. */
-export function eventRow(event: NewEvent): object {
+export function eventRow(event: NewEvent): EventRow {
   return {
     workspace_id: event.workspaceId,
     mode: event.mode,
     id: uuidv7(event.atMs),
     type: event.type,
-    created_at: new Date(event.atMs).toISOString(),
+    created_at: event.atMs,
     message_id: event.messageId ?? null,
     sequence: event.sequence ?? null,
-    data: event.data,
+    data: JSON.stringify(event.data),
   };
 }
 

@@ -123,7 +123,7 @@ export function rowsOf(
       request_hash: key.requestHash,
       status: answer?.status ?? 0,
       answer: answer?.body ?? '',
-      created_at: sqlTime(first.createdAtMs),
+      created_at: first.createdAtMs,
       submission: place,
     },
     messages: messages.map((message) => messageRow(message, place, sealer)),
@@ -136,11 +136,14 @@ export function rowsOf(
         filename: file.filename,
         content_type: file.contentType,
         content_id: file.contentId ?? null,
-        content: file.content.toString('base64'),
+        content: file.content,
+        submission: place,
       })),
     ),
-    deliveries: messages.flatMap((message) => deliveryRows(message, suppressed, lease)),
-    events: messages.flatMap((message) => eventsOf(message, suppressed).map(eventRow)),
+    deliveries: messages.flatMap((message) => deliveryRows(message, place, suppressed, lease)),
+    events: messages.flatMap((message) =>
+      eventsOf(message, suppressed).map((event) => ({ ...eventRow(event), submission: place })),
+    ),
   };
 }
 
@@ -189,8 +192,8 @@ function messageRow(message: PreparedMessage, submission: number, sealer: Sealer
     workspace_id: message.workspaceId,
     mode: message.mode,
     id: message.id,
-    created_at: sqlTime(message.createdAtMs),
-    scheduled_at: sqlTime(message.schedule.scheduledAtMs),
+    created_at: message.createdAtMs,
+    scheduled_at: message.schedule.scheduledAtMs,
     sender: shown.head.from.email,
     sender_name: shown.head.from.name ?? null,
     subject: shown.subject,
@@ -201,20 +204,26 @@ function messageRow(message: PreparedMessage, submission: number, sealer: Sealer
         ? 0
         : message.template.version
       : null,
-    tags: message.tags,
-    metadata: message.metadata,
+    tags: arrayText(message.tags),
+    metadata: JSON.stringify(message.metadata),
     ttl_seconds: message.ttlSeconds,
     api_key_id: message.keyId,
-    head: shown.head,
+    head: JSON.stringify(shown.head),
     html: shown.html,
     text: shown.text,
-    sealed: shown === content ? null : sealContent(sealer, content).toString('base64'),
+    sealed: shown === content ? null : sealContent(sealer, content),
     submission,
   };
 }
 
+function arrayText(items: readonly string[]): string {
+  const quoted = items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`);
+  return `{${quoted.join(',')}}`;
+}
+
 function deliveryRows(
   message: PreparedMessage,
+  submission: number,
   suppressed: Suppressed,
   lease: Lease | undefined,
 ): DeliveryRow[] {
@@ -236,11 +245,12 @@ function deliveryRows(
       status: reason !== null ? 'suppressed' : scheduledAtMs === null ? 'queued' : 'scheduled',
       reason,
       lane: laneOf(domainOf(mailbox.key)),
-      due_at: reason !== null ? null : sqlTime(dueAtMs),
+      due_at: reason !== null ? null : dueAtMs,
       lease: reason !== null ? null : (leased?.token ?? null),
       told: reason !== null ? told + 1 : told,
-      expires_at: sqlTime(expiresAtMs),
-      finished_at: reason !== null ? sqlTime(message.createdAtMs) : null,
+      expires_at: expiresAtMs,
+      finished_at: reason !== null ? message.createdAtMs : null,
+      submission,
     };
   });
 }

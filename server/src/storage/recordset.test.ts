@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { recordset } from './recordset.ts';
+
+/** What goes in as objects comes out of a real PostgreSQL as the same values. */
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await freshDatabase();
+});
+
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+});
+
+interface Row {
+  id: string | null;
+  words: string | null;
+  body: string | null;
+  raw: string | Buffer | null;
+  small: number | null;
+  middle: number | null;
+  large: number | null;
+  at: number | null;
+  mode: 'live' | 'test' | null;
+}
+
+const ROWS = recordset<Row>({
+  id: 'uuid',
+  words: 'text',
+  body: 'json',
+  raw: 'bytea',
+  small: 'smallint',
+  middle: 'integer',
+  large: 'bigint',
+  at: 'timestamptz',
+  mode: 'mode',
+});
+
+const FULL: Row = {
+  id: '019a8a00-0000-7fff-8000-0123456789ab',
+  words: 'Grüße, "Jane" \\ {a,b} 日本 🚀\n',
+  body: '{"b": 1,  "a": "ü"}',
+  raw: Buffer.from([0, 255, 10, 92]),
+  small: -32_768,
+  middle: 2_147_483_647,
+  large: Number.MAX_SAFE_INTEGER,
+  at: 1_762_732_800_123,
+  mode: 'test',
+};
+
+const EMPTY: Row = {
+  id: null,
+  words: null,
+  body: null,
+  raw: null,
+  small: null,
+  middle: null,
+  large: null,
+  at: null,
+  mode: null,
+};
+
+async function roundTrip(rows: Row[]): Promise<Row[]> {
+  const columns = Object.keys(FULL).map((name) => (name === 'body' ? 'body::text' : name));
+  const { rows: read } = await db.pool.query<Row>(
+    `select ${columns.join(', ')} from ${ROWS.table('r', 1)}`,
+    ROWS.parameters(rows),
+  );
+  return read;
+}
+
+test('every kind of value, and none', async () => {
+  const lowest = { ...FULL, small: 0, middle: -1, large: -1, at: -62_135_596_800_000, words: '' };
+  const rows = [FULL, EMPTY, lowest, { ...FULL, large: -Number.MAX_SAFE_INTEGER, at: 0 }];
+  expect(await roundTrip(rows)).toEqual(rows);
+});
+
+test('text stands for its bytes in UTF-8, and ids may be in capitals', async () => {
+  const [read] = await roundTrip([{ ...FULL, raw: 'ü🚀', id: (FULL.id as string).toUpperCase() }]);
+  expect(read).toMatchObject({ raw: Buffer.from('ü🚀'), id: FULL.id });
+});
+
+test('no rows, and rows much larger than those before', async () => {
+  expect(await roundTrip([])).toEqual([]);
+  const rows = Array.from({ length: 50 }, (_, index) => ({
+    ...FULL,
+    small: index,
+    words: '日本語'.repeat(index * 200),
+    raw: Buffer.alloc(index * 1000, index),
+  }));
+  expect(await roundTrip(rows)).toEqual(rows);
+  expect(await roundTrip([FULL])).toEqual([FULL]);
+});
