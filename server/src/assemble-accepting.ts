@@ -13,6 +13,8 @@ import { CONTENT_PURPOSE } from './messages/sealed-content.ts';
 import type { Pool } from './storage/pool.ts';
 import { createAddressHash } from './suppressions/address-hash.ts';
 import type { TemplateDirectory } from './templates/template-directory.ts';
+import { createTracker } from './tracking/track-html.ts';
+import { TrackingLinks } from './tracking/tracking-links.ts';
 
 /** The part of the assembly that takes messages in: what every door that accepts stands on. */
 export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
@@ -44,6 +46,10 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
     templates,
+    track: createTracker({
+      links: new TrackingLinks(needs.secretKey),
+      baseUrl: config.http.baseUrl,
+    }),
     sealer: createSealer(needs.secretKey, CONTENT_PURPOSE),
     addressHash: createAddressHash(needs.secretKey),
     group: {

@@ -7,6 +7,7 @@ import type { Config } from './config/read-config.ts';
 import type { DeliveryStore } from './delivery/delivery-store.ts';
 import { ledgerCursor } from './doors/http/event-query.ts';
 import type { OperationParts } from './doors/http/operations.ts';
+import { addTrackedVisits } from './doors/http/tracked-visits.ts';
 import { EventStreams, type StreamLimits } from './events/event-streams.ts';
 import { announceEvents } from './events/events-store.ts';
 import { LedgerBell } from './events/ledger-bell.ts';
@@ -15,6 +16,8 @@ import { StatisticsFollower } from './stats/statistics.ts';
 import type { Listener } from './storage/listen.ts';
 import type { Storage } from './storage/open-storage.ts';
 import { openPool } from './storage/pool.ts';
+import { TrackingLinks } from './tracking/tracking-links.ts';
+import { Visits } from './tracking/visits.ts';
 import { VERSION } from './version.ts';
 import {
   type OpenWebhooksParts,
@@ -32,7 +35,7 @@ export interface Telling {
   closeStreams(): void;
   /** The delivery engine's store, with a bell on it: its results are events too. */
   tellingOf(store: DeliveryStore): DeliveryStore;
-  /** A request that changed something has appended events. */
+  /** A request that changed something has appended events; opens and clicks become some. */
   listenTo(http: FastifyInstance): void;
   start(): void;
   stop(deadlineMs: number): Promise<void>;
@@ -86,6 +89,8 @@ export function openTelling(options: TellingOptions): Telling {
   const statistics = config.roles.has('webhooks')
     ? new StatisticsFollower({ pool, clock, log })
     : undefined;
+  const links = new TrackingLinks(storage.secretKey);
+  const visits = new Visits({ pool, clock, log, told: () => bell.ring() });
   const rounds = new Rounds({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
@@ -114,12 +119,14 @@ export function openTelling(options: TellingOptions): Telling {
         if (request.method !== 'GET' && reply.statusCode < 300) bell.ring();
         done();
       });
+      addTrackedVisits(http, { links, visits });
     },
     start() {
       room.dispatcher?.start();
       statistics?.start();
     },
     async stop(deadlineMs) {
+      await visits.drained();
       await eventStreams.stop();
       await rounds.stop();
       await statistics?.stop();

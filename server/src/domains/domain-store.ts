@@ -22,7 +22,11 @@ export async function findSenderDomain(
   const { rows } = await db.query<SenderDomain>({
     name: 'find-sender-domain',
     text: `select name, trusted or status in ('verified', 'degraded') as "maySend",
-        track_opens as "trackOpens", track_clicks as "trackClicks"
+        track_opens as "trackOpens", track_clicks as "trackClicks",
+        case when trusted or exists (
+            select from json_array_elements(checks) c
+             where c->>'name' = tracking_host and c->>'lastKnown' = 'found')
+          then tracking_host end as "trackingHost"
       from domains where workspace_id = $1 and name = $2`,
     values: [workspaceId, name],
   });

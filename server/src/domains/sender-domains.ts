@@ -5,4 +5,6 @@ export interface SenderDomain {
   maySend: boolean;
   trackOpens: boolean;
   trackClicks: boolean;
+  /** The host of its own for tracked links, once its record was found; null: ours. */
+  trackingHost: string | null;
 }

@@ -53,6 +53,12 @@ export class HtmlTokens {
 
   /** An attribute of the tag at hand, decoded; undefined when the tag lacks it. */
   attribute(wanted: string): string | undefined {
+    const place = this.attributePlace(wanted);
+    return place && decodeEntities(this.#html.slice(place.start, place.end));
+  }
+
+  /** Where the value of an attribute stands in the document, without its quotes. */
+  attributePlace(wanted: string): { start: number; end: number } | undefined {
     const html = this.#html;
     let i = this.#start;
     while (i < this.#end) {
@@ -63,12 +69,12 @@ export class HtmlTokens {
         i - nameStart === wanted.length && html.slice(nameStart, i).toLowerCase() === wanted;
       const valueStart = pastBlanks(html, i, this.#end);
       if (html.charCodeAt(valueStart) !== EQUALS || valueStart >= this.#end) {
-        if (isWanted) return '';
+        if (isWanted) return { start: i, end: i };
         i = Math.max(valueStart, nameStart + 1);
         continue;
       }
       const value = this.#valueFrom(pastBlanks(html, valueStart + 1, this.#end));
-      if (isWanted) return decodeEntities(html.slice(value.start, value.end));
+      if (isWanted) return value;
       i = value.end + 1;
     }
     return undefined;

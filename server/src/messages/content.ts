@@ -17,7 +17,6 @@ export interface ContentHead {
   cc: StoredAddress[];
   reply_to: StoredAddress[];
   headers: [string, string][];
-  tracking?: { opens: boolean; clicks: boolean };
 }
 
 /** The content of a message, as accepted: final words, no placeholders left. */

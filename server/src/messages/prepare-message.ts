@@ -14,6 +14,7 @@ import { type Envelope, parseEnvelope, type Recipient } from './parse-envelope.t
 import { parseAttachments, parseHeaders, parseSchedule, type Schedule } from './parse-options.ts';
 import { renderRequest, type Words } from './render-request.ts';
 import type { SendRequest } from './send-request.ts';
+import { type TrackContent, trackingAsked } from './track-content.ts';
 
 /**
  * From a request to a message that only needs storing: every address parsed, every right checked,
@@ -27,6 +28,7 @@ export interface PrepareParts {
   senderDomain(workspaceId: string, name: string): Promise<SenderDomain | undefined>;
   contact(workspaceId: string, mode: Mode, email: string): Promise<MailboxContact | undefined>;
   templates: TemplateSource;
+  track: TrackContent;
 }
 
 export interface PreparedMessage {
@@ -83,9 +85,13 @@ export async function prepareMessage(
     headers,
     ...options,
   });
-  await checkSender(parts, caller, words.from);
-  const content = contentOf(envelope, words, attachments, request);
-  const bytes = checkSize(parts.limits, content);
+  const domain = await checkSender(parts, caller, words.from);
+  const asked = contentOf(envelope, words, attachments);
+  const bytes = checkSize(parts.limits, asked);
+  const hasSecrets = shown !== words;
+  const content = isTrackable(envelope, hasSecrets)
+    ? withTracking(parts, caller, id, asked, { request, domain })
+    : asked;
   return {
     workspaceId: caller.workspaceId,
     mode: caller.mode,
@@ -96,7 +102,7 @@ export async function prepareMessage(
     template,
     recipients: envelope.recipients,
     content,
-    shown: shown === words ? content : contentOf(envelope, shown, attachments, request),
+    shown: hasSecrets ? contentOf(envelope, shown, attachments) : content,
     tags: [...new Set(request.tags)],
     metadata: request.metadata ?? {},
     schedule,
@@ -116,7 +122,11 @@ function checkReservedRoots(request: SendRequest, errors: FieldErrors): void {
 }
 
 /** Ownership is decided on the parsed domain, the same value that goes into header and envelope. */
-async function checkSender(parts: PrepareParts, caller: Caller, from: NamedMailbox): Promise<void> {
+async function checkSender(
+  parts: PrepareParts,
+  caller: Caller,
+  from: NamedMailbox,
+): Promise<SenderDomain | undefined> {
   const { allowedDomains } = caller;
   if (allowedDomains.length > 0 && !allowedDomains.includes(from.domain)) {
     throw new RefusedError(
@@ -124,8 +134,8 @@ async function checkSender(parts: PrepareParts, caller: Caller, from: NamedMailb
       `This key may send only from ${allowedDomains.join(', ')}, not from ${from.domain}.`,
     );
   }
-  if (caller.mode === 'test') return;
   const domain = await parts.senderDomain(caller.workspaceId, from.domain);
+  if (caller.mode === 'test') return domain;
   if (!domain) {
     throw new RefusedError(
       'domain_not_owned',
@@ -138,13 +148,34 @@ async function checkSender(parts: PrepareParts, caller: Caller, from: NamedMailb
       `${from.domain} is not verified yet: its DNS records are not all in place.`,
     );
   }
+  return domain;
+}
+
+/**
+ * All recipients of a message get the same bytes, so with several nobody could tell who opened it. A
+ * secret must not pass through a link of ours, where events would tell of it.
+ */
+function isTrackable(envelope: Envelope, hasSecrets: boolean): boolean {
+  return envelope.recipients.length === 1 && !hasSecrets;
+}
+
+function withTracking(
+  parts: PrepareParts,
+  { workspaceId, mode }: Caller,
+  messageId: string,
+  content: MessageContent,
+  { request, domain }: { request: SendRequest; domain: SenderDomain | undefined },
+): MessageContent {
+  const asked = trackingAsked(request, domain);
+  if (!asked.opens && !asked.clicks) return content;
+  const host = domain?.trackingHost ?? null;
+  return parts.track(content, { workspaceId, mode, messageId, ...asked, host });
 }
 
 function contentOf(
   envelope: Envelope,
   words: Words,
   attachments: MessageContent['attachments'],
-  request: SendRequest,
 ): MessageContent {
   const ofKind = (kind: Recipient['kind']): StoredAddress[] =>
     envelope.recipients.filter((one) => one.kind === kind).map((one) => stored(one.mailbox));
@@ -155,12 +186,6 @@ function contentOf(
     reply_to: words.replyTo.map(stored),
     headers: words.headers,
   };
-  if (request.tracking) {
-    head.tracking = {
-      opens: request.tracking.opens ?? false,
-      clicks: request.tracking.clicks ?? false,
-    };
-  }
   const { subject, html, text } = words;
   return { subject, head, html, text, attachments };
 }

@@ -21,6 +21,8 @@ export interface CountedEvent {
   bounceReason: string | null;
   mx: string | null;
   machine: boolean;
+  /** Of clicks: no other link of the message was followed before. */
+  first: boolean;
   sender: string | null;
   templateKey: string | null;
   /** When the message was to leave: its acceptance, or the time it was scheduled for. */
@@ -133,6 +135,7 @@ function countersOf(event: CountedEvent): Counters {
     case 'message.opened':
       return [[event.machine ? 'opened_by_machine' : 'opened', 1]];
     case 'message.clicked':
+      if (!event.first) return [];
       return [[event.machine ? 'clicked_by_machine' : 'clicked', 1]];
     case 'message.suppressed':
     case 'message.deferred':

@@ -37,6 +37,7 @@ interface MessageData {
   bounce?: { reason?: string };
   smtp?: { mx?: string | null };
   machine?: boolean;
+  first?: boolean;
 }
 
 /**
@@ -83,6 +84,7 @@ function eventOf(row: EventRow): CountedEvent {
     bounceReason: data.bounce?.reason ?? null,
     mx: data.smtp?.mx ?? null,
     machine: data.machine ?? false,
+    first: data.first ?? true,
     sender: row.sender,
     templateKey: row.template_key,
     startedAtMs: row.started_at,

@@ -21,7 +21,8 @@ const Changeable = {
   ),
   tracking_host: Type.Optional(
     Type.Union([Host, Type.Null()], {
-      description: 'A host below the domain for tracked links; null: our own.',
+      description:
+        'A host below the domain for tracked links, used once its record is found; null: our own.',
       examples: ['links.yourdomain.com'],
     }),
   ),

@@ -147,7 +147,11 @@ export const SendMessage = closed(
           opens: Type.Optional(Type.Boolean()),
           clicks: Type.Optional(Type.Boolean()),
         },
-        { description: 'Whether opens and clicks are recorded. Default: as the domain says.' },
+        {
+          description:
+            'Whether opens and clicks are told. Default: as the domain says. Messages to several ' +
+            'recipients and messages with secret values are never tracked.',
+        },
       ),
     ),
     scheduled_at: Type.Optional(

@@ -50,7 +50,9 @@ const Fields = {
 
 const Figures = Type.Object(Fields, {
   title: 'StatsFigures',
-  description: 'Counts of recipients, but for `messages`.',
+  description:
+    'Counts of recipients, but for `messages`. Opens and clicks are counted once for each, by ' +
+    'machines apart, and only where tracking was on.',
   examples: [FIGURES],
 });
 

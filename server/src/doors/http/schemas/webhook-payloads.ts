@@ -25,6 +25,11 @@ const OneRecipient = {
   attempt: Type.Integer({ description: 'Which try this was; 0 when none was made.' }),
 };
 
+const Machine = Type.Boolean({
+  description:
+    'Probably no person: a scanner, a preview, a mail program that loads images beforehand.',
+});
+
 const Domain = Type.Object({
   id: id('dom', 'the domain'),
   name: Type.String({ examples: ['yourdomain.com'] }),
@@ -157,15 +162,19 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     data: Type.Object({ ...OneRecipient, smtp: Type.Optional(SmtpAnswer) }),
   },
   'message.opened': {
-    description: 'The tracking image was loaded.',
-    data: Type.Object({ ...OneRecipient, machine: Type.Boolean() }),
+    description:
+      'The image of a tracked message was loaded. Told the first time for people, and for machines.',
+    data: Type.Object({ ...OneRecipient, machine: Machine }),
   },
   'message.clicked': {
-    description: 'A tracked link was followed.',
+    description:
+      'A link of a tracked message was followed. Told the first time for each link, for people and ' +
+      'for machines.',
     data: Type.Object({
       ...OneRecipient,
-      machine: Type.Boolean(),
+      machine: Machine,
       url: Type.String({ examples: ['https://yourdomain.com/welcome'] }),
+      first: Type.Boolean({ description: 'No other link of the message was followed before.' }),
     }),
   },
   'domain.verified': {

@@ -1,0 +1,88 @@
+import { hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Mode } from '../accounts/mode.ts';
+import { createHmacSha256, type Hmac } from '../base/hmac.ts';
+
+/**
+ * The addresses that stand in tracked mail. Each carries all that is known of it and a signature
+ * under SECRET_KEY: nothing is stored and nothing looked up, so that a link leads on even while the
+ * database does not answer. What we did not sign leads nowhere: it is no open redirect.
+ */
+export interface TrackedMessage {
+  workspaceId: string;
+  mode: Mode;
+  messageId: string;
+}
+
+export class TrackingLinks {
+  readonly #hmac: Hmac;
+
+  constructor(secretKey: Buffer) {
+    this.#hmac = createHmacSha256(
+      Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'tracking', 32)),
+    );
+  }
+
+  openPath(message: TrackedMessage): string {
+    return `${OPEN_PATH}${this.#token('open', message, '')}.gif`;
+  }
+
+  clickPath(message: TrackedMessage, url: string): string {
+    const token = this.#token('click', message, url);
+    return `${CLICK_PATH}${token}/${Buffer.from(url).toString('base64url')}`;
+  }
+
+  /** Undefined when we did not make it. */
+  readOpen(token: string): TrackedMessage | undefined {
+    return this.#read('open', token, '');
+  }
+
+  readClick(token: string, encodedUrl: string): (TrackedMessage & { url: string }) | undefined {
+    const url = Buffer.from(encodedUrl, 'base64url').toString();
+    const message = this.#read('click', token, url);
+    return message && { ...message, url };
+  }
+
+  #token(kind: Kind, { workspaceId, mode, messageId }: TrackedMessage, url: string): string {
+    const about = Buffer.concat([
+      Buffer.from([mode === 'live' ? 1 : 0]),
+      bytesOf(workspaceId),
+      bytesOf(messageId),
+    ]);
+    return Buffer.concat([about, this.#signature(kind, about, url)]).toString('base64url');
+  }
+
+  #read(kind: Kind, token: string, url: string): TrackedMessage | undefined {
+    const bytes = Buffer.from(token, 'base64url');
+    if (bytes.length !== ABOUT_BYTES + SIGNATURE_BYTES) return undefined;
+    const about = bytes.subarray(0, ABOUT_BYTES);
+    const signature = this.#signature(kind, about, url);
+    if (!timingSafeEqual(bytes.subarray(ABOUT_BYTES), signature)) return undefined;
+    return {
+      mode: about[0] === 1 ? 'live' : 'test',
+      workspaceId: uuidOf(about.subarray(1, 17)),
+      messageId: uuidOf(about.subarray(17)),
+    };
+  }
+
+  /** The kind is signed too: an image must not be turned into a link. */
+  #signature(kind: Kind, about: Buffer, url: string): Buffer {
+    const signed = Buffer.concat([Buffer.from(`${kind} `), about, Buffer.from(url)]);
+    return this.#hmac(signed).subarray(0, SIGNATURE_BYTES);
+  }
+}
+
+export const OPEN_PATH = '/t/o/';
+export const CLICK_PATH = '/t/c/';
+
+type Kind = 'open' | 'click';
+
+const ABOUT_BYTES = 33;
+const SIGNATURE_BYTES = 16;
+
+function bytesOf(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
+}
+
+function uuidOf(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../base/clock.ts';
+import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
+import { uuidv7 } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Pool } from '../storage/pool.ts';
+import type { TrackedMessage } from './tracking-links.ts';
+import { recordVisits, type Visit } from './visits-store.ts';
+
+/**
+ * Opens and clicks come in one by one and leave as events, many in one commit. Whoever opened or
+ * clicked waits for none of it; when more comes than can be written, the rest is let go, since a
+ * count of opens is worth less than a link that leads on.
+ */
+export interface VisitsParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+  /** Events were appended. */
+  told: () => void;
+}
+
+const WAITING_MAX = 5_000;
+
+export class Visits {
+  readonly #parts: VisitsParts;
+  readonly #groups: GroupCommit<Visit, undefined>;
+
+  constructor(parts: VisitsParts) {
+    this.#parts = parts;
+    this.#groups = new GroupCommit({
+      commit: async (visits) => {
+        const written = await recordVisits(parts.pool, visits);
+        if (written > 0) parts.told();
+        return visits.map(() => undefined);
+      },
+      isItemFault: () => false,
+      groupItemsMax: 200,
+      groupBytesMax: 1024 * 1024,
+      groupsInFlightMax: 1,
+      waitingItemsMax: WAITING_MAX,
+      waitingBytesMax: 4 * 1024 * 1024,
+    });
+  }
+
+  /** `url`: of a click; an open has none. */
+  note(message: TrackedMessage, seen: { machine: boolean; url?: string }): void {
+    const atMs = this.#parts.clock.now();
+    const visit: Visit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...seen };
+    try {
+      this.#groups
+        .add(visit, 300 + (visit.url?.length ?? 0))
+        .catch((error: unknown) =>
+          this.#parts.log.warn({ err: error }, 'opens and clicks could not be recorded'),
+        );
+    } catch (error) {
+      if (!(error instanceof GroupCommitFullError)) throw error;
+    }
+  }
+
+  drained(): Promise<void> {
+    return this.#groups.drained();
+  }
+}
