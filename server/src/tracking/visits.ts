@@ -20,6 +20,7 @@ export interface VisitsParts {
 }
 
 const WAITING_MAX = 5_000;
+const SPACING_MS = 100;
 
 export class Visits {
   readonly #parts: VisitsParts;
@@ -37,6 +38,7 @@ export class Visits {
       groupItemsMax: 200,
       groupBytesMax: 1024 * 1024,
       groupsInFlightMax: 1,
+      spacingMs: SPACING_MS,
       waitingItemsMax: WAITING_MAX,
       waitingBytesMax: 4 * 1024 * 1024,
     });

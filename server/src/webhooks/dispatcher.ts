@@ -78,6 +78,7 @@ const ROOM_STANDARD = 16;
 const SKIP_AHEAD_MS = 10_000;
 const LISTENED_MS = 5_000;
 const CLAIM_SOON_MS = 10;
+const RESULT_SPACING_MS = 20;
 const LANES_MAX = 10_000;
 
 export class Dispatcher {
@@ -111,8 +112,9 @@ export class Dispatcher {
       isItemFault: () => true,
       groupItemsMax: 200,
       groupBytesMax: 4 * 1024 * 1024,
-      // While one is written the next gathers: larger groups cost less than a second writer gains.
+      // Nobody waits for them, and larger groups cost less than a second writer gains.
       groupsInFlightMax: 1,
+      spacingMs: RESULT_SPACING_MS,
       waitingItemsMax: Number.POSITIVE_INFINITY,
       waitingBytesMax: Number.POSITIVE_INFINITY,
     });
