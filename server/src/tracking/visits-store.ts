@@ -1,4 +1,5 @@
 import { encodeId } from '../base/ids.ts';
+import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { Pool } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
@@ -15,12 +16,16 @@ export interface Visit extends TrackedMessage {
 /**
  * Writes what is new of many visits, in one commit. The first open of a message is told, and the
  * first click on each of its links, by people and by machines apart: more would say nothing new,
- * and whoever has an address could fill the ledger with it. Messages that are gone tell nothing.
- * Returns how many events were made.
+ * and whoever has an address could fill the ledger with it. Messages that are gone tell nothing, nor
+ * do those whose recipient was erased: the link they follow may name them. Returns how many events
+ * were made.
  */
 export async function recordVisits(pool: Pool, visits: readonly Visit[]): Promise<number> {
   // Without a name it is planned each time: a plan made while tables are small would read them whole.
-  const { rowCount } = await pool.query(RECORD, [JSON.stringify(visits.map(rowOf))]);
+  const { rowCount } = await pool.query(RECORD, [
+    JSON.stringify(visits.map(rowOf)),
+    ERASED_ADDRESS,
+  ]);
   return rowCount ?? 0;
 }
 
@@ -58,7 +63,8 @@ fresh as materialized (
       from v
      cross join lateral (
         select recipient, attempts, finished_at from deliveries
-         where workspace_id = v.w and mode = v.m and message_id = v.id and ordinal = 0 limit 1) d
+         where workspace_id = v.w and mode = v.m and message_id = v.id and ordinal = 0
+           and recipient_key <> $2 limit 1) d
      cross join lateral (
         select metadata, tags from messages
          where workspace_id = v.w and mode = v.m and id = v.id limit 1) m

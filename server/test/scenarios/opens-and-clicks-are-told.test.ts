@@ -198,6 +198,22 @@ test('a domain says what its sends do, and whoever is too quick is no person', a
   expect((await route.next('jane@example.com')).html).toBe(HTML);
 });
 
+test('an erased recipient is not told of any more', async () => {
+  await using app = await startApp();
+  const both = { opens: true, clicks: true };
+  const gone = await send(app, { tracking: both });
+  const stays = await send(app, { tracking: both, to: { email: 'joe@example.com' } });
+  const goneLinks = ours((await arrived(app, gone)).html).links;
+  const image = ours((await arrived(app, stays)).html).image as string;
+  const erased = await app.call('DELETE', '/contacts/jane@example.com?erase=true');
+  expect(erased.status).toBe(200);
+  const clicked = await visit(app, goneLinks[0] as string);
+  expect(clicked.headers.get('location')).toBe(SHOP);
+  await visit(app, image);
+  await told(app, stays, 1);
+  expect(await told(app, gone, 0)).toEqual([]);
+});
+
 test('a link leads on while the database is gone', async () => {
   await using app = await startApp();
   const id = await send(app, { tracking: { clicks: true } });
