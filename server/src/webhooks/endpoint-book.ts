@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmacSha256, type Hmac } from '../base/hmac.ts';
 import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { ExtraHeaders } from './extra-headers.ts';
@@ -13,7 +13,7 @@ export interface Endpoint {
   url: URL;
   headers: ExtraHeaders;
   /** Those that sign now, newest first. */
-  secretsAt(nowMs: number): KeyObject[];
+  secretsAt(nowMs: number): Hmac[];
 }
 
 /**
@@ -52,8 +52,7 @@ export class EndpointBook {
     const webhook = await findWebhook(this.#pool, scope, id);
     if (!webhook) return undefined;
     const secrets = (await readSecrets(this.#pool, scope, id)).map((stored) => ({
-      // A key object is made once; a buffer would be copied and wrapped at every signature.
-      secret: createSecretKey(this.#sealer.open(stored.sealedSecret)),
+      secret: createHmacSha256(this.#sealer.open(stored.sealedSecret)),
       endsAtMs: stored.endsAtMs ?? Number.POSITIVE_INFINITY,
     }));
     const { sealedHeaders } = webhook;

@@ -1,6 +1,6 @@
-import { createSecretKey } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
+import { createHmacSha256 } from '../base/hmac.ts';
 import { newSecret, secretText, signedHeaders } from './secrets.ts';
 
 const body = Buffer.from('{"type":"message.delivered","text":"Grüße ✓"}');
@@ -11,7 +11,7 @@ function verify(secret: Buffer, headers: object, payload: Buffer = body): unknow
 
 test('a signature holds in the standard’s own library', () => {
   const secret = newSecret();
-  const headers = signedHeaders('evt_1', Date.now(), body, [createSecretKey(secret)]);
+  const headers = signedHeaders('evt_1', Date.now(), body, [createHmacSha256(secret)]);
   expect(verify(secret, headers)).toMatchObject({ type: 'message.delivered' });
   expect(headers['webhook-signature']).toBe(
     new Webhook(secretText(secret)).sign(
@@ -24,7 +24,7 @@ test('a signature holds in the standard’s own library', () => {
 
 test('during a rotation both secrets verify', () => {
   const [fresh, old] = [newSecret(), newSecret()];
-  const keys = [fresh, old].map((secret) => createSecretKey(secret));
+  const keys = [fresh, old].map((secret) => createHmacSha256(secret));
   const headers = signedHeaders('evt_1', Date.now(), body, keys);
   expect(headers['webhook-signature'].split(' ')).toHaveLength(2);
   verify(fresh, headers);
@@ -33,7 +33,7 @@ test('during a rotation both secrets verify', () => {
 
 test('another id, time, body or secret does not verify', () => {
   const secret = newSecret();
-  const headers = signedHeaders('evt_1', Date.now(), body, [createSecretKey(secret)]);
+  const headers = signedHeaders('evt_1', Date.now(), body, [createHmacSha256(secret)]);
   const later = String(Number(headers['webhook-timestamp']) + 1);
   for (const wrong of [{ 'webhook-id': 'evt_2' }, { 'webhook-timestamp': later }]) {
     expect(() => verify(secret, { ...headers, ...wrong })).toThrow('No matching signature');

@@ -1,4 +1,5 @@
-import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import type { Hmac } from '../base/hmac.ts';
 
 /**
  * Standard Webhooks (standardwebhooks.com): an HMAC-SHA256 over id, time and body, under a secret
@@ -29,13 +30,11 @@ export function signedHeaders(
   id: string,
   nowMs: number,
   body: Buffer,
-  secrets: readonly KeyObject[],
+  secrets: readonly Hmac[],
 ): SignedHeaders {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const signatures = secrets.map((secret) => {
-    const hmac = createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body);
-    return `v1,${hmac.digest('base64')}`;
-  });
+  const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+  const signatures = secrets.map((hmac) => `v1,${hmac(signed).toString('base64')}`);
   return {
     'webhook-id': id,
     'webhook-timestamp': timestamp,

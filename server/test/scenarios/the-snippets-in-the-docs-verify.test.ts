@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHmacSha256 } from '../../src/base/hmac.ts';
 import { newSecret, secretText, signedHeaders } from '../../src/webhooks/secrets.ts';
 
 /**
@@ -22,8 +22,8 @@ function snippet(name: string): string {
 const secret = newSecret();
 const body = '{"type":"message.delivered","text":"Grüße ✓"}';
 const headers = signedHeaders('evt_1', Date.now(), Buffer.from(body), [
-  createSecretKey(newSecret()),
-  createSecretKey(secret),
+  createHmacSha256(newSecret()),
+  createHmacSha256(secret),
 ]);
 const cases = [
   { name: 'good', secret: secretText(secret), headers, body, good: true },
@@ -40,7 +40,7 @@ const cases = [
     name: 'an old request',
     secret: secretText(secret),
     headers: signedHeaders('evt_1', Date.now() - 600_000, Buffer.from(body), [
-      createSecretKey(secret),
+      createHmacSha256(secret),
     ]),
     body,
     good: false,
