@@ -13,7 +13,9 @@ browserSuite('a template', (suite) => {
     await page.getByRole('heading', { name: 'No template yet' }).waitFor();
     await page.getByRole('button', { name: 'New template' }).first().click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Order shipped');
-    expect(await page.getByRole('textbox', { name: 'Key' }).inputValue()).toBe('order-shipped');
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'Key' }).inputValue())
+      .toBe('order-shipped');
     await page.getByRole('button', { name: 'Create' }).click();
 
     await page.getByRole('textbox', { name: 'Subject' }).fill('Order ${order} is on its way');
@@ -59,8 +61,14 @@ browserSuite('a template', (suite) => {
   });
 
   test('tells what publishing would change, and goes back to what it was', async () => {
+    const { call } = suite.app();
+    const html = '<p>Dear {{ first_name }}, <b>be quick!</b></p>';
+    await call('POST', '/templates', {
+      body: { key: 'late', name: 'Late', subject: 'Late', html },
+    });
+    await call('POST', '/templates/late/publish', { body: { note: 'The first words' } });
     const page = await suite.openAs('developer', { width: 1440 });
-    await page.goto('/app/templates/template/order-shipped');
+    await page.goto('/app/templates/template/late');
     await write(page, '<p>Hello {{ first_name }}</p>');
     await page.getByText('changed since').waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
@@ -75,7 +83,7 @@ browserSuite('a template', (suite) => {
     await page.getByRole('button', { name: 'Publish again' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Publish again' }).click();
     await page.getByText('Version 1 is published again.').waitFor();
-    const { json } = await suite.app().call('GET', '/templates/order-shipped');
+    const { json } = await suite.app().call('GET', '/templates/late');
     expect(json.published_version).toBe(1);
   });
 });

@@ -8,9 +8,14 @@ import { makePerson, PASSWORD } from '../harness/visitor.ts';
  * Method: the session is ended behind the page's back, in the ways in which a page then notices.
  */
 browserSuite('when the session ends', (suite) => {
-  async function writer(email: string): Promise<{ page: Page; end: () => Promise<void> }> {
+  async function writer(
+    email: string,
+    { streams = false } = {},
+  ): Promise<{ page: Page; end: () => Promise<void> }> {
     const person = await makePerson(suite.app(), email, 'developer');
     const page = await suite.openFor(person, { width: 1440 });
+    // The end of the stream would raise the window before anything is typed.
+    if (!streams) await page.route('**/events/stream*', () => {});
     return {
       page,
       end: () => suite.app().app.people.sessions.endAll(person),
@@ -31,7 +36,7 @@ browserSuite('when the session ends', (suite) => {
     await page.keyboard.insertText('<p>Many careful words</p>');
     await signInAgain(page);
     await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
-    expect(await editor.textContent()).toContain('Many careful words');
+    await expect.poll(() => editor.textContent()).toContain('Many careful words');
     const { json } = await suite.app().call('GET', '/templates/letter');
     expect(json.html).toBe('<p>Many careful words</p>');
   });
@@ -40,7 +45,7 @@ browserSuite('when the session ends', (suite) => {
     const email = 'jane@example.com';
     const body = { email, first_name: 'Jane' };
     expect((await suite.app().call('POST', '/contacts', { body })).status).toBe(201);
-    const { page, end } = await writer('writer-2@shop.example');
+    const { page, end } = await writer('writer-2@shop.example', { streams: true });
     await page.clock.install();
     await page.goto(`/app/contacts?open=${email}`);
     await page.getByLabel('Last name').fill('Carefully Typed');
@@ -52,6 +57,17 @@ browserSuite('when the session ends', (suite) => {
     await page.getByText('The contact is saved.').waitFor();
     const { json } = await suite.app().call('GET', `/contacts/${email}`);
     expect(json.last_name).toBe('Carefully Typed');
+  });
+
+  test('the page knows it at once, and keeps what is typed', async () => {
+    const { page, end } = await writer('writer-4@shop.example', { streams: true });
+    const stream = page.waitForResponse('**/events/stream*');
+    await page.goto('/app/contacts?new=true');
+    await page.getByLabel('First name').fill('Half a na');
+    expect((await stream).status()).toBe(200);
+    await end();
+    await signInAgain(page);
+    expect(await page.getByLabel('First name').inputValue()).toBe('Half a na');
   });
 
   test('a wrong password is refused in the window, and nobody else can go on in it', async () => {

@@ -2,6 +2,8 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 
+const TO_COME_BACK = { timeout: 30_000 };
+
 /** The feed as a developer watches it while trying something out. */
 browserSuite('events on screen', (suite) => {
   const send = async (email: string): Promise<string> => {
@@ -15,6 +17,12 @@ browserSuite('events on screen', (suite) => {
     });
     return answer.json.id;
   };
+  /** The sign beside the list; the switch between the modes has the same word. */
+  const live = (page: Page) =>
+    page
+      .getByRole('main')
+      .getByRole('status')
+      .filter({ hasText: /^Live$/ });
   const rows = (page: Page) => page.getByRole('list', { name: 'Events' }).getByRole('listitem');
 
   test('what happened before and what happens now stand in one list, newest first', async () => {
@@ -22,11 +30,11 @@ browserSuite('events on screen', (suite) => {
     const page = await suite.openAs('developer');
     await page.goto('/app/events');
     await rows(page).filter({ hasText: 'before@example.com' }).first().waitFor();
-    await page.getByText('Live', { exact: true }).last().waitFor();
+    await live(page).waitFor();
     const id = await send('bounced@simulator.test');
     const bounced = rows(page).filter({ hasText: 'message.bounced' });
     await bounced.waitFor();
-    expect(await rows(page).first().textContent()).toContain('bounced@simulator.test');
+    await expect.poll(() => rows(page).first().textContent()).toContain('bounced@simulator.test');
     await bounced.getByRole('button').first().click();
     await bounced.getByText('"unknown_mailbox"').waitFor();
     await bounced.getByRole('link', { name: 'See the message' }).click();
@@ -36,9 +44,10 @@ browserSuite('events on screen', (suite) => {
 
   test('paused, new events wait behind the button; a filter holds for the stream too', async () => {
     const page = await suite.openAs('developer');
+    await send('earlier@example.com');
     await page.goto('/app/events?type=message.delivered');
-    await rows(page).first().waitFor();
-    await page.getByText('Live', { exact: true }).last().waitFor();
+    await rows(page).filter({ hasText: 'earlier@example.com' }).waitFor();
+    await live(page).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await send('waits@example.com');
     await page.getByRole('button', { name: 'Show 1 new one' }).waitFor();
@@ -54,18 +63,21 @@ browserSuite('events on screen', (suite) => {
   test('what happened while the connection was broken follows when it is back', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/events');
-    await page.getByText('Live', { exact: true }).last().waitFor();
+    await live(page).waitFor();
     await page.context().setOffline(true);
     await page.getByText('Connection lost, trying again').waitFor();
     await send('meanwhile@example.com');
     await page.context().setOffline(false);
-    await rows(page).filter({ hasText: 'meanwhile@example.com' }).first().waitFor();
-    expect(await rows(page).filter({ hasText: 'meanwhile@example.com' }).count()).toBe(2);
+    await expect
+      .poll(() => rows(page).filter({ hasText: 'meanwhile@example.com' }).count(), TO_COME_BACK)
+      .toBe(2);
   });
 
   test('events of the other mode are nowhere', async () => {
+    await send('elsewhere@example.com');
     const page = await suite.openAs('developer', { mode: 'live' });
     await page.goto('/app/events');
+    await live(page).waitFor();
     await rows(page).filter({ hasText: 'Key made' }).first().waitFor();
     expect(await rows(page).filter({ hasText: 'message.' }).count()).toBe(0);
   });

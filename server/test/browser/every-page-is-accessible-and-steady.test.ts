@@ -67,14 +67,17 @@ const PLACES: Place[] = [
   {
     name: 'Palette',
     path: () => '/app/suppressions',
-    open: (page) => page.keyboard.press('ControlOrMeta+K'),
+    open: async (page) => {
+      await page.keyboard.press('ControlOrMeta+K');
+      await page.getByRole('combobox', { name: /command/ }).waitFor();
+    },
   },
 ];
 
 browserSuite(
   'every page',
   (suite) => {
-    let filled: ReturnType<typeof fill> | undefined;
+    const filled = new WeakMap<object, ReturnType<typeof fill>>();
 
     async function fill() {
       const { call, liveKey } = suite.app();
@@ -90,8 +93,10 @@ browserSuite(
     }
 
     test.each(PLACES)('$name', async ({ path, open }) => {
-      filled ??= fill();
-      const place = path(await filled);
+      const app = suite.app();
+      const filling = filled.get(app) ?? fill();
+      filled.set(app, filling);
+      const place = path(await filling);
       const page = await suite.openAs('owner');
       await page.addInitScript(SHIFTS);
       await page.goto(place);

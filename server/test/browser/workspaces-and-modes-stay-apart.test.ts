@@ -64,19 +64,21 @@ browserSuite('two workspaces', (suite) => {
   });
 
   test('kept by one browser are not carried over to the next person in it', async () => {
+    await send(suite.app().testKey, 'A mail to keep');
     const page = await suite.openAs('owner');
     await page.goto('/app/messages');
     await page.evaluate(
       "for (const kept of [localStorage, sessionStorage]) kept.setItem('postrider.workspace', 'wsp_01h455vb4pex5vsknk084sn02q')",
     );
     await page.goto('/app/messages');
-    await page.getByRole('link', { name: 'A mail of the first' }).waitFor();
+    await page.getByRole('link', { name: 'A mail to keep' }).waitFor();
   });
 
   test('in live mode are coloured otherwise, say so in words, and show no test mail', async () => {
+    await send(suite.app().testKey, 'A mail of test mode');
     const page = await suite.openAs('developer');
     await page.goto('/app/messages');
-    await page.getByRole('link', { name: 'A mail of the first' }).waitFor();
+    await page.getByRole('link', { name: 'A mail of test mode' }).waitFor();
     const test = await lookOf(page);
     expect(await page.getByText('Mail ends in the test inbox. Nothing leaves.').count()).toBe(1);
     await page.getByRole('button', { name: 'Live', exact: true }).click();
@@ -91,7 +93,7 @@ browserSuite('two workspaces', (suite) => {
     expect(await lookOf(page)).toEqual(live);
     await page.goto('/app/test-inbox');
     await page.getByRole('button', { name: 'Go to test mode' }).click();
-    await page.getByRole('link', { name: 'A mail of the first' }).waitFor();
+    await page.getByRole('link', { name: 'A mail of test mode' }).waitFor();
     expect(await lookOf(page)).toEqual(test);
   });
 });

@@ -8,7 +8,9 @@ import { makePerson, signedInAs } from './visitor.ts';
 
 /**
  * A real browser at the real server. Where no browser can run, a single test says so and passes: such
- * a machine must not look like a broken dashboard.
+ * a machine must not look like a broken dashboard. After a test that failed there is another server
+ * with an empty database, so that a second try does not stumble over what the first one made: no test
+ * may need what another has left behind.
  */
 
 /** For one click or one look; a page on a busy machine takes seconds. */
@@ -65,25 +67,39 @@ export function browserSuite(
     const contexts: BrowserContext[] = [];
     const roles = new Map<Role, Person>();
     const windows = new Map<string, Page>();
-    beforeAll(async () => {
-      await buildDashboard();
+    let used = false;
+    const start = async (): Promise<void> => {
       app = await startApp({ ...options, env: { BASE_URL: 'http://localhost', ...options.env } });
       browser = await chromium.launch(found);
+    };
+    const stop = async (): Promise<void> => {
+      for (const context of contexts.splice(0)) await context.close();
+      windows.clear();
+      roles.clear();
+      await browser?.close();
+      await app?.[Symbol.asyncDispose]();
+    };
+    beforeAll(async () => {
+      await buildDashboard();
+      await start();
     });
-    beforeEach(({ onTestFailed }) => {
+    beforeEach(async ({ onTestFailed }) => {
+      if (used) {
+        used = false;
+        await stop();
+        troubles.length = 0;
+        await start();
+      }
       onTestFailed(async () => {
         for (const page of contexts.at(-1)?.pages() ?? []) console.log(await whatIsSeen(page));
         if (troubles.length > 0) console.log(troubles.splice(0).join('\n'));
       });
     });
-    afterEach(() => {
+    afterEach(({ task }) => {
+      used = task.result?.state === 'fail' || troubles.length > 0;
       expect(troubles.splice(0)).toEqual([]);
     });
-    afterAll(async () => {
-      for (const context of contexts) await context.close();
-      await browser?.close();
-      await app?.[Symbol.asyncDispose]();
-    });
+    afterAll(stop);
     const running = (): TestApp => app as TestApp;
     const open = async (window: WindowOptions = {}): Promise<Page> => {
       const context = await newWindow(browser as Browser, running(), window);
