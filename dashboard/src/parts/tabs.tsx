@@ -23,12 +23,15 @@ export function Tabs({
   return (
     <Radix.Root value={value} onValueChange={onChange} className="min-w-0">
       <div className="flex flex-wrap items-center gap-x-3 border-b border-line">
-        <Radix.List aria-label={label} className="-mb-px flex min-w-0 flex-1 gap-4 overflow-x-auto">
+        <Radix.List
+          aria-label={label}
+          className="-mx-1 -mb-px flex min-w-0 flex-1 gap-2 overflow-x-auto"
+        >
           {tabs.map((tab) => (
             <Radix.Trigger
               key={tab.id}
               value={tab.id}
-              className="h-9 border-b-2 border-transparent text-sm font-medium whitespace-nowrap text-soft outline-offset-[-2px] transition-colors hover:text-ink data-[state=active]:border-accent-ink data-[state=active]:text-ink"
+              className="h-9 rounded-t border-b-2 border-transparent px-1 text-sm font-medium whitespace-nowrap text-soft outline-offset-[-2px] transition-colors hover:text-ink data-[state=active]:border-accent-ink data-[state=active]:text-ink"
             >
               {tab.label}
             </Radix.Trigger>

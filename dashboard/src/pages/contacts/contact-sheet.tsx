@@ -290,7 +290,7 @@ function ContactFields({
       </Field>
       <Field
         label="Attributes"
-        hint="JSON. A placeholder reads each as {{ contact.name }}."
+        hint="JSON. Templates read an attribute named plan as {{ contact.plan }}."
         error={bad ?? fieldError(error, '/attributes')}
       >
         <TextArea

@@ -3,7 +3,9 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { Ellipsis, RefreshCw, RotateCw, Trash2 } from 'lucide-react';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
 import { confirmFirst } from '../../frame/confirm.tsx';
+import { NotHere } from '../../frame/not-here.tsx';
 import { tell, tellProblem } from '../../frame/toasts.tsx';
 import { Badge, StatusBadge } from '../../parts/badge.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -30,6 +32,9 @@ export function DomainPage() {
     refetchInterval: ({ state }) => (state.data?.status === 'verified' ? false : WATCH_MS),
   });
   if (query.isPending) return <SkeletonPage />;
+  if (query.isLoadingError && problemOf(query.error).status === 404) {
+    return <NotHere what="domain" back={BACK} />;
+  }
   if (query.isLoadingError) {
     return (
       <Page title="Domain" back={BACK}>

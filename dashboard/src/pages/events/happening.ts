@@ -10,6 +10,7 @@ import {
 } from 'lucide-react';
 import type { Schema } from '../../api/client.ts';
 import type { Tone } from '../../parts/badge.tsx';
+import { exactTime } from '../../parts/time.tsx';
 import { type EventData, wordsOf } from '../messages/event-words.tsx';
 
 /** An event in a line: what happened, and to whom or what. */
@@ -90,11 +91,18 @@ function ofMessage(type: string, data: Data): Happening {
     icon,
     tone,
     title,
-    about: [to, data.subject ?? data.bounce?.explanation].filter(Boolean).join(' · '),
+    about: [to, data.subject ?? data.bounce?.explanation ?? plannedFor(data)]
+      .filter(Boolean)
+      .join(' · '),
     ...(data.message_id
       ? { link: { to: `/messages/${data.message_id}`, label: 'See the message' } }
       : {}),
   };
+}
+
+/** A message that waits for its time: its event names neither recipient nor subject. */
+function plannedFor({ scheduled_at }: Data): string | undefined {
+  return scheduled_at ? `for ${exactTime(scheduled_at).split('\n')[0]}` : undefined;
 }
 
 function ofDomain(type: string, { domain }: Data): Happening {

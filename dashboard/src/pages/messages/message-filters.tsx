@@ -36,7 +36,7 @@ export function MessageFilterBar({
         value={filters.q ?? ''}
         onChange={(q) => onChange({ ...filters, q })}
       />
-      <div className="w-36">
+      <div className="w-32 sm:w-36">
         <Select
           aria-label="Status"
           value={filters.status ?? ''}
@@ -48,7 +48,7 @@ export function MessageFilterBar({
           ))}
         </Select>
       </div>
-      <div className="w-36">
+      <div className="w-32 sm:w-36">
         <Select
           aria-label="Time"
           value={filters.since ?? ''}
@@ -119,7 +119,7 @@ export function SearchInput({
         className="pr-8 pl-8"
       />
       {text === '' && (
-        <kbd className="pointer-events-none absolute top-1.5 right-2 rounded border border-line px-1.5 font-mono text-2xs leading-5 text-faint">
+        <kbd className="pointer-events-none absolute top-1.5 right-2 hidden rounded sm:block border border-line px-1.5 font-mono text-2xs leading-5 text-faint">
           /
         </kbd>
       )}

@@ -234,7 +234,13 @@ function Details({ message }: { message: Schema<'Message'> }) {
         </Fact>
         {message.template && (
           <Fact name="Template">
-            {message.template.key}{' '}
+            <Link
+              to="/templates/$kind/$key"
+              params={{ kind: 'template', key: message.template.key }}
+              className="hover:underline"
+            >
+              {message.template.key}
+            </Link>{' '}
             <span className="text-faint">
               {message.template.version === 'draft'
                 ? 'draft'

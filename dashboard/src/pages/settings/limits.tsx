@@ -3,7 +3,7 @@ import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
-import { formatNumber, sizeInWords } from '../../parts/size.ts';
+import { count, formatNumber, sizeInWords } from '../../parts/size.ts';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 
 type Limits = Schema<'Limits'>;
@@ -61,8 +61,8 @@ const DAY_SECONDS = 86_400;
 
 function amount(name: string, value: number): string {
   if (name.endsWith('_bytes')) return sizeInWords(value);
-  if (name.endsWith('_days')) return `${formatNumber(value)} days`;
+  if (name.endsWith('_days')) return count(value, 'day');
   if (!name.endsWith('_seconds')) return formatNumber(value);
-  if (value % DAY_SECONDS === 0) return `${value / DAY_SECONDS} days`;
-  return value % 3600 === 0 ? `${value / 3600} hours` : `${formatNumber(value)} seconds`;
+  if (value % DAY_SECONDS === 0) return count(value / DAY_SECONDS, 'day');
+  return value % 3600 === 0 ? count(value / 3600, 'hour') : count(value, 'second');
 }

@@ -21,7 +21,7 @@ export function SettingsPage() {
           { id: 'account', label: 'Your account', content: <AccountSettings /> },
           { id: 'sessions', label: 'Sessions', content: <SessionList /> },
           { id: 'workspace', label: 'Workspace', content: <WorkspaceSettings /> },
-          { id: 'limits', label: 'Limits and retention', content: <LimitsView /> },
+          { id: 'limits', label: 'Limits', content: <LimitsView /> },
         ]}
       />
     </Page>

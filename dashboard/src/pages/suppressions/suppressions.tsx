@@ -114,7 +114,7 @@ function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: b
           <Th>Reason</Th>
           <Th later>Evidence</Th>
           <Th later>Ends</Th>
-          <Th>Since</Th>
+          <Th later>Since</Th>
           <Th aria-label="Actions" />
         </tr>
       </thead>
@@ -131,7 +131,7 @@ function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: b
             <Td later className="text-soft">
               {row.expires_at ? <Time at={row.expires_at} /> : 'never'}
             </Td>
-            <Td className="text-soft">
+            <Td later className="text-soft">
               <Time at={row.created_at} />
             </Td>
             <Td className="w-px">

@@ -3,7 +3,9 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { ChevronLeft, Ellipsis, Send, Trash2, UploadCloud } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
 import { confirmFirst } from '../../frame/confirm.tsx';
+import { NotHere } from '../../frame/not-here.tsx';
 import { tell } from '../../frame/toasts.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { classNames } from '../../parts/class-names.ts';
@@ -21,6 +23,8 @@ import { type Draft, useDraft } from './use-draft.ts';
 import { useFindings } from './use-findings.ts';
 import { Words } from './words.tsx';
 
+const BACK = { to: '/templates', label: 'Templates' };
+
 export function TemplatePage() {
   const params = useParams({ from: '/inside/templates/$kind/$key' });
   const kind = isKind(params.kind) ? params.kind : 'template';
@@ -34,9 +38,12 @@ export function TemplatePage() {
     refetchOnWindowFocus: false,
   });
   if (query.isPending) return <SkeletonPage />;
+  if (query.isLoadingError && problemOf(query.error).status === 404) {
+    return <NotHere what={KINDS[kind].one} back={BACK} />;
+  }
   if (query.isLoadingError) {
     return (
-      <Page title="Template" back={{ to: '/templates', label: 'Templates' }}>
+      <Page title="Template" back={BACK}>
         <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
       </Page>
     );

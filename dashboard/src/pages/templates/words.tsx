@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { classNames } from '../../parts/class-names.ts';
-import { Field, Select, TextInput } from '../../parts/field.tsx';
+import { Select, TextInput } from '../../parts/field.tsx';
 import { SkeletonPage } from '../../parts/skeleton.tsx';
 import { useMay } from '../../session/session.ts';
 import type { EditorMark } from './code-editor.tsx';
@@ -46,17 +46,18 @@ export function Words({
     <>
       <div className="grid gap-3 px-4 py-3 sm:px-6">
         {kind === 'template' && (
-          <Field label="Subject" hideLabel>
+          <div className="flex items-center gap-3">
+            <span className="text-sm text-soft" aria-hidden>
+              Subject
+            </span>
             <TextInput
               aria-label="Subject"
-              placeholder={
-                locale === null ? 'Subject' : draft.fields.subject || 'Subject as in the template'
-              }
+              placeholder={locale === null ? '' : draft.fields.subject || 'As in the template'}
               value={words.subject ?? ''}
               readOnly={readOnly}
               onChange={(event) => set({ subject: event.target.value })}
             />
-          </Field>
+          </div>
         )}
         <div className="flex flex-wrap items-center gap-2">
           <fieldset className="flex gap-0.5 rounded-md bg-sunken p-0.5 ring-1 ring-line ring-inset">

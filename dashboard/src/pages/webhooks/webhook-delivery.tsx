@@ -4,6 +4,8 @@ import { Repeat } from 'lucide-react';
 import { useState } from 'react';
 import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
+import { NotHere } from '../../frame/not-here.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { CopyCode } from '../../parts/copy.tsx';
@@ -43,6 +45,9 @@ export function WebhookDeliveryPage() {
   });
   const back = { to: `/webhooks/${id}`, label: 'Endpoint' };
   if (delivery.isPending) return <SkeletonPage />;
+  if (delivery.isError && problemOf(delivery.error).status === 404) {
+    return <NotHere what="webhook delivery" back={back} modes />;
+  }
   if (delivery.isError) {
     return (
       <Page title="Webhook delivery" back={back}>

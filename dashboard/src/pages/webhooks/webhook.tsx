@@ -4,7 +4,9 @@ import { Ellipsis, KeyRound, Pencil, Power, Repeat, Send, Trash2 } from 'lucide-
 import { useState } from 'react';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
 import { confirmFirst } from '../../frame/confirm.tsx';
+import { NotHere } from '../../frame/not-here.tsx';
 import { tell, tellProblem } from '../../frame/toasts.tsx';
 import { Badge } from '../../parts/badge.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -29,6 +31,9 @@ export function WebhookPage() {
   const navigate = useNavigate();
   const webhook = useWebhook(id);
   if (webhook.isPending) return <SkeletonPage />;
+  if (webhook.isError && problemOf(webhook.error).status === 404) {
+    return <NotHere what="endpoint" back={BACK} modes />;
+  }
   if (webhook.isError) {
     return (
       <Page title="Webhook endpoint" back={BACK}>
