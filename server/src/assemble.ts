@@ -70,7 +70,7 @@ export interface App extends AsyncDisposable {
   readonly people: People;
   readonly domains: Domains;
   readonly engine: Engine | undefined;
-  readonly submission: Pick<Submission, 'port' | 'settings'>;
+  readonly submission: Pick<Submission, 'port' | 'settings' | 'renewCertificate'>;
   /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
   stop(): Promise<void>;
 }

@@ -14,6 +14,7 @@ export async function welcome(app: App, config: Config): Promise<string> {
     '',
     `  Postrider is running at ${url}`,
     `  Reference: ${url}/docs`,
+    ...smtpLine(app),
     '',
     ...(setupLink === undefined ? [] : ownerSteps(url, setupLink)),
     ...(token === undefined
@@ -22,6 +23,11 @@ export async function welcome(app: App, config: Config): Promise<string> {
     '',
   ];
   return lines.join('\n');
+}
+
+function smtpLine({ submission }: App): string[] {
+  const { open, host, port, user } = submission.settings();
+  return open ? [`  SMTP: ${host}:${port}, user ${user}, an API key as the password`] : [];
 }
 
 /** Whoever reads this may become the owner: the link is theirs alone to hand on. */

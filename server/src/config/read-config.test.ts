@@ -25,6 +25,15 @@ describe('an empty environment', () => {
       baseUrl: 'http://localhost:3000',
       trustProxy: [],
     });
+    expect(config.submission).toEqual({
+      port: 2587,
+      portIsWished: false,
+      host: '127.0.0.1',
+      tls: undefined,
+      allowPlaintext: false,
+      connectionsMax: 1000,
+      connectionsPerSource: 100,
+    });
     expect(config.storage).toMatchObject({ databaseUrl: undefined, allowUnsafe: false });
     expect(config.storage.dataDir).toBe(`${process.cwd()}/data`);
     expect(config.secretKey).toBeUndefined();
@@ -179,11 +188,16 @@ describe('mistakes', () => {
       'RATE_LIMIT_BURST',
       'ACCEPT_BUFFER_MAX_BYTES',
     ]);
+    expect(mistakesOf({ SUBMISSION_TLS_CERT: '/etc/tls/cert.pem' })).toEqual([
+      expect.stringContaining('SUBMISSION_TLS_KEY'),
+    ]);
   });
 
   test.each([
     ['PORT', '-1'],
     ['PORT', '0x50'],
+    ['SUBMISSION_PORT', '65536'],
+    ['SUBMISSION_PORT', 'no'],
     ['BASE_URL', 'https://example.com/app'],
     ['BASE_URL', 'ftp://example.com'],
     ['DNS_SERVERS', '127.0.0.1:0'],

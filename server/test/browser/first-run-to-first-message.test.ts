@@ -1,57 +1,84 @@
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
 import { makePerson } from '../harness/visitor.ts';
 
 /**
  * The first ten minutes of a person with Postrider, as they would go: make the account, make a key,
  * paste its own curl into a shell, and see the message come in without touching the page.
  */
-browserSuite('from the first visit to the first message', (suite) => {
-  test('an account, a key, its curl, and the message appears by itself', async () => {
-    const page = await suite.open();
-    await page.goto('/app');
-    await page.getByRole('heading', { name: 'Welcome' }).waitFor();
-    await page.getByLabel('Your name').fill('Ada Lovelace');
-    await page.getByLabel('E-mail').fill('ada@shop.example');
-    await page.getByLabel('Password').fill('short');
-    await page.getByLabel('Workspace').fill('Shop');
-    await page.getByRole('button', { name: 'Create account' }).click();
-    await page
-      .getByText(/at least 10 characters/i)
-      .first()
-      .waitFor();
-    await page.getByLabel('Password').fill('tulip freight oboe');
-    await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+browserSuite(
+  'from the first visit to the first message',
+  (suite) => {
+    test('an account, a key, its curl, and the message appears by itself', async () => {
+      const page = await suite.open();
+      await page.goto('/app');
+      await page.getByRole('heading', { name: 'Welcome' }).waitFor();
+      await page.getByLabel('Your name').fill('Ada Lovelace');
+      await page.getByLabel('E-mail').fill('ada@shop.example');
+      await page.getByLabel('Password').fill('short');
+      await page.getByLabel('Workspace').fill('Shop');
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page
+        .getByText(/at least 10 characters/i)
+        .first()
+        .waitFor();
+      await page.getByLabel('Password').fill('tulip freight oboe');
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
-    await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByLabel('Name').fill('Web shop');
-    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-    const token = (await page.getByTestId('token').textContent()) ?? '';
-    expect(token).toMatch(/^pr_test_/);
-    const curl = (await page.getByRole('region', { name: 'curl example' }).textContent()) ?? '';
-    expect(curl).toContain(token);
-    await page.getByRole('button', { name: 'I have copied it' }).click();
-    await expect.poll(() => page.content()).not.toContain(token);
+      await page.getByRole('link', { name: 'API keys' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByLabel('Name').fill('Web shop');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+      const token = (await page.getByTestId('token').textContent()) ?? '';
+      expect(token).toMatch(/^pr_test_/);
+      const curl = (await page.getByRole('region', { name: 'curl example' }).textContent()) ?? '';
+      expect(curl).toContain(token);
+      await page.getByRole('button', { name: 'I have copied it' }).click();
+      await expect.poll(() => page.content()).not.toContain(token);
 
-    await page.getByRole('link', { name: 'Messages' }).click();
-    await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
-    const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', mode: 'test' });
-    await page.getByRole('link', { name: 'Hello Jane' }).click();
-    await page.getByText('Delivered', { exact: true }).waitFor();
-    await page.getByRole('tab', { name: 'Content' }).click();
-    const mail = page.frameLocator('iframe[title="Preview of the mail"]');
-    await mail.getByText('Welcome, Jane!').waitFor();
-  });
+      await page.getByRole('link', { name: 'Messages' }).click();
+      await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
+      const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+      expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', mode: 'test' });
+      await page.getByRole('link', { name: 'Hello Jane' }).click();
+      await page.getByText('Delivered', { exact: true }).waitFor();
+      await page.getByRole('tab', { name: 'Content' }).click();
+      const mail = page.frameLocator('iframe[title="Preview of the mail"]');
+      await mail.getByText('Welcome, Jane!').waitFor();
+    });
 
-  test('a second visitor cannot make a second owner', async () => {
-    await makePerson(suite.app(), 'first@shop.example', 'owner');
-    const page = await suite.open();
-    await page.goto('/app/setup');
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  });
-});
+    test('a second visitor cannot make a second owner', async () => {
+      await makePerson(suite.app(), 'first@shop.example', 'owner');
+      const page = await suite.open();
+      await page.goto('/app/setup');
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    });
+
+    test('the settings for SMTP beside a new key are all that a mailer needs', async () => {
+      const page = await suite.openAs('developer', { mode: 'test' });
+      await page.goto('/app/api-keys');
+      await page.getByRole('button', { name: 'Create key' }).first().click();
+      await page.getByLabel('Name').fill('Printer');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+      const token = (await page.getByTestId('token').textContent()) ?? '';
+      await page.getByRole('button', { name: 'SMTP', exact: true }).click();
+      const shown = (await page.getByRole('region', { name: 'SMTP example' }).textContent()) ?? '';
+      await page.getByRole('button', { name: 'I have copied it' }).click();
+      const settings = parseEnv(shown);
+      expect(settings).toMatchObject({ SMTP_USER: 'postrider', SMTP_PASSWORD: token });
+
+      const { SMTP_PORT, SMTP_PASSWORD = '', SMTP_HOST } = settings;
+      using mailer = await SubmissionClient.loggedIn(Number(SMTP_PORT), SMTP_PASSWORD, SMTP_HOST);
+      const head = 'From: hello@example.org\r\nTo: jane@example.com\r\nSubject: By SMTP\r\n';
+      const reply = await mailer.send({ to: ['jane@example.com'], data: `${head}\r\nHello` });
+      expect(reply.code).toBe(250);
+      await page.goto('/app/messages');
+      await page.getByRole('link', { name: 'By SMTP' }).first().waitFor();
+    });
+  },
+  { env: { SUBMISSION_PORT: '0' } },
+);

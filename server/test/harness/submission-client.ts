@@ -38,8 +38,8 @@ export class SubmissionClient implements Disposable {
   }
 
   /** Greeted, introduced and logged in. */
-  static async loggedIn(port: number, key: string): Promise<SubmissionClient> {
-    const client = await SubmissionClient.connect(port);
+  static async loggedIn(port: number, key: string, host?: string): Promise<SubmissionClient> {
+    const client = await SubmissionClient.connect(port, host);
     await client.reply();
     await client.say('EHLO client.example');
     const reply = await client.login(key);

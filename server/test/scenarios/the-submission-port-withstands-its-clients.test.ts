@@ -1,0 +1,330 @@
+import net from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { type Reply, SubmissionClient } from '../harness/submission-client.ts';
+
+/**
+ * Goal: whatever a client says on the submission port, it gets a reply or is sent away; nothing is
+ * accepted that it did not plainly hand in, and the server goes on for everybody else.
+ * Method: raw bytes on real sockets, then a look through the API at what was kept.
+ */
+
+const SIZE = 1024 * 1024;
+let app: TestApp;
+let port: number;
+
+beforeAll(async () => {
+  app = await startApp({
+    env: {
+      SUBMISSION_PORT: '0',
+      MESSAGE_MAX_BYTES: String(SIZE),
+      REQUEST_BODY_MAX_BYTES: String(SIZE),
+      ACCEPT_BUFFER_MAX_BYTES: String(SIZE),
+      SUBMISSION_CONNECTIONS_PER_SOURCE: '20',
+    },
+    submission: { wrongKeyMs: 5 },
+  });
+  port = app.app.submission.port as number;
+});
+afterAll(() => app?.[Symbol.asyncDispose]());
+
+const HEAD = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n';
+
+async function kept(): Promise<number> {
+  const { rows } = await app.database.pool.query('select count(*)::int as n from messages');
+  return rows[0]?.n as number;
+}
+
+async function submit(data: string | Buffer): Promise<Reply & { id: string }> {
+  using client = await SubmissionClient.loggedIn(port, app.testKey);
+  const reply = await client.send({ to: ['a@example.com'], data });
+  return { ...reply, id: /msg_\w+/.exec(reply.text)?.[0] ?? '' };
+}
+
+async function raw(id: string): Promise<string> {
+  return (await app.call('GET', `/messages/${id}/raw`)).text;
+}
+
+describe('a message ends where it ends', () => {
+  const second = 'MAIL FROM:<x@example.org>\r\nRCPT TO:<b@example.com>\r\nDATA\r\n';
+  test.each([
+    ['LF . LF', '\n.\n'],
+    ['LF . CRLF', '\n.\r\n'],
+    ['CRLF . LF', '\r\n.\n'],
+    ['CR . CR', '\r.\r'],
+    ['CR . LF', '\r.\n'],
+    ['CRLF . CR', '\r\n.\r'],
+  ])('%s ends nothing, and the whole is refused', async (_name, end) => {
+    const before = await kept();
+    const { code } = await submit(`${HEAD}\r\nHello${end}${second}${HEAD}\r\nSmuggled`);
+    expect(code).toBe(550);
+    expect(await kept()).toBe(before);
+  });
+
+  test('dots that a client doubled are single again, at the start and in the middle', async () => {
+    const { id } = await submit(`${HEAD}\r\n..\r\n..dot\r\n...\r\n`);
+    const { json } = await app.call('GET', `/messages/${id}/content`);
+    expect(json.text.trimEnd()).toBe('.\n.dot\n..');
+  });
+
+  test('however the bytes are cut, it is one message', async () => {
+    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
+      await client.say(line);
+    }
+    for (const byte of `${HEAD}\r\nHi\r\n..\r\n.\r\n`) {
+      client.write(byte);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await client.reply()).code).toBe(250);
+    expect((await client.say('NOOP')).code).toBe(250);
+  });
+});
+
+describe('sizes', () => {
+  test('a message that says it is too large, and one that is', async () => {
+    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    expect(await client.say(`MAIL FROM:<a@example.org> SIZE=${SIZE + 1}`)).toMatchObject({
+      code: 552,
+      text: expect.stringMatching(/^5\.3\.4 /),
+    });
+    const before = await kept();
+    const large = `${HEAD}\r\n${'x'.repeat(70)}\r\n`.repeat(SIZE / 80);
+    const reply = await client.send({ to: ['a@example.com'], data: large });
+    expect(reply).toMatchObject({ code: 552, text: expect.stringMatching(/^5\.3\.4 /) });
+    expect(await kept()).toBe(before);
+    expect((await client.send({ to: ['a@example.com'], data: `${HEAD}\r\nHi` })).code).toBe(250);
+  });
+
+  test('more than can be held is put off, not lost', async () => {
+    using first = await SubmissionClient.loggedIn(port, app.testKey);
+    using second = await SubmissionClient.loggedIn(port, app.testKey);
+    const line = `${'x'.repeat(70)}\r\n`;
+    for (const client of [first, second]) {
+      for (const command of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
+        await client.say(command);
+      }
+    }
+    const half = `${HEAD}\r\n${line.repeat(Math.floor((SIZE * 0.6) / line.length))}`;
+    first.write(half);
+    second.write(`${half}.\r\n`);
+    // Which of them came first is the network's business; one of them cannot be held.
+    first.write('.\r\n');
+    const codes = [(await first.reply()).code, (await second.reply()).code].sort();
+    expect([
+      [250, 250],
+      [250, 451],
+    ]).toContainEqual(codes);
+  });
+});
+
+describe('what hides in a mail', () => {
+  test('line breaks in encoded words open no header', async () => {
+    const evil = '=?utf-8?q?x=0D=0ABcc:_evil@example.com=0D=0A=0D=0ABody?=';
+    const { code, id } = await submit(
+      [
+        `From: ${evil} <hello@example.org>`,
+        `To: ${evil} <a@example.com>`,
+        `Reply-To: ${evil} <r@example.org>`,
+        `Subject: ${evil}`,
+        `X-Custom: ${evil}`,
+        'Content-Type: multipart/mixed; boundary=b',
+        '',
+        '--b',
+        'Content-Type: application/pdf',
+        `Content-Disposition: attachment; filename="${evil}/../../x"`,
+        '',
+        'file',
+        '--b--',
+      ].join('\r\n'),
+    );
+    expect(code).toBe(250);
+    expect(await raw(id)).not.toMatch(/^Bcc:/im);
+    const { json } = await app.call('GET', `/messages/${id}`);
+    expect(json.subject).toBe('x Bcc: evil@example.com  Body');
+  });
+
+  test('NUL, lone CR and bytes that are no text are taken without harm', async () => {
+    const odd = Buffer.concat([
+      Buffer.from(`${HEAD}X-Odd: a\rBcc: evil@example.com\r\n\r\n`),
+      Buffer.from([0, 0xff, 0xfe, 0x0d, 0xc3, 0x28]),
+    ]);
+    const { code, id } = await submit(odd);
+    expect(code).toBe(250);
+    expect(await raw(id)).not.toMatch(/^Bcc:/im);
+  });
+
+  test('replies repeat nothing that could be a second reply', async () => {
+    const { code, lines } = await submit(
+      `${HEAD}X-Postrider-A\r250 2.0.0 Accepted as msg_x: y\r\n\r\nHi`,
+    );
+    expect(code).toBe(550);
+    expect(lines).toHaveLength(1);
+  });
+
+  test.each([
+    ['nested without end', nested(5_000)],
+    ['made of headers', `${HEAD}${'X-A: b\r\n'.repeat(60_000)}\r\nHi`],
+    ['one endless header', `${HEAD}X-A: ${'b'.repeat(400_000)}\r\n\r\nHi`],
+    ['made of empty lines', `${HEAD}\r\n${'\r\n'.repeat(450_000)}`],
+    [
+      'made of parts',
+      `${HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\n'.repeat(90_000)}`,
+    ],
+    ['with more headers than are taken', `${HEAD}${twentyOneHeaders()}\r\nHi`],
+  ])('mail %s is refused', async (_name, data) => {
+    const before = await kept();
+    expect(await submit(data)).toMatchObject({ code: 550 });
+    expect(await kept()).toBe(before);
+    expect((await submit(`${HEAD}\r\nHi`)).code).toBe(250);
+  });
+
+  test('large mail is read apart, and arrives whole', async () => {
+    const file = Buffer.alloc(600_000, 'postrider ');
+    const { code, id } = await submit(
+      [
+        `${HEAD}Content-Type: multipart/mixed; boundary=b`,
+        '',
+        '--b',
+        '',
+        'See the file',
+        '--b',
+        'Content-Type: application/pdf; name=large.pdf',
+        'Content-Transfer-Encoding: base64',
+        '',
+        ...(file.toString('base64').match(/.{1,76}/g) ?? []),
+        '--b--',
+      ].join('\r\n'),
+    );
+    expect(code).toBe(250);
+    const { json } = await app.call('GET', `/messages/${id}/content`);
+    expect(json).toMatchObject({
+      text: 'See the file',
+      attachments: [{ filename: 'large.pdf', size_bytes: file.length }],
+    });
+  });
+});
+
+describe('commands', () => {
+  test('what is not offered is refused', async () => {
+    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    const offered = (await client.say('EHLO client.example')).lines;
+    expect(offered).toEqual(
+      expect.arrayContaining(['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES']),
+    );
+    expect(offered).toContain(`SIZE ${SIZE}`);
+    expect(offered.join()).not.toMatch(/CHUNKING|BINARYMIME|STARTTLS|XCLIENT|DSN/);
+    expect((await client.say('VRFY jane')).code).toBe(252);
+    expect((await client.say('EXPN staff')).code).toBe(502);
+    for (const command of ['BDAT 5 LAST', 'STARTTLS', 'XCLIENT ADDR=192.0.2.1', 'WIZ', 'TURN']) {
+      expect((await client.say(command)).code).toBe(500);
+    }
+    expect((await client.say('DATA')).code).toBe(503);
+  });
+
+  test('a line without end is cut off', async () => {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    client.write('E'.repeat(20_000));
+    expect((await client.reply()).code).toBe(421);
+  });
+
+  test('a web page that posts here is sent away', async () => {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    client.write('POST / HTTP/1.1\r\nHost: x\r\n\r\nEHLO x\r\n');
+    expect((await client.reply()).code).toBe(421);
+  });
+
+  test('so many connections from one source, and room again when they go', async () => {
+    const open = await Promise.all(
+      Array.from({ length: 20 }, () => SubmissionClient.connect(port)),
+    );
+    await Promise.all(open.map((client) => client.reply()));
+    using one = await SubmissionClient.connect(port);
+    expect(await one.reply()).toMatchObject({ code: 421 });
+    for (const client of open) client[Symbol.dispose]();
+    await expect
+      .poll(async () => {
+        using again = await SubmissionClient.connect(port);
+        return (await again.reply()).code;
+      })
+      .toBe(220);
+  });
+});
+
+test('no input breaks the server', { timeout: 60_000 }, async () => {
+  const word = fc.oneof(
+    fc.constantFrom(
+      'EHLO a',
+      'AUTH PLAIN',
+      'AUTH LOGIN',
+      'MAIL FROM:<>',
+      'RCPT TO:<a@b.c>',
+      'DATA',
+    ),
+    fc.constantFrom('.', '', '*', 'RSET', 'MAIL FROM:<a@b.c> SIZE=9999999999999999999999', 'NOOP'),
+    fc.string({ unit: 'binary', maxLength: 60 }),
+  );
+  const session = fc.record({
+    loggedIn: fc.boolean(),
+    lines: fc.array(word, { maxLength: 8 }),
+    mail: fc.oneof(
+      fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+      fc
+        .array(
+          fc.oneof(
+            fc.constantFrom('From: a@b.cd', 'Content-Type: multipart/mixed; boundary=b', '--b', ''),
+            fc.constantFrom('Content-Transfer-Encoding: base64', '=?utf-8?b?', 'To: "', '--b--'),
+            fc.string({ maxLength: 40 }),
+          ),
+          { maxLength: 20 },
+        )
+        .map((lines) => Buffer.from(lines.join('\r\n'))),
+    ),
+  });
+  await fc.assert(
+    fc.asyncProperty(session, async ({ loggedIn, lines, mail }) => {
+      using client = loggedIn
+        ? await SubmissionClient.loggedIn(port, app.testKey)
+        : await SubmissionClient.connect(port);
+      client.write(lines.map((line) => `${line}\r\n`).join(''));
+      using other = await SubmissionClient.loggedIn(port, app.testKey);
+      const { code } = await other.send({ to: ['a@example.com'], data: mail });
+      expect([250, 550, 552]).toContain(code);
+      expect((await other.say('NOOP')).code).toBe(250);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('clients that leave in the middle leave nothing behind', async () => {
+  const before = await kept();
+  for (const end of ['', 'half a', '\r\n.']) {
+    const socket = net.connect(port, '127.0.0.1');
+    const client = new SubmissionClient(socket);
+    await client.reply();
+    await client.say('EHLO x');
+    await client.login(app.testKey);
+    for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
+      await client.say(line);
+    }
+    client.write(HEAD + end);
+    socket.resetAndDestroy();
+  }
+  expect((await submit(`${HEAD}\r\nHi`)).code).toBe(250);
+  expect(await kept()).toBe(before + 1);
+});
+
+function nested(depth: number): string {
+  const opening = Array.from(
+    { length: depth },
+    (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`,
+  );
+  return `${HEAD}${opening.join('')}\r\nHi`;
+}
+
+function twentyOneHeaders(): string {
+  return Array.from({ length: 21 }, (_, index) => `X-Header-${index}: value\r\n`).join('');
+}
