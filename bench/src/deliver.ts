@@ -22,10 +22,16 @@ import { startTarget, type Target } from './targets.ts';
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;
 const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 1_500);
 const FAR_MESSAGES = Number(process.env.BENCH_FAR_MESSAGES ?? 300);
+const PARTS = (process.env.BENCH_PARTS ?? 'rate,far').split(',');
 const ROUND_TRIP_MS = 50;
 const CONNECTIONS = 32;
 
 export async function benchDeliver(): Promise<void> {
+  if (PARTS.includes('rate')) await rates();
+  if (PARTS.includes('far')) await farAway();
+}
+
+async function rates(): Promise<void> {
   const unsigned = await ours({ BENCH_UNSIGNED: '1' });
   const signed = await ours({});
   const rsa = await rsaRate();
@@ -39,7 +45,6 @@ export async function benchDeliver(): Promise<void> {
     'Postfix is not installed (Debian: apt-get install postfix)',
   );
   await beside(startHaraka, unsigned, 'Haraka is not installed (see bench/src/peers.ts)');
-  await farAway();
 }
 
 interface Figures {

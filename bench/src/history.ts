@@ -10,11 +10,12 @@ import { startTarget, type Target } from './targets.ts';
  */
 
 const COUNT = Number(process.env.BENCH_HISTORY ?? 1_000_000);
+const PARTS = (process.env.BENCH_PARTS ?? 'accept,deliver').split(',');
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 6) * 1000;
 
 export async function benchHistory(): Promise<void> {
-  await accepting();
-  await delivering();
+  if (PARTS.includes('accept')) await accepting();
+  if (PARTS.includes('deliver')) await delivering();
 }
 
 async function accepting(): Promise<void> {

@@ -85,6 +85,8 @@ export async function startHaraka(sinkPort: number): Promise<Peer | undefined> {
   if (launcher === undefined) return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), 'postrider-haraka-'));
   const port = await freePort();
+  // Its own files come first: without all of them it greets nobody.
+  execFileSync(launcher, ['-i', folder], { stdio: 'pipe' });
   writeHaraka(folder, port, sinkPort);
   const child = spawn(launcher, ['-c', folder], { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -117,7 +119,8 @@ function findHaraka(): string | undefined {
 
 /** One plugin of our own: everybody may relay, and every domain's server is the sink. */
 function writeHaraka(folder: string, port: number, sinkPort: number): void {
-  for (const inner of ['config', 'plugins', 'queue']) mkdirSync(path.join(folder, inner));
+  for (const inner of ['config', 'plugins', 'queue'])
+    mkdirSync(path.join(folder, inner), { recursive: true });
   const write = (file: string, text: string): void =>
     writeFileSync(path.join(folder, file), `${text}\n`);
   write('config/me', 'haraka.bench.example');
@@ -150,7 +153,8 @@ async function listening(port: number): Promise<void> {
   for (;;) {
     const greeted = await new Promise<boolean>((resolve) => {
       const socket = net.connect(port, '127.0.0.1');
-      socket.once('error', () => resolve(false));
+      socket.on('error', () => {});
+      socket.once('close', () => resolve(false));
       socket.once('data', () => {
         resolve(true);
         socket.end('QUIT\r\n');
