@@ -42,6 +42,7 @@ export interface EngineParts {
 }
 
 const STOP_DEADLINE_MS = 25_000;
+const CUT_OFF_MS = 1_000;
 
 export function createEngine(parts: EngineParts): Engine {
   return new DeliveryEngine(parts);
@@ -175,7 +176,12 @@ class DeliveryEngine implements Engine {
     await this.#wireDrained(deadlineMs);
     routes.live.abort();
     routes.test.abort();
-    await this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now()));
+    // What was cut off comes back in this moment, to be recorded or given back like the rest.
+    await this.#wireDrained(CUT_OFF_MS);
+    await Promise.all([
+      this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now())),
+      this.#leases.givenBack(),
+    ]);
     this.#leases.stop();
     await Promise.all([routes.live.close(), routes.test.close()]);
   }

@@ -28,6 +28,7 @@ export class LeaseKeeper {
   readonly #parts: LeaseKeeperParts;
   #timer: Timer | undefined;
   #stopped = false;
+  readonly #releases = new Set<Promise<void>>();
 
   constructor(parts: LeaseKeeperParts) {
     this.#parts = parts;
@@ -62,8 +63,20 @@ export class LeaseKeeper {
 
   /** Makes rows due at once for whoever is left. */
   async giveBack(deliveries: readonly Delivery[]): Promise<void> {
-    const { store, clock, log } = this.#parts;
     for (const delivery of deliveries) this.drop(delivery);
+    const release = this.#release(deliveries);
+    this.#releases.add(release);
+    await release;
+    this.#releases.delete(release);
+  }
+
+  /** Resolves when nothing is being given back any more. */
+  async givenBack(): Promise<void> {
+    while (this.#releases.size > 0) await Promise.all(this.#releases);
+  }
+
+  async #release(deliveries: readonly Delivery[]): Promise<void> {
+    const { store, clock, log } = this.#parts;
     try {
       await store.release(deliveries, clock.now());
     } catch (error) {
