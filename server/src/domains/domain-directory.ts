@@ -16,7 +16,11 @@ export class DomainDirectory {
     this.#known = new Believed({ ...parts, entriesMax: KNOWN_MAX });
   }
 
-  async find(workspaceId: string, name: string): Promise<SenderDomain | undefined> {
+  /** At once when it is known. */
+  find(
+    workspaceId: string,
+    name: string,
+  ): SenderDomain | undefined | Promise<SenderDomain | undefined> {
     return this.#known.get(workspaceId, name, () =>
       findSenderDomain(this.#pool, workspaceId, name),
     );

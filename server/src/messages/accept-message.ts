@@ -95,7 +95,8 @@ export class MessageAcceptor {
   ): Promise<Accepted> {
     return this.#repeatable(key, async () => {
       const message = await prepareMessage(this.#parts, caller, request, options);
-      return this.#submit([message], key, (messages) => write(messages[0] as AcceptedMessage));
+      const writeOne = (messages: AcceptedMessage[]) => write(messages[0] as AcceptedMessage);
+      return await this.#submit([message], key, writeOne);
     });
   }
 
@@ -151,17 +152,19 @@ export class MessageAcceptor {
     key: IdempotencyRequest | undefined,
     work: () => Promise<Accepted>,
   ): Promise<Accepted> {
-    if (!key) return work();
-    return this.#parts.idempotency.exclusively(key, async () => {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof RefusedError)) throw error;
-        const first = await this.#parts.idempotency.firstAnswer(key);
-        if (first) return { answer: first, replayed: true };
-        throw error;
-      }
-    });
+    if (!key) return await work();
+    const { idempotency } = this.#parts;
+    idempotency.begin(key);
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      const first = await idempotency.firstAnswer(key);
+      if (first) return { answer: first, replayed: true };
+      throw error;
+    } finally {
+      idempotency.end(key);
+    }
   }
 
   async #prepareAll(

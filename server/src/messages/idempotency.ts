@@ -40,16 +40,15 @@ export class Idempotency {
     this.#sealer = parts.sealer;
   }
 
-  /** Runs `work` unless this process runs a request with the same key right now. */
-  async exclusively<T>(request: IdempotencyRequest, work: () => Promise<T>): Promise<T> {
-    const name = `${request.workspaceId}/${request.mode}/${request.key}`;
+  /** Refuses a key that this process works on right now. Whoever began must end. */
+  begin(request: IdempotencyRequest): void {
+    const name = runningName(request);
     if (this.#running.has(name)) throw inProgress();
     this.#running.add(name);
-    try {
-      return await work();
-    } finally {
-      this.#running.delete(name);
-    }
+  }
+
+  end(request: IdempotencyRequest): void {
+    this.#running.delete(runningName(request));
   }
 
   /** The first answer to this key, if there is one; refuses the key when it belongs to another body. */
@@ -63,21 +62,31 @@ export class Idempotency {
     request: IdempotencyRequest,
     work: () => Promise<StoredAnswer>,
   ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
-    return this.exclusively(request, async () => {
+    this.begin(request);
+    try {
       const nowMs = this.#clock.now();
       const existing = await startKey(this.#pool, request, nowMs, RUNNING_MAX_MS);
       if (existing) return { answer: this.#answerOf(existing, request), replayed: true };
-      try {
-        const answer = await work();
-        const sealed = this.#sealer.seal(Buffer.from(answer.body));
-        await finishKey(this.#pool, request, answer.status, sealed);
-        return { answer, replayed: false };
-      } catch (error) {
-        // What was refused changed nothing: the key is free for a corrected request.
-        await deleteKey(this.#pool, request);
-        throw error;
-      }
-    });
+      return { answer: await this.#first(request, work), replayed: false };
+    } finally {
+      this.end(request);
+    }
+  }
+
+  async #first(
+    request: IdempotencyRequest,
+    work: () => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer> {
+    try {
+      const answer = await work();
+      const sealed = this.#sealer.seal(Buffer.from(answer.body));
+      await finishKey(this.#pool, request, answer.status, sealed);
+      return answer;
+    } catch (error) {
+      // What was refused changed nothing: the key is free for a corrected request.
+      await deleteKey(this.#pool, request);
+      throw error;
+    }
   }
 
   #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {
@@ -91,6 +100,10 @@ export class Idempotency {
     const body = row.sealed ? this.#sealer.open(row.answer) : row.answer;
     return { status: row.status, body: body.toString() };
   }
+}
+
+function runningName({ workspaceId, mode, key }: IdempotencyRequest): string {
+  return `${workspaceId}/${mode}/${key}`;
 }
 
 function inProgress(): RefusedError {

@@ -46,18 +46,18 @@ export function nameSources(
 
 /** Those that hold placeholders; most sends have none. */
 export function nameFields({ from, replyTo, headers }: NameSources): NameField[] {
-  const texts: [string, string | undefined][] = [
-    ['from.name', from.name],
-    ...replyTo.flatMap(({ field, given }): [string, string | undefined][] => [
-      [`${field}.name`, given.name],
-      [`${field}.email`, hasPlaceholder(given.email) ? given.email : undefined],
-    ]),
-    ...headers.map(([name, value]): [string, string] => [`headers.${name}`, value]),
-  ];
-  return texts.flatMap(([field, text]) => {
-    if (text === undefined || !/[$\\{]/.test(text)) return [];
-    return [{ field, parsed: parseContent(text, 'header', field) }];
-  });
+  const fields: NameField[] = [];
+  const add = (field: string, text: string | undefined): void => {
+    if (text === undefined || !/[$\\{]/.test(text)) return;
+    fields.push({ field, parsed: parseContent(text, 'header', field) });
+  };
+  add('from.name', from.name);
+  for (const { field, given } of replyTo) {
+    add(`${field}.name`, given.name);
+    if (hasPlaceholder(given.email)) add(`${field}.email`, given.email);
+  }
+  for (const [name, value] of headers) add(`headers.${name}`, value);
+  return fields;
 }
 
 export function filledNames(
@@ -77,7 +77,8 @@ export function filledNames(
 /** Refuses what became too long, or no address, by the values filled in. */
 export function checkedNames(names: Names, sources: NameSources, limits: SendLimits): Names {
   const errors = new FieldErrors();
-  parseNamed(names.from, '/from', errors);
+  // As it was given it was checked with the envelope.
+  if (names.from !== sources.from) parseNamed(names.from, '/from', errors);
   const replyTo = names.replyTo.flatMap((one, index) => {
     const { field } = sources.replyTo[index] as { field: string };
     const parsed = parseNamed(one, `/${field.replace('.', '/')}`, errors);

@@ -25,7 +25,10 @@ export interface PrepareParts {
   clock: Clock;
   limits: SendLimits;
   /** The workspace's sending domain of this name, if it has one. */
-  senderDomain(workspaceId: string, name: string): Promise<SenderDomain | undefined>;
+  senderDomain(
+    workspaceId: string,
+    name: string,
+  ): SenderDomain | undefined | Promise<SenderDomain | undefined>;
   contact(workspaceId: string, mode: Mode, email: string): Promise<MailboxContact | undefined>;
   templates: TemplateSource;
   track: TrackContent;
@@ -79,13 +82,13 @@ export async function prepareMessage(
   checkReservedRoots(request, errors);
   errors.throwIfAny();
 
-  const { template, words, shown } = await renderRequest(parts, caller, request, {
-    publicId,
-    envelope,
-    headers,
-    ...options,
-  });
-  const domain = await checkSender(parts, caller, words.from);
+  const draft = { publicId, envelope, headers, ...options };
+  const rendering = renderRequest(parts, caller, request, draft);
+  // Waiting for what is there already would cost every send some turns of the microtask queue.
+  const { template, words, shown } = rendering instanceof Promise ? await rendering : rendering;
+  const finding = parts.senderDomain(caller.workspaceId, words.from.domain);
+  const domain = finding instanceof Promise ? await finding : finding;
+  checkSender(caller, words.from, domain);
   const asked = contentOf(envelope, words, attachments);
   const bytes = checkSize(parts.limits, asked);
   const hasSecrets = shown !== words;
@@ -122,20 +125,15 @@ function checkReservedRoots(request: SendRequest, errors: FieldErrors): void {
 }
 
 /** Ownership is decided on the parsed domain, the same value that goes into header and envelope. */
-async function checkSender(
-  parts: PrepareParts,
-  caller: Caller,
-  from: NamedMailbox,
-): Promise<SenderDomain | undefined> {
-  const { allowedDomains } = caller;
+function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | undefined): void {
+  const { allowedDomains, mode } = caller;
   if (allowedDomains.length > 0 && !allowedDomains.includes(from.domain)) {
     throw new RefusedError(
       'domain_not_allowed',
       `This key may send only from ${allowedDomains.join(', ')}, not from ${from.domain}.`,
     );
   }
-  const domain = await parts.senderDomain(caller.workspaceId, from.domain);
-  if (caller.mode === 'test') return domain;
+  if (mode === 'test') return;
   if (!domain) {
     throw new RefusedError(
       'domain_not_owned',
@@ -148,7 +146,6 @@ async function checkSender(
       `${from.domain} is not verified yet: its DNS records are not all in place.`,
     );
   }
-  return domain;
 }
 
 /**

@@ -3,6 +3,7 @@ import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import type { NamedMailbox } from '../mail/address.ts';
 import { headerText } from '../templates/substitution/escape.ts';
 import {
+  hasPlaceholder,
   parseContent,
   RenderBudget,
   renderContent,
@@ -11,7 +12,14 @@ import {
 import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
 import { FieldErrors } from './field-errors.ts';
 import { refuseMissing } from './missing-values.ts';
-import { checkedNames, filledNames, type Names, nameFields, nameSources } from './name-fields.ts';
+import {
+  checkedNames,
+  filledNames,
+  type NameSources,
+  type Names,
+  nameFields,
+  nameSources,
+} from './name-fields.ts';
 import { type Envelope, parseNamed } from './parse-envelope.ts';
 import type { PrepareOptions, PrepareParts } from './prepare-message.ts';
 import type { SendRequest } from './send-request.ts';
@@ -41,14 +49,49 @@ interface Draft extends PrepareOptions {
  * Renders inline content or a stored template, with the sender's name, reply-to and headers.
  * All that is missing anywhere is told at once, and nothing is accepted.
  */
-export async function renderRequest(
+export function renderRequest(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
   draft: Draft,
-): Promise<RenderedContent> {
+): RenderedContent | Promise<RenderedContent> {
   const kind = contentKind(request);
-  if (draft.verbatim && kind === 'inline') return verbatim(parts, request, draft);
+  if (kind === 'inline') {
+    const from = draft.envelope.from ?? defaultSender(undefined);
+    const sources = nameSources(request, from, draft.headers, undefined);
+    if (draft.verbatim || isFinished(request, sources)) return asItStands(parts, request, sources);
+  }
+  return fillIn(parts, caller, request, draft, kind);
+}
+
+/** Whether there is nothing to fill in: then neither the engine nor the contact is asked. */
+function isFinished({ subject, html, text, secret_variables }: SendRequest, names: NameSources) {
+  const toFill = [html, subject, text].some((one) => one !== undefined && hasPlaceholder(one));
+  return !toFill && secret_variables === undefined && nameFields(names).length === 0;
+}
+
+/** Content that somebody else has written to its end: checked like any other, but never filled in. */
+function asItStands(
+  parts: PrepareParts,
+  request: SendRequest,
+  sources: NameSources,
+): RenderedContent {
+  checkedTimeZone(request.time_zone);
+  const names = checkedNames(filledNames(sources, NOTHING), sources, parts.limits);
+  const { subject = '', html = '', text = null } = request;
+  const words = { ...names, subject: headerText(subject), html, text };
+  return { template: null, words, shown: words };
+}
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
+async function fillIn(
+  parts: PrepareParts,
+  caller: Caller,
+  request: SendRequest,
+  draft: Draft,
+  kind: 'inline' | 'template',
+): Promise<RenderedContent> {
   const template =
     kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
   const given = (template ? request.template_variables : request.variables) ?? {};
@@ -99,16 +142,6 @@ export async function renderRequest(
     words,
     shown: hiding ? withoutSecrets(hiding, values, words, render) : words,
   };
-}
-
-/** Content that somebody else has written to its end: checked like any other, but never filled in. */
-function verbatim(parts: PrepareParts, request: SendRequest, draft: Draft): RenderedContent {
-  const { from = defaultSender(undefined) } = draft.envelope;
-  const sources = nameSources(request, from, draft.headers, undefined);
-  const names = checkedNames(filledNames(sources, new Map()), sources, parts.limits);
-  const { subject = '', html = '', text = null } = request;
-  const words = { ...names, subject: headerText(subject), html, text };
-  return { template: null, words, shown: words };
 }
 
 function contentKind(request: SendRequest): 'inline' | 'template' {

@@ -183,6 +183,7 @@ function reasonOf(
   recipientKey: string,
   suppressed: Suppressed,
 ): string | undefined {
+  if (suppressed.size === 0) return undefined;
   return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
 }
 

@@ -88,9 +88,22 @@ class ArrayWriter {
   text(value: string): void {
     // No UTF-16 unit takes more than three bytes of UTF-8.
     this.#room(4 + 3 * value.length);
-    const bytes = this.#buffer.write(value, this.#at + 4);
+    const short = value.length <= SHORT_CHARS_MAX && this.#ascii(value);
+    const bytes = short ? value.length : this.#buffer.write(value, this.#at + 4);
     this.int32(bytes);
     this.#at += bytes;
+  }
+
+  /** Writes behind the length that comes before it; false when it is no ASCII. */
+  #ascii(value: string): boolean {
+    const buffer = this.#buffer;
+    const start = this.#at + 4;
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i);
+      if (code > 0x7f) return false;
+      buffer[start + i] = code;
+    }
+    return true;
   }
 
   bytes(value: Buffer): void {
@@ -130,6 +143,8 @@ class ArrayWriter {
   }
 }
 
+/** Most values are short, and calling the native encoder takes longer than writing them. */
+const SHORT_CHARS_MAX = 64;
 const HYPHEN = 0x2d;
 const HEX = new Uint8Array(128);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) {

@@ -16,7 +16,7 @@ import type { HttpMetrics } from './metrics.ts';
 import type { Operation, Reply, Request } from './operation.ts';
 import { isOurFault, problemOf } from './problem.ts';
 import { bodyValidator, isOptionalBody, queryValidator, type Validator } from './validate.ts';
-import { visitOf } from './visit.ts';
+import { type Visit, visitOf } from './visit.ts';
 
 /**
  * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
@@ -98,10 +98,13 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
         count(reply.statusCode, reply.elapsedTime);
         done();
       },
-      handler: (request, reply) => run(parts, operation, checks, request, reply),
+      // Nothing is returned: Fastify would wait for the reply as for a promise, at every request.
+      handler: (request, reply) => void answer(parts, operation, checks, request, reply),
     });
   });
 }
+
+type Rules = Operation['rules'];
 
 interface Checks {
   query: Validator;
@@ -119,13 +122,27 @@ function validatorsOf({ rules }: Operation): Checks {
   };
 }
 
-async function run(
+async function answer(
   parts: HttpParts,
   operation: Operation,
   checks: Checks,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
+): Promise<void> {
+  try {
+    send(reply, await run(parts, operation, checks, request, reply));
+  } catch (error) {
+    reply.send(error);
+  }
+}
+
+function run(
+  parts: HttpParts,
+  operation: Operation,
+  checks: Checks,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Reply> | Reply {
   const { rules } = operation;
   checks.query.check(request.query);
   if (rules.body && !rules.rawBody) {
@@ -135,54 +152,71 @@ async function run(
     if (request.body === undefined) request.body = {};
     checks.body?.check(request.body);
   }
-  const asked = requestOf(parts, operation, request, reply);
+  const asked = new AskedRequest(parts, rules, request, reply);
   if (asked.idempotency && !rules.keepsOwnIdempotency) {
-    return send(reply, await runOnce(parts, operation, asked));
+    return runOnce(parts, operation, asked);
   }
-  return send(reply, await operation.handle(asked));
+  return operation.handle(asked);
 }
 
-function requestOf(
-  parts: HttpParts,
-  { rules }: Operation,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Request<unknown, unknown, unknown> {
-  return {
-    caller: request.caller as Caller,
-    signedIn: request.signedIn as SignedIn,
-    get visit() {
-      return visitOf(request, parts.cookie);
-    },
-    requestId: request.id,
-    params: request.params,
-    query: request.query,
-    body: request.body,
-    idempotency: rules.method === 'POST' ? idempotencyOf(request) : undefined,
-    stream: rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined,
-    contentType: request.headers['content-type'] ?? '',
-    lastEventId: request.headers['last-event-id'] as string | undefined,
-    get signal() {
-      const controller = new AbortController();
-      reply.raw.once('close', () => controller.abort());
-      if (reply.raw.destroyed) controller.abort();
-      return controller.signal;
-    },
-  };
-  function idempotencyOf(from: FastifyRequest) {
-    const key = from.headers['idempotency-key'];
-    const place = idempotencyPlace(from);
-    if (key === undefined || !place) return undefined;
-    if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
-      const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
-      throw new RefusedError('validation_failed', detail, {
-        errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
-      });
-    }
-    const path = from.url.split('?', 1)[0] as string;
-    const requestHash = hashRequest(from.method, path, rules.rawBody ? null : (from.body ?? null));
-    return { ...place, key, requestHash };
+/** A class, because getters of a literal are defined anew, at some cost, for each object. */
+class AskedRequest implements Request<unknown, unknown, unknown> {
+  readonly caller: Caller;
+  readonly signedIn: SignedIn;
+  readonly requestId: string;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly idempotency: IdempotencyRequest | undefined;
+  readonly stream: AsyncIterable<Buffer> | undefined;
+  readonly contentType: string;
+  readonly lastEventId: string | undefined;
+  readonly #parts: HttpParts;
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+
+  constructor(parts: HttpParts, rules: Rules, request: FastifyRequest, reply: FastifyReply) {
+    this.caller = request.caller as Caller;
+    this.signedIn = request.signedIn as SignedIn;
+    this.requestId = request.id;
+    this.params = request.params;
+    this.query = request.query;
+    this.body = request.body;
+    this.idempotency = rules.method === 'POST' ? idempotencyOf(rules, request) : undefined;
+    this.stream = rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
+    this.contentType = request.headers['content-type'] ?? '';
+    this.lastEventId = request.headers['last-event-id'] as string | undefined;
+    this.#parts = parts;
+    this.#request = request;
+    this.#reply = reply;
   }
+
+  get visit(): Visit {
+    return visitOf(this.#request, this.#parts.cookie);
+  }
+
+  get signal(): AbortSignal {
+    const { raw } = this.#reply;
+    const controller = new AbortController();
+    raw.once('close', () => controller.abort());
+    if (raw.destroyed) controller.abort();
+    return controller.signal;
+  }
+}
+
+function idempotencyOf(rules: Rules, request: FastifyRequest): IdempotencyRequest | undefined {
+  const key = request.headers['idempotency-key'];
+  const place = idempotencyPlace(request);
+  if (key === undefined || !place) return undefined;
+  if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
+    const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
+    throw new RefusedError('validation_failed', detail, {
+      errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
+    });
+  }
+  const path = request.url.split('?', 1)[0] as string;
+  const body = rules.rawBody ? null : (request.body ?? null);
+  return { ...place, key, requestHash: hashRequest(request.method, path, body) };
 }
 
 /** Keys of requests that are about no workspace lie under the person who made them. */
@@ -218,13 +252,17 @@ async function runOnce(
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function send(reply: FastifyReply, answer: Reply): FastifyReply {
+function send(reply: FastifyReply, answer: Reply): void {
   reply.code(answer.status);
   if (answer.headers) reply.headers(answer.headers);
-  const { body } = answer;
-  if (body === undefined) return reply.send();
-  if (answer.mediaType !== undefined) return reply.type(answer.mediaType).send(body);
-  return reply.type(JSON_TYPE).send(typeof body === 'string' ? body : JSON.stringify(body));
+  const { body, mediaType } = answer;
+  if (body === undefined) {
+    reply.send();
+  } else if (mediaType !== undefined) {
+    reply.type(mediaType).send(body);
+  } else {
+    reply.type(JSON_TYPE).send(typeof body === 'string' ? body : JSON.stringify(body));
+  }
 }
 
 function answerError(

@@ -18,15 +18,16 @@ export function parseJsonBody(body: Buffer): unknown {
   // through first. What a small one becomes is harmless, and quicker to look through itself.
   const isLarge = body.length > SMALL_BYTES_MAX;
   if (isLarge && depthOf(body) > DEPTH_MAX) throw tooDeep();
+  const text = body.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(body.toString('utf8'));
+    value = JSON.parse(text);
   } catch (error) {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : ''}`);
   }
   if (!isLarge && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
   // Only an escape can bring these in, so bodies without one are not walked.
-  if (body.includes('\\u') || body.includes('__proto__')) refuseHarmful(value);
+  if (text.includes('\\u') || text.includes('__proto__')) refuseHarmful(value);
   return value;
 }
 
