@@ -58,7 +58,11 @@ function statOf(pid: number): { parent: number; cpuMicros: number; endedMicros: 
   };
 }
 
+/** What was put out to swap is used all the same. */
 function memoryOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
-  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
+  const kilobytes = ['Pss', 'SwapPss'].map((what) =>
+    Number(new RegExp(`^${what}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0),
+  );
+  return kilobytes.reduce((sum, one) => sum + one) / 1024;
 }

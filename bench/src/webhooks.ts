@@ -226,8 +226,8 @@ async function benchBacklog(): Promise<void> {
   const before = house.usage();
   await waitingEvents(house.client, BACKLOG);
   await sleep(10_000);
-  const after = house.usage();
   const beside = await deliverEvents(house, live);
+  const after = house.usage();
   print('nothing waits next door', alone);
   print(`${BACKLOG} wait next door`, beside);
   if (!before || !after) return;
