@@ -11,6 +11,8 @@ export default defineConfig({
     globalSetup: ['server/test/harness/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    // A second, as it is otherwise, is nothing on a machine that is busy.
+    expect: { poll: { timeout: 20_000 } },
     maxWorkers: 2,
     // A run is long, and its machine may be shared: one stumble is told, two are a failure.
     retry: 1,

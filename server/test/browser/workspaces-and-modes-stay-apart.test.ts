@@ -37,7 +37,11 @@ browserSuite('two workspaces', (suite) => {
     await choose(page, 'Test');
     await page.getByRole('link', { name: 'A mail of the first' }).waitFor();
     expect(await page.getByText('A mail of the bakery').count()).toBe(0);
+    const answer = await holdAnswers(page, '**/api/v1/messages?*');
     await choose(page, 'Bakery');
+    // Gone before anything has come in its place.
+    await page.getByText('A mail of the first').waitFor({ state: 'detached' });
+    await answer();
     await page.getByRole('link', { name: 'A mail of the bakery' }).waitFor();
     expect(await page.getByText('A mail of the first').count()).toBe(0);
     await page.goto(`/app/messages/${mine}`);
@@ -102,6 +106,19 @@ async function choose(page: Page, workspace: string): Promise<void> {
   await page.getByRole('button', { name: /Switch/ }).click();
   await page.getByRole('menuitem', { name: workspace }).click();
   await page.getByRole('button', { name: `Workspace ${workspace}. Switch` }).waitFor();
+}
+
+/** From now on nothing of this is answered, until the returned function is called. */
+async function holdAnswers(page: Page, url: string): Promise<() => Promise<void>> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(url, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  return async () => {
+    resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+  };
 }
 
 /** The colours of the ground and of the chosen mode. */
