@@ -85,7 +85,10 @@ browserSuite(
 
       receiver.answer = () => ({ status: 200, body: '{"thanks":true}' });
       await page.getByRole('button', { name: 'Send again' }).click();
+      const replay = page.waitForResponse('**/replay');
       await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
+      // The next try by itself would succeed too.
+      expect(await (await replay).json()).toMatchObject({ replayed: 1 });
       await page.getByText('succeeded').first().waitFor();
       await page.getByText('"thanks": true').first().waitFor();
       expect(new Set(receiver.received.map((one) => one.id)).size).toBe(1);
