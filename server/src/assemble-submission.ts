@@ -7,7 +7,8 @@ import type { Config } from './config/read-config.ts';
 import type { SmtpSettings } from './doors/http/operations/get-smtp.ts';
 import { SendMessage } from './doors/http/schemas/messages.ts';
 import { bodyValidator } from './doors/http/validate.ts';
-import { SmtpDoor, type SmtpDoorLimits } from './doors/smtp/smtp-door.ts';
+import type { SmtpDoorLimits } from './doors/smtp/door-limits.ts';
+import { SmtpDoor } from './doors/smtp/smtp-door.ts';
 import type { MessageAcceptor } from './messages/accept-message.ts';
 import { StorageStartError } from './storage/start-error.ts';
 

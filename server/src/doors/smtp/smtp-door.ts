@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import type { Caller } from '../../accounts/caller.ts';
-import { isLoopback } from '../../accounts/people/source-network.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { RefusedError } from '../../base/refused-error.ts';
@@ -13,12 +12,13 @@ import { type AcceptParts, acceptData, type Desk } from './accept-data.ts';
 import { type AdmissionParts, admitMessage, login, Visit } from './admission.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts';
 import { Crowd } from './crowd.ts';
+import { DOOR_LIMITS, type SmtpDoorLimits } from './door-limits.ts';
 import { MailReader } from './mail-reader.ts';
 import { createSmtpMetrics, type SmtpMetrics } from './metrics.ts';
 import { disabledCommands, ProtocolServer, protocolOptions } from './protocol-server.ts';
 import { type Data, HeldBytes } from './read-data.ts';
 import { loginReplyTo, replyTo, SmtpReply } from './reply.ts';
-import type { SessionTimes, SubmissionSession } from './session.ts';
+import type { SubmissionSession } from './session.ts';
 import { WrongKeys } from './wrong-keys.ts';
 
 /**
@@ -46,24 +46,6 @@ export interface SmtpDoorParts extends AcceptParts, Omit<AdmissionParts, 'wrongK
   limits?: Partial<SmtpDoorLimits>;
 }
 
-export interface SmtpDoorLimits extends SessionTimes {
-  /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
-  idleMs: number;
-  /** How long the first wrong key of a source waits for its answer. */
-  wrongKeyMs: number;
-  /** Whether a connection comes from this very machine: tests say so. */
-  isLocal: (ip: string) => boolean;
-}
-
-const LIMITS: SmtpDoorLimits = {
-  loginMs: 60_000,
-  dataMs: 600_000,
-  lifeMs: 3_600_000,
-  idleMs: 300_000,
-  wrongKeyMs: 500,
-  isLocal: isLoopback,
-};
-
 export class SmtpDoor {
   readonly #parts: SmtpDoorParts;
   readonly #server: ProtocolServer;
@@ -86,7 +68,7 @@ export class SmtpDoor {
   private constructor(parts: SmtpDoorParts, certificate: Certificate | undefined) {
     this.#parts = parts;
     this.#certificate = certificate;
-    const limits = { ...LIMITS, ...parts.limits };
+    const limits = { ...DOOR_LIMITS, ...parts.limits };
     this.#crowd = new Crowd(parts.connectionsMax, parts.connectionsPerSource);
     this.#desk = {
       held: new HeldBytes(parts.heldBytesMax),

@@ -16,6 +16,7 @@ export function guides(reader: Reader, panels: CodePanels): Guide[] {
   return [
     authentication(reader, panels),
     testMode(reader, panels),
+    smtp(panels),
     placeholders(panels),
     errors(reader, panels),
     repeating(panels),
@@ -83,6 +84,23 @@ Recipients at \`@simulator.test\` play a receiver; \`+labels\` are allowed. Any 
         html`<tr><td><code>${name}@simulator.test</code></td><td>${outcome}</td></tr>`,
     )}</tbody></table>`,
     code: panels.panel('Wait for a mail', [{ name: 'curl', language: 'shell', code }]),
+  };
+}
+
+function smtp(panels: CodePanels): Guide {
+  const code = [
+    'swaks --server mail.example.com:2587 \\',
+    '  --auth-user postrider --auth-password "$API_KEY" \\',
+    '  --from hello@yourdomain.com --to jane@example.com --h-Subject Hello --body Hello',
+  ].join('\n');
+  return {
+    id: 'smtp',
+    title: 'Sending by SMTP',
+    words:
+      prose(`Programs that only speak SMTP hand in mail on the submission port: any user name, and an API key as the password. \`GET /smtp\` tells host and port. The mail is treated like a request to send, and \`250\` to its final dot means what \`202\` means here; the reply names the message.
+
+The envelope says who receives, and placeholders are left as they are. \`X-Postrider-Tag\`, \`X-Postrider-Metadata\`, \`X-Postrider-Idempotency-Key\`, \`X-Postrider-Scheduled-At\` and \`X-Postrider-TTL-Seconds\` stand for the fields that a mail has no place for; recipients never see them.`),
+    code: panels.panel('Hand in a mail', [{ name: 'swaks', language: 'shell', code }]),
   };
 }
 
