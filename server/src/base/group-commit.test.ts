@@ -2,7 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { GroupCommit } from './group-commit.ts';
 
-/** Goal: with spacing, what comes together is written together, and nobody is kept from the end. */
+/**
+ * Goal: groups grow with the load and a lone item waits for nothing; with spacing, what comes together
+ * is written together, and nobody is kept from the end.
+ */
 
 function groupsOf(spacingMs: number): { groups: number[][]; commits: GroupCommit<number, number> } {
   const groups: number[][] = [];
@@ -40,4 +43,65 @@ test('whoever waits for the end does not wait for the spacing', async () => {
   void commits.add(3, 1);
   await commits.drained();
   expect(groups).toEqual([[1], [2], [3]]);
+});
+
+/** A writer whose commits end when the test says so. */
+function rig(options: { groupItemsMax?: number } = {}) {
+  const groups: { items: number[]; end: () => void }[] = [];
+  const commits = new GroupCommit<number, number>({
+    commit: (items) =>
+      new Promise((resolve) =>
+        groups.push({ items, end: () => resolve(items.map((n) => n * 10)) }),
+      ),
+    isItemFault: () => false,
+    groupItemsMax: 100,
+    groupBytesMax: 1_000,
+    groupsInFlightMax: 2,
+    waitingItemsMax: 100,
+    waitingBytesMax: 1_000,
+    ...options,
+  });
+  return { commits, groups, sizes: () => groups.map(({ items }) => items.length) };
+}
+
+test('who comes alone is written at once, and answered after its own commit', async () => {
+  const { commits, groups, sizes } = rig();
+  const answer = commits.add(7, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([1]);
+  groups[0]?.end();
+  expect(await answer).toBe(70);
+});
+
+test('a second group begins when as many wait as the first holds', async () => {
+  const { commits, sizes } = rig();
+  for (const n of [1, 2, 3]) void commits.add(n, 1);
+  await nextTurn();
+  for (const n of [4, 5]) void commits.add(n, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([3]);
+  void commits.add(6, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([3, 3]);
+});
+
+test('those who are fewer go when the first is done', async () => {
+  const { commits, groups, sizes } = rig();
+  for (const n of [1, 2, 3]) void commits.add(n, 1);
+  await nextTurn();
+  const answer = commits.add(4, 1);
+  await nextTurn();
+  groups[0]?.end();
+  await nextTurn();
+  expect(sizes()).toEqual([3, 1]);
+  groups[1]?.end();
+  expect(await answer).toBe(40);
+  await commits.drained();
+});
+
+test('groups of one do not wait for each other', async () => {
+  const { commits, sizes } = rig({ groupItemsMax: 1 });
+  for (const n of [1, 2, 3]) void commits.add(n, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([1, 1]);
 });

@@ -37,7 +37,9 @@ export class GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
   #waiting: Waiting<Item, Result>[] = [];
   #waitingBytes = 0;
-  #inFlight = 0;
+  /** The sizes of the groups under way. */
+  readonly #underWay: number[] = [];
+  #looking = false;
   #spacing: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
@@ -56,7 +58,12 @@ export class GroupCommit<Item, Result> {
       this.#waiting.push({ item, bytes, resolve, reject });
       this.#waitingBytes += bytes;
       // Requests read in the same turn of the event loop end up in the same group.
-      if (this.#waiting.length === 1) setImmediate(() => this.#startGroups());
+      if (this.#looking) return;
+      this.#looking = true;
+      setImmediate(() => {
+        this.#looking = false;
+        this.#startGroups();
+      });
     });
   }
 
@@ -66,7 +73,7 @@ export class GroupCommit<Item, Result> {
 
   /** Resolves when nothing waits and nothing is being written. */
   drained(): Promise<void> {
-    if (this.#inFlight === 0 && this.#waiting.length === 0) return Promise.resolve();
+    if (this.#underWay.length === 0 && this.#waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#idle.push(resolve);
       this.#endSpacing();
@@ -76,21 +83,28 @@ export class GroupCommit<Item, Result> {
   #startGroups(): void {
     while (this.#mayStart()) {
       const group = this.#takeGroup();
-      this.#inFlight += 1;
+      this.#underWay.push(group.length);
       this.#beginSpacing();
       void this.#write(group).finally(() => {
-        this.#inFlight -= 1;
+        this.#underWay.splice(this.#underWay.indexOf(group.length), 1);
         this.#startGroups();
-        if (this.#inFlight === 0 && this.#waiting.length === 0) {
+        if (this.#underWay.length === 0 && this.#waiting.length === 0) {
           for (const done of this.#idle.splice(0)) done();
         }
       });
     }
   }
 
+  /**
+   * A commit costs as much as some thirty of its items. So who finds a group under way waits until it
+   * is done, or until as many have come together as it holds: groups grow to equal shares of the load.
+   */
   #mayStart(): boolean {
-    const free = this.#inFlight < this.#options.groupsInFlightMax;
-    return this.#waiting.length > 0 && free && this.#spacing === undefined;
+    const { groupsInFlightMax, groupItemsMax } = this.#options;
+    if (this.#waiting.length === 0 || this.#spacing !== undefined) return false;
+    if (this.#underWay.length === 0) return true;
+    const enough = Math.min(groupItemsMax, ...this.#underWay);
+    return this.#underWay.length < groupsInFlightMax && this.#waiting.length >= enough;
   }
 
   #beginSpacing(): void {
