@@ -46,7 +46,8 @@ async function measure(kind: TargetKind): Promise<LoadResult> {
     port: target.port,
     connections: CONNECTIONS,
     durationMs: DURATION_MS,
-    warmUpMs: 2_000,
+    // V8 compiles the last of this path after some ten thousand requests.
+    warmUpMs: 6_000,
     request: (n) => postRequest('/api/v1/transactional/send', target.key, body, `bench-${n}`),
   });
 }

@@ -64,7 +64,7 @@ async function ours(env: Record<string, string>): Promise<Figures> {
   await using sink = await startSink();
   await using target = await startLive(sink.port, env);
   const load = { port: target.port, request: requestFor(target), warmUpMs: 0 };
-  await httpLoad({ ...load, connections: CONNECTIONS, durationMs: Math.min(3_000, DURATION_MS) });
+  await httpLoad({ ...load, connections: CONNECTIONS, durationMs: Math.min(6_000, DURATION_MS) });
   await settled(sink);
   const delay = await lowLoadMs(sink, () => sendOne(target));
   const perSecond = await rateOf(sink, () =>

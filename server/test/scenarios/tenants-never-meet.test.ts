@@ -29,6 +29,7 @@ const NEVER: Record<string, string> = {
   layouts: 'never',
   partials: 'never',
   webhooks: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'webhook-deliveries': 'whd_01kc8x3f7ye6qvj2m4n5p6q7r8',
   workspaces: 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8',
   members: 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8',
   invitations: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
