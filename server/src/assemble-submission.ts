@@ -36,15 +36,16 @@ export interface SubmissionNeeds {
 }
 
 const OFF = 'The operator has switched it off.';
+const NOT_HERE = 'This process takes no mail by SMTP (ROLES); another one may.';
 
 export async function openSubmission(needs: SubmissionNeeds): Promise<Submission> {
   const { config, log } = needs;
   const { submission, limits, http } = config;
   const { port: wanted } = submission;
-  const door =
-    wanted === undefined || !config.roles.has('api') ? undefined : await openDoor(needs, wanted);
+  const isHere = config.roles.has('smtp');
+  const door = wanted === undefined || !isHere ? undefined : await openDoor(needs, wanted);
   let port: number | undefined;
-  let closedBecause: string | null = OFF;
+  let closedBecause: string | null = isHere ? OFF : NOT_HERE;
   return {
     async listen() {
       if (!door) return;

@@ -18,6 +18,27 @@ export function onLiveEvents(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
+/** Answers that follow what happens, but only a moment behind it, are asked for again then. */
+export function useAskedAgain(names: readonly string[], behindMs: number): void {
+  const queries = useQueryClient();
+  const named = names.join(' ');
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const unlisten = onLiveEvents(() => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        for (const name of named.split(' ')) {
+          void queries.invalidateQueries({ queryKey: [name] });
+        }
+      }, behindMs);
+    });
+    return () => {
+      clearTimeout(timer);
+      unlisten();
+    };
+  }, [queries, named, behindMs]);
+}
+
 /** Which cached answers an event makes old, by the first part of its type. */
 const STALE: Record<string, string[]> = {
   message: ['queue', 'checklist'],

@@ -180,47 +180,42 @@ export interface StatsRow {
   n: number;
 }
 
-export async function readCounts(
+export function readCounts(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode },
   query: StatsQuery,
 ): Promise<StatsRow[]> {
-  const { rows } = await pool.query<StatsRow>({
-    name: `statistics-of-${query.span}`,
-    text: `select at as "atMs", value, counter, n from statistics_${query.span}
-      where workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5
-        and ($6::text is null or value = $6) order by at limit ${ROWS_MAX}`,
-    values: [
-      scope.workspaceId,
-      scope.mode,
-      query.dimension,
-      sqlTime(query.fromMs),
-      sqlTime(query.toMs),
-      query.value ?? null,
-    ],
+  return rowsOf(pool, scope, query, 'statistics-of', {
+    columns: 'at as "atMs", value, counter, n',
+    end: 'order by at',
   });
-  return rows;
 }
 
 /** The same added up over the whole range: one row for each counter of a value. */
-export async function readTotals(
+export function readTotals(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode },
   query: StatsQuery,
 ): Promise<StatsRow[]> {
+  return rowsOf(pool, scope, query, 'statistics-in-all-of', {
+    columns: 'min(at) as "atMs", value, counter, sum(n)::bigint as n',
+    end: 'group by value, counter',
+  });
+}
+
+async function rowsOf(
+  pool: Pool,
+  { workspaceId, mode }: { workspaceId: string; mode: Mode },
+  { span, dimension, fromMs, toMs, value }: StatsQuery,
+  name: string,
+  { columns, end }: { columns: string; end: string },
+): Promise<StatsRow[]> {
   const { rows } = await pool.query<StatsRow>({
-    name: `statistics-in-all-of-${query.span}`,
-    text: `select min(at) as "atMs", value, counter, sum(n)::bigint as n from statistics_${query.span}
+    name: `${name}-${span}`,
+    text: `select ${columns} from statistics_${span}
       where workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5
-        and ($6::text is null or value = $6) group by value, counter limit ${ROWS_MAX}`,
-    values: [
-      scope.workspaceId,
-      scope.mode,
-      query.dimension,
-      sqlTime(query.fromMs),
-      sqlTime(query.toMs),
-      query.value ?? null,
-    ],
+        and ($6::text is null or value = $6) ${end} limit ${ROWS_MAX}`,
+    values: [workspaceId, mode, dimension, sqlTime(fromMs), sqlTime(toMs), value ?? null],
   });
   return rows;
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import { text } from 'node:stream/consumers';
 import { noteAnswer } from './answers.ts';
 
 /** A reader of server-sent events that keeps what it got. */
@@ -28,14 +29,15 @@ export async function openEventSource(
   });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];
   response.setEncoding('utf8');
+  const refusal = response.statusCode === 200 ? undefined : JSON.parse(await text(response));
   noteAnswer({
     method: 'GET',
     path: new URL(url).pathname,
     status: response.statusCode ?? 0,
-    code: null,
+    code: refusal?.code ?? null,
     mediaType: response.headers['content-type']?.split(';', 1)[0] ?? '',
   });
-  if (response.statusCode !== 200) throw new Error(`The stream is answered ${response.statusCode}`);
+  if (refusal) throw new Error(`The stream is answered ${response.statusCode}`);
   const state = {
     events: [] as EventSourceReader['events'],
     lastId: '',
@@ -43,12 +45,12 @@ export async function openEventSource(
     ended: false,
     close: () => void request.destroy(),
   };
-  let text = '';
+  let unread = '';
   response.on('data', (chunk: string) => {
-    text += chunk;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      take(state, text.slice(0, end));
-      text = text.slice(end + 2);
+    unread += chunk;
+    for (let end = unread.indexOf('\n\n'); end >= 0; end = unread.indexOf('\n\n')) {
+      take(state, unread.slice(0, end));
+      unread = unread.slice(end + 2);
     }
   });
   response.on('error', () => {});

@@ -130,3 +130,19 @@ test('a session that runs out takes its stream with it', async () => {
   clock.advance(1_000);
   await until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
 });
+
+test('a key that runs out takes its stream with it', async () => {
+  const clock = new ManualClock(Date.now());
+  const streams = { lifetimeMs: 365 * 86_400_000, heartbeatMs: 365 * 86_400_000 };
+  await using late = await startApp({ clock, streams });
+  const expiresAt = new Date(clock.now() + 300_000).toISOString();
+  const { json } = await late.call('POST', '/api-keys', {
+    body: { name: 'For five minutes', expires_at: expiresAt },
+  });
+  const reader = await openEventSource(`${late.url}/api/v1/events/stream`, json.key);
+  clock.advance(300_000 - 1_000);
+  await late.call('GET', '/limits');
+  expect(reader.ended).toBe(false);
+  clock.advance(1_000);
+  await until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
+});

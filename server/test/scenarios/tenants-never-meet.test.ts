@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { type DocumentedOperation, documentedOperations, filled } from '../harness/document.ts';
+import { until } from '../harness/until.ts';
 import { makePerson, member, signedInAs, type Visitor } from '../harness/visitor.ts';
 
 /**
@@ -37,7 +38,9 @@ const NEVER: Record<string, string> = {
 };
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({
+    env: { WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_PORTS: '9,443,1024-65535' },
+  });
   const workspace = await app.app.workspaces.create('Neighbour');
   neighbour = await app.newKey({ workspaceId: workspace.id });
   neighbourLive = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
@@ -57,8 +60,15 @@ async function makeOneOfEach(): Promise<void> {
   ids.set('api-keys', key.json.id);
   for (const [kind, path, body, field] of MAKE) {
     const made = await app.call('POST', path, { body, key: app.liveKey });
-    if (made.status < 300) ids.set(kind, String(made.json[field]));
+    expect(made.status, kind).toBe(201);
+    ids.set(kind, String(made.json[field]));
   }
+  // What was made above is told to the endpoint.
+  await until(async () => {
+    const { json } = await app.call('GET', '/webhook-deliveries', { key: app.liveKey });
+    if (json.data.length > 0) ids.set('webhook-deliveries', json.data[0].id);
+    return json.data.length > 0;
+  });
 }
 
 async function makePeople(): Promise<void> {
@@ -71,6 +81,7 @@ async function makePeople(): Promise<void> {
 }
 
 const MAKE: [string, string, object, string][] = [
+  ['webhooks', '/webhooks', { url: 'http://127.0.0.1:9/hook' }, 'id'],
   ['contacts', '/contacts', { email: 'jane@example.com', first_name: 'Jane' }, 'email'],
   ['suppressions', '/suppressions', { email: 'gone@example.com' }, 'id'],
   ['domains', '/domains', { name: 'tenant.example' }, 'id'],

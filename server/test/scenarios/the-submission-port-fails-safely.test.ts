@@ -216,9 +216,15 @@ test('a port that was asked for and is taken stops the start; the default does n
   await new Promise((resolve) => standard.close(resolve));
 });
 
-test('only a process with the role api opens the door, and off keeps it closed', async () => {
-  await using worker = await startApp({ env: { ...OPEN, ROLES: 'delivery' } });
-  expect(worker.app.submission.port).toBeUndefined();
+test('only a process with the role smtp opens the door, and off keeps it closed', async () => {
+  await using door = await startApp({ env: { ...OPEN, ROLES: 'smtp' } });
+  expect(door.app.submission.port).toBeTypeOf('number');
+  await using api = await startApp({ env: { ...OPEN, ROLES: 'api' } });
+  expect(api.app.submission.port).toBeUndefined();
+  expect((await api.call('GET', '/smtp')).json).toMatchObject({
+    open: false,
+    closed_because: 'This process takes no mail by SMTP (ROLES); another one may.',
+  });
   await using closed = await startApp({ env: { SUBMISSION_PORT: 'off' } });
   expect((await closed.call('GET', '/smtp')).json).toMatchObject({
     open: false,

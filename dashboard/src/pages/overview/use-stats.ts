@@ -1,8 +1,7 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
-import { onLiveEvents } from '../../frame/live-feed.ts';
+import { useAskedAgain } from '../../frame/live-feed.ts';
 import { RANGES, type RangeName, startOf } from './ranges.ts';
 
 const COUNTED_MS = 2_500;
@@ -36,18 +35,5 @@ export function useStats(
 
 /** They follow the stream; counting is a second or two behind what happens. */
 export function useStatsFollowed(): void {
-  const queries = useQueryClient();
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const unlisten = onLiveEvents(() => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queries.invalidateQueries({ queryKey: ['stats'] });
-      }, COUNTED_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      unlisten();
-    };
-  }, [queries]);
+  useAskedAgain(['stats'], COUNTED_MS);
 }

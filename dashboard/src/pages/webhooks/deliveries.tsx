@@ -1,11 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { SearchX, Send } from 'lucide-react';
-import { useEffect } from 'react';
 import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { pageQuery, usePages, type Watch } from '../../api/use-pages.ts';
-import { onLiveEvents } from '../../frame/live-feed.ts';
+import { useAskedAgain } from '../../frame/live-feed.ts';
 import { Badge, Dot, StatusBadge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { classNames } from '../../parts/class-names.ts';
@@ -108,21 +106,7 @@ const RETRIES: Watch<WebhookDelivery> = {
 
 /** Lists of deliveries are asked for again when something happened. */
 export function useFollowedDeliveries(): void {
-  const queries = useQueryClient();
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const unlisten = onLiveEvents(() => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queries.invalidateQueries({ queryKey: ['webhook-deliveries'] });
-        void queries.invalidateQueries({ queryKey: ['webhook'] });
-      }, POSTED_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      unlisten();
-    };
-  }, [queries]);
+  useAskedAgain(['webhook-deliveries', 'webhook'], POSTED_MS);
 }
 
 function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {

@@ -8,7 +8,7 @@ import type {
 } from '../../webhooks/delivery-list-store.ts';
 import { publicDelivery } from '../../webhooks/webhook-history.ts';
 import { badCursor, decodeCursor, encodeCursor } from './cursor.ts';
-import { closed, oneOf, PAGE } from './schemas/common.ts';
+import { closed, oneOf, PAGE } from './schemas/pieces.ts';
 import { WEBHOOK_DELIVERY_STATUSES } from './schemas/webhooks.ts';
 
 /** What lists of webhook deliveries take, of one endpoint and of all. */

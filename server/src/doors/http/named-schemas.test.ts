@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { expect, it } from 'vitest';
 import { NamedSchemas } from './named-schemas.ts';
-import { described } from './schemas/common.ts';
+import { described } from './schemas/pieces.ts';
 
 /** Goal: names become components wherever they stand, and fields keep theirs whatever it is. */
 

@@ -4,7 +4,7 @@ import { exampleOf } from './example.ts';
 import type { NamedSchemas } from './named-schemas.ts';
 import type { Answer, Operation } from './operation.ts';
 import { PROBLEMS, type ProblemCode } from './problem-types.ts';
-import { Problem } from './schemas/common.ts';
+import { Problem } from './schemas/pieces.ts';
 
 /**
  * The answers of an operation, as the OpenAPI document tells them. Refusals are the same over and

@@ -1,6 +1,7 @@
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../operation.ts';
-import { Checked, PathKey } from '../schemas/templates.ts';
+import { Checked } from '../schemas/template-findings.ts';
+import { PathKey } from '../schemas/templates.ts';
 import { checkedOf } from './check-transactional.ts';
 
 export function checkTemplate(parts: { templates: Templates }) {

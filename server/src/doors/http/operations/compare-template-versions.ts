@@ -3,7 +3,7 @@ import { RefusedError } from '../../../base/refused-error.ts';
 import { compareContents } from '../../../templates/compare-contents.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
+import { closed } from '../schemas/pieces.ts';
 import { PathKey, VersionName, VersionParameter } from '../schemas/templates.ts';
 import { versionOf } from './shown-template.ts';
 

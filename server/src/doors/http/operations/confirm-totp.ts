@@ -1,6 +1,6 @@
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { Code, RecoveryCodes } from '../schemas/people.ts';
+import { closed } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function confirmTotp({ people }: PeopleOperationParts) {

@@ -3,8 +3,8 @@ import type { Contacts } from '../../../contacts/contacts.ts';
 import type { Erasures } from '../../../contacts/erase-address.ts';
 import { contactPointer } from '../contact-pointer.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { ContactPath, Erasure } from '../schemas/contacts.ts';
+import { closed } from '../schemas/pieces.ts';
 
 export function deleteContact(parts: { contacts: Contacts; erasures: Erasures }) {
   return operation(

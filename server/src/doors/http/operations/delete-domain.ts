@@ -1,7 +1,7 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function deleteDomain(parts: { domains: Domains }) {
   return operation(

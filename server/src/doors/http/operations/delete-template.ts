@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
+import { closed } from '../schemas/pieces.ts';
 import { KIND_SCHEMAS, PathKey } from '../schemas/templates.ts';
 
 /** deleteTemplate, deleteLayout, deletePartial. */

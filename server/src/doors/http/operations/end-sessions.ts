@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
+import { closed } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function endSessions({ people, cookie }: PeopleOperationParts) {

@@ -4,8 +4,8 @@ import { exportContacts as startExport } from '../../../contacts/export-contacts
 import type { Pool } from '../../../storage/pool.ts';
 import { exampleOf } from '../example.ts';
 import { operation } from '../operation.ts';
-import { closed, oneOf } from '../schemas/common.ts';
 import { Contact } from '../schemas/contacts.ts';
+import { closed, oneOf } from '../schemas/pieces.ts';
 
 const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson; charset=utf-8',

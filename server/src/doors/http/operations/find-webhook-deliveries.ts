@@ -7,7 +7,7 @@ import {
   WEBHOOK_FILTER,
 } from '../delivery-query.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, page } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, page } from '../schemas/pieces.ts';
 import { WebhookDelivery } from '../schemas/webhooks.ts';
 
 export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {

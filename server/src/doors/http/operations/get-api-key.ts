@@ -2,7 +2,7 @@ import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
 import { ApiKey } from '../schemas/api-keys.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function getApiKey(parts: { apiKeys: ApiKeys }) {
   return operation(

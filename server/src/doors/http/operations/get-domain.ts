@@ -2,8 +2,8 @@ import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
 import { Domain } from '../schemas/domains.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function getDomain(parts: { domains: Domains }) {
   return operation(

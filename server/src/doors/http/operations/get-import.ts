@@ -3,8 +3,8 @@ import { type ContactImports, publicImport } from '../../../contacts/contact-imp
 import { badCursor, decodeCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { closed, PAGE, pathId } from '../schemas/common.ts';
 import { ContactImportReport } from '../schemas/contacts.ts';
+import { closed, PAGE, pathId } from '../schemas/pieces.ts';
 
 const FAILURES_DEFAULT = 100;
 const FAILURES_MAX = 1_000;

@@ -3,8 +3,8 @@ import { contentView } from '../../../messages/preview.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
 import { MessageContent } from '../schemas/messages.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function getMessageContent(parts: { pool: Pool }) {
   return operation(

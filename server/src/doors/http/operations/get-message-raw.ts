@@ -5,7 +5,7 @@ import { findContent, findMessage } from '../../../messages/message-store.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function getMessageRaw(parts: { pool: Pool }) {
   return operation(

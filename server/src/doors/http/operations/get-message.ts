@@ -5,8 +5,8 @@ import { publicMessage } from '../../../messages/public-message.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
 import { Message } from '../schemas/messages.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function getMessage(parts: { pool: Pool }) {
   return operation(

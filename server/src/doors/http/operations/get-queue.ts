@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { readQueue } from '../../../stats/queue-store.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
-import { NullableTime } from '../schemas/common.ts';
+import { NullableTime } from '../schemas/pieces.ts';
 
 const Queue = Type.Object(
   {

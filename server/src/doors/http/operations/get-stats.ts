@@ -6,7 +6,7 @@ import { lookUpStats } from '../../../stats/look-up-stats.ts';
 import type { Span } from '../../../stats/stats-store.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
-import { closed, oneOf } from '../schemas/common.ts';
+import { closed, oneOf } from '../schemas/pieces.ts';
 import { Stats } from '../schemas/stats.ts';
 import { timeParameter } from '../time-parameter.ts';
 

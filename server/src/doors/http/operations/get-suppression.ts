@@ -1,7 +1,7 @@
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 import { Suppression } from '../schemas/suppressions.ts';
 
 export function getSuppression(parts: { suppressions: Suppressions }) {

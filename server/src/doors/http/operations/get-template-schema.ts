@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
+import { closed } from '../schemas/pieces.ts';
 import { PathKey, VersionParameter } from '../schemas/templates.ts';
 import { type TemplateParts, versionOf } from './shown-template.ts';
 

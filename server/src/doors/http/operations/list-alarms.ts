@@ -3,7 +3,7 @@ import { ALARM_KINDS, readRaisedOf } from '../../../stats/alarm-store.ts';
 import { explanationOf, subjectOf } from '../../../stats/alarms.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
-import { oneOf, Time } from '../schemas/common.ts';
+import { oneOf, Time } from '../schemas/pieces.ts';
 
 const RaisedAlarm = Type.Object(
   {

@@ -2,7 +2,7 @@ import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { ApiKey } from '../schemas/api-keys.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 
 export function listApiKeys(parts: { apiKeys: ApiKeys }) {
   return operation(

@@ -5,8 +5,8 @@ import type { Pool } from '../../../storage/pool.ts';
 import { encodeCursor } from '../cursor.ts';
 import { decodeKeyedCursor } from '../keyed-cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
 import { Contact } from '../schemas/contacts.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import { timeParameter } from '../time-parameter.ts';
 
 export function listContacts(parts: { pool: Pool }) {

@@ -23,8 +23,8 @@ import {
   typesOf,
 } from '../event-query.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../schemas/common.ts';
 import { Event } from '../schemas/events.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../schemas/pieces.ts';
 import { timeParameter } from '../time-parameter.ts';
 
 export function listEvents(parts: { pool: Pool }) {

@@ -2,8 +2,8 @@ import { publicInvitation } from '../../../accounts/people/invitations.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
 import { Invitation } from '../schemas/people.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function listInvitations({ people, clock }: PeopleOperationParts & { clock: Clock }) {

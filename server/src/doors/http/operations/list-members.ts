@@ -1,8 +1,8 @@
 import { publicMember } from '../../../accounts/people/team.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
 import { Member } from '../schemas/people.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function listMembers({ people }: PeopleOperationParts) {

@@ -4,8 +4,8 @@ import { publicAttempt } from '../../../messages/public-message.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
 import { Attempt } from '../schemas/messages.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function listMessageAttempts(parts: { pool: Pool }) {
   return operation(

@@ -5,8 +5,8 @@ import type { MessageStatus } from '../../../messages/send-request.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { decodeUuidCursor, encodeCursor } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../schemas/common.ts';
 import { MESSAGE_STATUSES, MessageSummary } from '../schemas/messages.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../schemas/pieces.ts';
 import { timeParameter } from '../time-parameter.ts';
 
 export function listMessages(parts: { pool: Pool }) {

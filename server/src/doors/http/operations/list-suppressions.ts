@@ -8,7 +8,7 @@ import {
 import { pageOf } from '../cursor.ts';
 import { decodeKeyedCursor } from '../keyed-cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import { SuppressionReason as Reason, Suppression } from '../schemas/suppressions.ts';
 import { timeParameter } from '../time-parameter.ts';
 

@@ -3,7 +3,7 @@ import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { badCursor, decodeCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/pieces.ts';
 import { KIND_SCHEMAS, PathKey } from '../schemas/templates.ts';
 
 /** listTemplateVersions, listLayoutVersions, listPartialVersions. */

@@ -3,7 +3,7 @@ import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/pieces.ts';
 import { KIND_SCHEMAS } from '../schemas/templates.ts';
 
 /** listTemplates, listLayouts, listPartials. */

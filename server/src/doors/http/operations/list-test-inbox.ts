@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import { InboxSummary } from '../schemas/test-inbox.ts';
 
 export function listTestInbox(parts: { inbox: TestInbox }) {

@@ -7,7 +7,7 @@ import {
 } from '../delivery-query.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { closed, LIMIT_DEFAULT, page, pathId } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, page, pathId } from '../schemas/pieces.ts';
 import { WebhookDelivery } from '../schemas/webhooks.ts';
 
 export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {

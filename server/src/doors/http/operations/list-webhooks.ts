@@ -1,7 +1,7 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/common.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import { Webhook } from '../schemas/webhooks.ts';
 
 export function listWebhooks(parts: { webhooks: Webhooks }) {

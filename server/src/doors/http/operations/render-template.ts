@@ -9,9 +9,10 @@ import { checkedTimeZone } from '../../../messages/render-request.ts';
 import type { CompiledTemplate } from '../../../templates/compile-template.ts';
 import { type Preview, previewTemplate } from '../../../templates/preview-template.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { Locale, TimeZone, Variables } from '../schemas/messages.ts';
-import { Finding, PathKey, VersionName } from '../schemas/templates.ts';
+import { closed } from '../schemas/pieces.ts';
+import { Finding } from '../schemas/template-findings.ts';
+import { PathKey, VersionName } from '../schemas/templates.ts';
 import type { TemplateParts } from './shown-template.ts';
 
 const RenderTemplate = closed(

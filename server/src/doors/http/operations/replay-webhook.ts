@@ -4,7 +4,7 @@ import { parseTime } from '../../../messages/parse-options.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 import { ReplayResult, ReplayWebhook } from '../schemas/webhooks.ts';
 
 const RANGE_DEFAULT_MS = 30 * 24 * 60 * 60 * 1000;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { Email } from '../schemas/people.ts';
+import { closed } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function requestPasswordReset({ people }: PeopleOperationParts) {

@@ -3,8 +3,8 @@ import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/public-message.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { closed, pathId } from '../schemas/common.ts';
 import { MessageSummary } from '../schemas/messages.ts';
+import { closed, pathId } from '../schemas/pieces.ts';
 
 export function rescheduleMessage(parts: { changes: MessageChanges }) {
   return operation(

@@ -3,7 +3,7 @@ import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
 import { RotatedApiKey } from '../schemas/api-keys.ts';
-import { closed, pathId } from '../schemas/common.ts';
+import { closed, pathId } from '../schemas/pieces.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
 

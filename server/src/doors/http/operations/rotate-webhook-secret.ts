@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { closed, pathId } from '../schemas/common.ts';
+import { closed, pathId } from '../schemas/pieces.ts';
 import { RotatedWebhook } from '../schemas/webhooks.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;

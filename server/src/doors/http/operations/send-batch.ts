@@ -3,8 +3,8 @@ import type { BatchItem, MessageAcceptor } from '../../../messages/accept-messag
 import type { SendRequest } from '../../../messages/send-request.ts';
 import { operation } from '../operation.ts';
 import { problemOf } from '../problem.ts';
-import { closed, oneOf, Problem } from '../schemas/common.ts';
 import { AcceptedMessage, SendMessage } from '../schemas/messages.ts';
+import { closed, oneOf, Problem } from '../schemas/pieces.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
 
 export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; batchMax: number }) {

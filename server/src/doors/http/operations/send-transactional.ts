@@ -4,8 +4,8 @@ import { previewOf } from '../../../messages/preview.ts';
 import type { AcceptedMessage as Accepted, SendRequest } from '../../../messages/send-request.ts';
 import { API_PREFIX } from '../http-server.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { AcceptedMessage, MessageContent, SendMessage } from '../schemas/messages.ts';
+import { closed } from '../schemas/pieces.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
 
 export function sendTransactional(parts: { acceptor: MessageAcceptor }) {

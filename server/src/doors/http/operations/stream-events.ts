@@ -6,8 +6,8 @@ import { RefusedError } from '../../../base/refused-error.ts';
 import type { EventStreams } from '../../../events/event-streams.ts';
 import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from '../event-query.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { BOUNCED_EVENT } from '../schemas/examples.ts';
+import { closed } from '../schemas/pieces.ts';
 
 export function streamEvents(parts: { eventStreams: EventStreams; people: People }) {
   return operation(

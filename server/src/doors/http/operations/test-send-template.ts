@@ -5,8 +5,8 @@ import type { AcceptedMessage as Accepted } from '../../../messages/send-request
 import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
 import { API_PREFIX } from '../http-server.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
 import { AcceptedMessage, Address, Locale, TimeZone, Variables } from '../schemas/messages.ts';
+import { closed } from '../schemas/pieces.ts';
 import { PathKey, VersionName } from '../schemas/templates.ts';
 import { SEND_REFUSALS } from './send-refusals.ts';
 import type { TemplateParts } from './shown-template.ts';

@@ -1,7 +1,7 @@
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 import { sampleData } from '../schemas/webhook-payloads.ts';
 import { TestWebhook, WebhookTestResult } from '../schemas/webhooks.ts';
 

@@ -2,7 +2,7 @@ import { type ApiKeyChange, type ApiKeys, publicKey } from '../../../accounts/ap
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
 import { ApiKey, UpdateApiKey } from '../schemas/api-keys.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 
 export function updateApiKey(parts: { apiKeys: ApiKeys }) {
   return operation(

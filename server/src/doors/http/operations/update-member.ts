@@ -1,8 +1,8 @@
 import { publicMember } from '../../../accounts/people/team.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
 import { Member, UpdateMember } from '../schemas/people.ts';
+import { pathId } from '../schemas/pieces.ts';
 import { actorOf } from './acting-member.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 

@@ -2,7 +2,7 @@ import type { NewSuppression } from '../../../suppressions/suppression-fields.ts
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 import { Suppression, UpdateSuppression } from '../schemas/suppressions.ts';
 
 export function updateSuppression(parts: { suppressions: Suppressions }) {

@@ -1,7 +1,7 @@
 import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
+import { pathId } from '../schemas/pieces.ts';
 import { UpdateWebhook, Webhook } from '../schemas/webhooks.ts';
 
 export function updateWebhook(parts: { webhooks: Webhooks }) {

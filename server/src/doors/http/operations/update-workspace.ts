@@ -1,8 +1,8 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
-import { pathId } from '../schemas/common.ts';
 import { Workspace, WorkspaceWords } from '../schemas/people.ts';
+import { pathId } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function updateWorkspace({ people }: PeopleOperationParts) {

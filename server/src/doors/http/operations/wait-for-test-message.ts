@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox.ts';
 import { operation } from '../operation.ts';
-import { closed } from '../schemas/common.ts';
+import { closed } from '../schemas/pieces.ts';
 import { InboxMessage } from '../schemas/test-inbox.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;

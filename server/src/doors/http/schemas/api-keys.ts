@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
-import { closed, id, Mode, NullableTime, oneOf, Time } from './common.ts';
 import { API_KEY, TOKEN } from './examples.ts';
+import { closed, id, Mode, NullableTime, oneOf, Time } from './pieces.ts';
 
 const Scopes = Type.Array(oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length });
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ATTRIBUTES_BYTES_MAX, NAME_CHARACTERS_MAX } from '../../../contacts/contact-fields.ts';
-import { closed, id, Mode, NullableTime, oneOf, Time } from './common.ts';
+import { closed, id, Mode, NullableTime, oneOf, Time } from './pieces.ts';
 
 const Email = Type.String({ format: 'email', maxLength: 320, examples: ['jane@example.com'] });
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { DOMAIN_STATUSES, KEY_SLOTS, TLS_SETTINGS } from '../../../domains/domain.ts';
-import { closed, id, NullableTime, oneOf, Time } from './common.ts';
+import { closed, id, NullableTime, oneOf, Time } from './pieces.ts';
 
 const Tracking = {
   opens: Type.Boolean({ description: 'Whether opens are tracked unless a send says otherwise.' }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
-import { id, Mode, oneOf, Time } from './common.ts';
 import { BOUNCED_EVENT } from './examples.ts';
+import { id, Mode, oneOf, Time } from './pieces.ts';
 
 export const Event = Type.Object(
   {

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { BOUNCE_REASONS } from '../../../events/event-types.ts';
-import { closed, described, id, Metadata, Mode, NullableTime, oneOf, Tag, Time } from './common.ts';
 import { Event } from './events.ts';
 import {
   ACCEPTED_MESSAGE,
@@ -11,6 +10,7 @@ import {
   MESSAGE_SUMMARY,
   SMTP_ANSWER,
 } from './examples.ts';
+import { closed, described, id, Metadata, Mode, NullableTime, oneOf, Tag, Time } from './pieces.ts';
 
 const Email = Type.String({
   format: 'email',

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { INVITATION_STATUSES } from '../../../accounts/people/invitations.ts';
 import { ROLES, TEAM_RIGHTS } from '../../../accounts/roles.ts';
 import { SCOPES } from '../../../accounts/scopes.ts';
-import { closed, id, oneOf, Time } from './common.ts';
 import { INVITATION, ME, MEMBER, SESSION, WORKSPACE } from './people-examples.ts';
+import { closed, id, oneOf, Time } from './pieces.ts';
 
 /** What people send and see: sign-in, their own things, their team. */
 

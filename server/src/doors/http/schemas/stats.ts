@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { COUNTERS } from '../../../stats/count-events.ts';
-import { Time } from './common.ts';
+import { Time } from './pieces.ts';
 
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
 const NullableMs = Type.Union([Type.Integer(), Type.Null()]);

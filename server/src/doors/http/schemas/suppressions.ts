@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { SUPPRESSION_REASONS } from '../../../suppressions/suppression-store.ts';
-import { closed, id, NullableTime, oneOf, Time } from './common.ts';
+import { closed, id, NullableTime, oneOf, Time } from './pieces.ts';
 
 export const SuppressionReason = oneOf(SUPPRESSION_REASONS);
 

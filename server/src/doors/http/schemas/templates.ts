@@ -2,8 +2,8 @@ import { type TSchema, Type } from 'typebox';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { KEY_PATTERN } from '../../../templates/template-fields.ts';
 import { VARIABLE_TYPES } from '../../../templates/variable-fields.ts';
-import { closed, id, NullableTime, oneOf, page, Time } from './common.ts';
 import { Address, ReplyAddress } from './messages.ts';
+import { closed, id, NullableTime, oneOf, page, Time } from './pieces.ts';
 import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './template-examples.ts';
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
@@ -203,69 +203,6 @@ const VERSION_FIELDS = {
     { description: 'Every time it was published, oldest first.' },
   ),
 };
-
-export const Finding = Type.Object(
-  {
-    code: Type.String({ description: 'For programs, such as `image_without_alt`.' }),
-    message: Type.String({ description: 'For people.' }),
-    field: Type.String({ description: 'Where: `html`, `locales.de.subject`.' }),
-    line: Type.Integer(),
-    column: Type.Integer(),
-  },
-  { title: 'Finding' },
-);
-
-const WARNING = {
-  code: 'image_without_alt',
-  message: 'The image has no `alt` text; many clients show that until images are allowed.',
-  field: 'html',
-  line: 12,
-  column: 5,
-};
-
-export const Publication = Type.Object(
-  {
-    key: Type.String(),
-    version: Type.Integer({ description: 'What sends use from now on.' }),
-    published_at: Time,
-    published_by: Type.String(),
-    note: NullableText,
-    warnings: Type.Array(Finding, { description: 'What might disappoint. Errors refuse.' }),
-    touches: Type.Array(
-      Type.Object({
-        key: Type.String(),
-        version: Type.Integer(),
-        new_variables: Type.Array(Type.String(), {
-          description: 'What a send from it must give from now on.',
-        }),
-      }),
-      { description: 'Templates that go out changed, because they use this layout or partial.' },
-    ),
-  },
-  {
-    title: 'Publication',
-    examples: [
-      {
-        key: 'welcome',
-        version: 3,
-        published_at: '2026-11-15T09:30:00.000Z',
-        published_by: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
-        note: 'Friendlier words',
-        warnings: [WARNING],
-        touches: [],
-      },
-    ],
-  },
-);
-
-export const Checked = Type.Object(
-  {
-    ok: Type.Boolean({ description: 'Nothing stands in the way of publishing or sending.' }),
-    errors: Type.Array(Finding),
-    warnings: Type.Array(Finding),
-  },
-  { title: 'Checked', examples: [{ ok: true, errors: [], warnings: [WARNING] }] },
-);
 
 export const PathKey = Type.Object({
   key: Type.String({ description: 'The key.', examples: ['welcome'] }),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { id, Metadata, oneOf, Time } from './common.ts';
 import { INBOX_MESSAGE, INBOX_SUMMARY } from './examples.ts';
+import { id, Metadata, oneOf, Time } from './pieces.ts';
 
 const Summary = {
   id: id('msg', 'the message'),

@@ -5,10 +5,10 @@ import { ALARM_KINDS } from '../../../stats/alarm-store.ts';
 import { exampleOf } from '../example.ts';
 import type { NamedSchemas } from '../named-schemas.ts';
 import { ApiKey } from './api-keys.ts';
-import { id, Metadata, Mode, NullableTime, oneOf, Time } from './common.ts';
 import { MissingRecord } from './domains.ts';
 import { ACCEPTED_MESSAGE, BOUNCE_ANSWER } from './examples.ts';
 import { Bounce, SmtpAnswer } from './messages.ts';
+import { id, Metadata, Mode, NullableTime, oneOf, Time } from './pieces.ts';
 import { Suppression } from './suppressions.ts';
 
 /** The data of every event type, as the ledger, the feed and webhooks carry it. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
-import { closed, id, Mode, NullableTime, oneOf, Time } from './common.ts';
 import { BOUNCED_EVENT } from './examples.ts';
+import { closed, id, Mode, NullableTime, oneOf, Time } from './pieces.ts';
 
 const FAMILIES = [...new Set(EVENT_TYPES.map((type) => `${type.split('.')[0]}.*`))];
 
