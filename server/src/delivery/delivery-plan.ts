@@ -7,8 +7,8 @@ import { type AddressOrder, type MxHost, type MxRoute, resolveRoute } from '../m
 import { tlsPolicyFor } from '../mail/mx-tls-policy.ts';
 import type { SmtpCredentials } from '../mail/smtp-auth.ts';
 import type { SmtpTarget } from '../mail/smtp-open.ts';
+import type { AttemptEnd, RouteFault } from '../messages/verdict.ts';
 import { relayName } from './receivers.ts';
-import type { AttemptEnd, RouteFault } from './verdict.ts';
 
 /** How mail leaves: straight to the receivers' servers, or through a relay. */
 export type RouteSetting =

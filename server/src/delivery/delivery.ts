@@ -2,8 +2,8 @@ import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
 import type { MessageContent } from '../messages/content.ts';
+import type { AttemptEnd } from '../messages/verdict.ts';
 import { Fifo } from './fifo.ts';
-import type { AttemptEnd } from './verdict.ts';
 
 /** One recipient's delivery while this node holds its lease. */
 export interface Delivery {

@@ -5,10 +5,10 @@ import type { SmtpMessage } from '../mail/smtp-message.ts';
 import { openSmtp, type SmtpOpenResult, type SmtpTarget } from '../mail/smtp-open.ts';
 import type { SmtpTimeouts } from '../mail/smtp-timeouts.ts';
 import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
+import type { RouteFault } from '../messages/verdict.ts';
 import { Fifo } from './fifo.ts';
 import type { Shaping } from './shaping.ts';
 import { joinTranscripts, noteTranscript } from './transcripts.ts';
-import type { RouteFault } from './verdict.ts';
 
 /**
  * The connections to one address of one receiver under one TLS policy. Messages come in, results

@@ -2,12 +2,12 @@ import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
+import { type FailureReason, judge } from '../messages/verdict.ts';
+import { explain } from '../messages/verdict-words.ts';
 import { type Backoff, nextTryInMs } from './backoff.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { AttemptReport, Delivery, Outcome } from './delivery.ts';
 import { isPoison } from './lease.ts';
-import { type FailureReason, judge } from './verdict.ts';
-import { explain } from './verdict-words.ts';
 
 /** What an attempt leads to: the verdict, and for a deferral the time of the next try. */
 export function outcomeOf(

@@ -4,14 +4,14 @@ import type { SmtpRecipientResult, SmtpSendResult, SmtpSessionFacts } from '../m
 import type { SmtpMessage } from '../mail/smtp-message.ts';
 import type { SmtpTarget } from '../mail/smtp-open.ts';
 import type { SmtpTranscript } from '../mail/smtp-transcript.ts';
+import type { AttemptEnd } from '../messages/verdict.ts';
+import { asksForLess } from '../messages/verdict-rules.ts';
 import type { AttemptReport } from './delivery.ts';
 import type { Leg, Plan, Station } from './delivery-plan.ts';
 import type { OpenFailure } from './endpoint.ts';
 import type { Receiver } from './receiver.ts';
 import type { Receivers } from './receivers.ts';
 import { joinTranscripts, noteTranscript } from './transcripts.ts';
-import type { AttemptEnd } from './verdict.ts';
-import { asksForLess } from './verdict-rules.ts';
 
 export interface SmtpAttemptParts {
   clock: Clock;

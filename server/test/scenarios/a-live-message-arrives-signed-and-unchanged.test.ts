@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { encodeId } from '../../src/base/ids.ts';
-import { readReturnPath } from '../../src/delivery/return-path.ts';
+import { readReturnPath } from '../../src/mail/return-path.ts';
 import { expectAsMeant } from '../harness/arrived-as-meant.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery.ts';

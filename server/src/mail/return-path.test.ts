@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { uuidv7 } from '../base/ids.ts';
-import { parseMailbox } from '../mail/address.ts';
+import { parseMailbox } from './address.ts';
 import { readReturnPath, returnPathFor } from './return-path.ts';
 
 const key = randomBytes(32);
