@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readFeedbackReport } from './arf.ts';
+import { readMail } from './mime-parts.ts';
+
+/**
+ * Goal: complaints are read as providers write them, and nothing breaks the reader.
+ * Method: reports in the forms of RFC 5965 and of the large providers; then anything at all.
+ */
+
+function read(text: string) {
+  return readFeedbackReport(readMail(Buffer.from(text.replaceAll('\n', '\r\n'))));
+}
+
+function report(fields: string, original = 'Content-Type: message/rfc822'): string {
+  return `From: feedback@provider.example
+Content-Type: multipart/report; report-type=feedback-report; boundary=b
+
+--b
+Content-Type: text/plain
+
+This is a report.
+--b
+Content-Type: message/feedback-report
+
+${fields}
+--b
+${original}
+
+Return-Path: <b-token@bounce.example.org>
+X-HmXmrOriginalRecipient: <jane@hotmail.example>
+Subject: Hello
+
+Feedback-Type: not-spam
+Return-Path: <b-inbody@bounce.example.org>
+--b--
+`;
+}
+
+test('RFC 5965, with all that may be there', () => {
+  const found = read(
+    report(`Feedback-Type: abuse
+User-Agent: SomeGenerator/1.0
+Version: 1
+Original-Mail-From: <b-stated@bounce.example.org>
+Original-Rcpt-To: <Jane@Example.com>
+Original-Rcpt-To: joe@example.com
+Source-IP: 192.0.2.1
+`),
+  );
+  expect(found).toMatchObject({
+    type: 'abuse',
+    reporter: 'SomeGenerator/1.0',
+    recipients: ['jane@example.com', 'joe@example.com', 'jane@hotmail.example'],
+  });
+  expect(found?.returned).toContain('b-stated@');
+  expect(found?.returned).toContain('b-token@');
+  expect(found?.returned).not.toContain('b-inbody@');
+});
+
+test('only the header came back, and the type is not spam', () => {
+  const found = read(report('Feedback-Type: Not-Spam\n', 'Content-Type: text/rfc822-headers'));
+  expect(found).toMatchObject({ type: 'not-spam', reporter: null });
+  expect(found?.returned).toContain('b-token@');
+});
+
+test('a mail that is no report, and a report without anything', () => {
+  expect(read('Subject: spam!\n\nStop this.')).toBeUndefined();
+  expect(read(report(''))).toMatchObject({ type: '', recipients: ['jane@hotmail.example'] });
+  expect(read('Content-Type: message/feedback-report\n\nFeedback-Type: abuse\n')).toMatchObject({
+    type: 'abuse',
+    returned: '\n',
+  });
+});
+
+test('no input throws', () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      '\n',
+      '--b',
+      '\n--b\n',
+      'Content-Type: multipart/report; boundary=b\n\n',
+      'Content-Type: message/feedback-report\n\n',
+      'Content-Type: message/rfc822\n\n',
+      'Original-Rcpt-To: <',
+      'Feedback-Type: ',
+    ),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+      readFeedbackReport(readMail(Buffer.from(pieces.join(''))));
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,329 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readDeliveryReport } from './dsn.ts';
+import { readMail } from './mime-parts.ts';
+
+/**
+ * Goal: what servers report is understood as they mean it, in the forms that are seen in the wild,
+ * and no input breaks the reader.
+ * Method: reports as the large servers write them, shortened; then anything at all.
+ */
+
+function read(text: string) {
+  return readDeliveryReport(readMail(Buffer.from(text.replaceAll('\n', '\r\n'))));
+}
+
+/** A report whose status part has these lines. */
+function report(status: string, type = 'message/delivery-status', more = ''): string {
+  return `From: MAILER-DAEMON@mx.example.com
+To: b-x@bounce.example.org
+Subject: Undelivered Mail Returned to Sender
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status;
+	boundary="=_b 1"
+
+This is a MIME-encapsulated message.
+
+--=_b 1
+Content-Type: text/plain
+
+I'm sorry. Action: delivered Status: 2.0.0
+
+--=_b 1
+Content-Type: ${type}
+${more}
+${status}
+--=_b 1
+Content-Type: message/rfc822
+
+From: hello@example.org
+Content-Type: message/delivery-status
+
+Final-Recipient: rfc822; other@example.com
+Action: failed
+
+--=_b 1--
+`;
+}
+
+describe('what servers write', () => {
+  test('Postfix', () => {
+    const text = report(`Reporting-MTA: dns; mx.example.com
+X-Postfix-Queue-ID: 4B2
+Arrival-Date: Sun, 15 Nov 2026 10:00:00 +0000 (UTC)
+
+Final-Recipient: rfc822; Jane@Example.com
+Original-Recipient: rfc822;jane+2Bnews@example.com
+Action: failed
+Status: 5.1.1
+Remote-MTA: dns; inner.example.com
+Diagnostic-Code: smtp; 550 5.1.1 <jane@example.com>: Recipient address
+    rejected: User unknown in local recipient table
+`);
+    expect(read(text)).toEqual({
+      reportingMta: 'mx.example.com',
+      recipients: [
+        {
+          action: 'failed',
+          status: '5.1.1',
+          finalRecipient: 'jane@example.com',
+          originalRecipient: 'jane+2bnews@example.com',
+          remoteMta: 'inner.example.com',
+          code: 550,
+          text: '<jane@example.com>: Recipient address rejected: User unknown in local recipient table',
+        },
+      ],
+    });
+  });
+
+  test('Gmail, which folds a reply of several lines', () => {
+    const text = report(`Reporting-MTA: dns; googlemail.com
+Arrival-Date: Sun, 15 Nov 2026 02:00:00 -0800 (PST)
+
+Final-Recipient: rfc822; gone@gmail.com
+Action: failed
+Status: 5.1.1
+Diagnostic-Code: smtp; 550-5.1.1 The email account that you tried to reach does not exist. Please try
+ 550-5.1.1 double-checking the recipient's email address for typos or
+ 550 5.1.1 unnecessary spaces.
+Last-Attempt-Date: Sun, 15 Nov 2026 02:00:00 -0800 (PST)
+`);
+    expect(read(text)?.recipients[0]).toMatchObject({
+      status: '5.1.1',
+      code: 550,
+      text: "The email account that you tried to reach does not exist. Please try double-checking the recipient's email address for typos or unnecessary spaces.",
+    });
+  });
+
+  test('Exchange: its edge has a field of its own, its mailbox servers put the type before all', () => {
+    const edge = report(`Reporting-MTA: dns; EDGE02.test.local
+
+Final-recipient: RFC822;
+ nobody@example.com
+Action: failed
+Status: 5.1.1
+Remote-MTA: dns; mx.example.com
+X-Supplementary-Info: <mx.example.com #5.1.1 smtp;550-5.1.1 The email account
+ that you tried to reach does not exist. 550 5.1.1 Learn more>
+`);
+    expect(read(edge)?.recipients[0]).toMatchObject({
+      finalRecipient: 'nobody@example.com',
+      code: 550,
+      status: '5.1.1',
+      text: 'The email account that you tried to reach does not exist. Learn more>',
+    });
+    const office = report(`Reporting-MTA: dns;DB9PR01.eurprd01.prod.exchangelabs.com
+Received-From-MTA: dns;mail.example.org
+
+Final-Recipient: rfc822;<full@example.com>
+Action: Failed
+Status: 5.2.2
+Diagnostic-Code: smtp;554 5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaExceededException
+`);
+    expect(read(office)?.recipients[0]).toMatchObject({
+      action: 'failed',
+      finalRecipient: 'full@example.com',
+      status: '5.2.2',
+      code: 554,
+    });
+  });
+
+  test('Exim, without Status; and without Diagnostic-Code', () => {
+    const text = report(`Reporting-MTA: dns; exim.example.com
+
+Action: failed
+Final-Recipient: rfc822;a@example.com
+Diagnostic-Code: smtp; 552 5.2.2 over quota
+
+Action: failed
+Final-Recipient: rfc822;b@example.com
+Status: 5.0.0
+`);
+    expect(read(text)?.recipients).toMatchObject([
+      { finalRecipient: 'a@example.com', status: '5.2.2', code: 552 },
+      { finalRecipient: 'b@example.com', status: '5.0.0', code: null, text: '' },
+    ]);
+  });
+
+  test('a vague status gives way to the code in the words', () => {
+    const text = report(`Final-Recipient: rfc822; a@example.com
+Action: failed
+Status: 5.0.0 (undefined status)
+Diagnostic-Code: X-Postfix; host mx[192.0.2.1] said: 550 5.7.1 Blocked
+`);
+    expect(read(text)?.recipients[0]).toMatchObject({ status: '5.7.1', code: 550 });
+  });
+
+  test('delayed, relayed, delivered and expanded are not failed', () => {
+    for (const action of ['delayed', 'relayed', 'delivered', 'expanded'] as const) {
+      const text = report(`Reporting-MTA: dns; mx
+
+Final-Recipient: rfc822; a@example.com
+Action: ${action} (for now)
+Status: ${action === 'delayed' ? '4.4.1' : '2.0.0'}
+`);
+      expect(read(text)?.recipients[0]?.action).toBe(action);
+    }
+    const missing = (status: string) =>
+      read(report(`Reporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; a@b.example\n${status}\n`));
+    expect(missing('Status: 4.4.7')?.recipients[0]?.action).toBe('delayed');
+    expect(missing('Status: 5.4.4')?.recipients[0]?.action).toBe('failed');
+    expect(missing('X: y')).toBeUndefined();
+  });
+
+  test('as UTF-8 (RFC 6533), in base64 and in quoted-printable', () => {
+    const status = `Reporting-MTA: dns; mx
+
+Final-Recipient: utf-8; jürgen@example.com
+Action: failed
+Status: 5.1.1
+Diagnostic-Code: smtp; 550 5.1.1 Kein Postfach für =Jürgen
+`;
+    const plain = read(report(status, 'message/global-delivery-status'));
+    expect(plain?.recipients[0]).toMatchObject({
+      finalRecipient: 'jürgen@example.com',
+      text: 'Kein Postfach für =Jürgen',
+    });
+    const base64 = Buffer.from(status).toString('base64');
+    const encoded = report(`\n${base64}`, undefined, 'Content-Transfer-Encoding: base64');
+    expect(read(encoded)?.recipients).toEqual(plain?.recipients);
+    const quoted = status
+      .replaceAll('=', '=3D')
+      .replaceAll('ü', '=C3=BC')
+      .replace('Kein', 'Ke=\nin');
+    const printable = report(
+      `\n${quoted}`,
+      'message/delivery-status',
+      'Content-Transfer-Encoding: Quoted-Printable',
+    );
+    expect(read(printable)?.recipients).toEqual(plain?.recipients);
+  });
+
+  test('qmail (QSBMF)', () => {
+    const text = `From: MAILER-DAEMON@qmail.example.com
+To: b-x@bounce.example.org
+Subject: failure notice
+
+Hi. This is the qmail-send program at qmail.example.com.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+This is a permanent error; I've given up. Sorry it didn't work out.
+
+<gone@example.com>:
+192.0.2.7 does not like recipient.
+Remote host said: 550 5.1.1 <gone@example.com> User unknown
+Giving up on 192.0.2.7.
+
+<local@example.com>:
+Sorry, no mailbox here by that name. (#5.1.1)
+
+--- Below this line is a copy of the message.
+
+Return-Path: <b-x@bounce.example.org>
+
+<trick@example.com>:
+550 5.1.1 not said by the server
+`;
+    expect(read(text)).toMatchObject({
+      reportingMta: 'qmail.example.com',
+      recipients: [
+        { action: 'failed', finalRecipient: 'gone@example.com', status: '5.1.1', code: 550 },
+        {
+          finalRecipient: 'local@example.com',
+          status: '5.1.1',
+          code: null,
+          text: 'Sorry, no mailbox here by that name. (#5.1.1)',
+        },
+      ],
+    });
+    expect(read(text)?.recipients).toHaveLength(2);
+  });
+
+  test('cut off in the middle, as we read only its beginning', () => {
+    const whole = report(`Reporting-MTA: dns; mx
+
+Final-Recipient: rfc822; a@example.com
+Action: failed
+Status: 5.1.1
+`);
+    expect(read(whole.slice(0, whole.indexOf('Content-Type: message/rfc822')))).toEqual(
+      read(whole),
+    );
+  });
+});
+
+test('what only stands in a mail that is returned, or in words for people, is not believed', () => {
+  expect(read(report('Reporting-MTA: dns; mx\n'))).toBeUndefined();
+  expect(read('Subject: Out of office\n\nI am away until Monday.\n')).toBeUndefined();
+  expect(read('Subject: x\n\n> Hi. This is the qmail-send program\n\n<a@b.c>:\n')).toBeUndefined();
+});
+
+test('no input throws or takes long', () => {
+  const token = fc.constantFrom(
+    '\r\n',
+    '\n',
+    '\r',
+    '\n\n',
+    ': ',
+    '--b',
+    '--b--',
+    ' ',
+    '\t',
+    '=?',
+    '"',
+    '\\',
+    ';',
+    '<',
+    '>',
+    '+2B',
+    '\0',
+    'Content-Type: multipart/report; boundary=b',
+    'Content-Type: multipart/mixed; boundary="b"',
+    'Content-Type: message/delivery-status',
+    'Content-Transfer-Encoding: base64',
+    'Content-Transfer-Encoding: quoted-printable',
+    'Final-Recipient: rfc822; a@example.com',
+    'Action: failed',
+    'Status: 5.1.1',
+    'Diagnostic-Code: smtp; 550 5.1.1 no',
+    'Hi. This is the',
+  );
+  const piece = fc.oneof(token, fc.string({ unit: 'binary', maxLength: 20 }));
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
+      const told = readDeliveryReport(readMail(Buffer.from(pieces.join(''))));
+      for (const one of told?.recipients ?? []) {
+        expect(one.text).not.toMatch(/\p{Cc}/u);
+        expect(one.text.length).toBeLessThanOrEqual(1000);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('what is made to be expensive stays cheap', () => {
+  const size = 256 * 1024;
+  const nested = Array.from(
+    { length: 2000 },
+    (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\n\n--b${n}\n`,
+  ).join('');
+  const expensive = [
+    '\n'.repeat(size),
+    ' '.repeat(size),
+    `A:${'\n b'.repeat(size / 3)}`,
+    'a:\n'.repeat(size / 3),
+    `Content-Type: multipart/mixed; boundary=b\n\n${'--b\n\n'.repeat(size / 5)}`,
+    `Content-Type: multipart/mixed; boundary=b\n\n${'\n--bb'.repeat(size / 5)}`,
+    `Content-Type: multipart/mixed;${';a="'.repeat(size / 4)}`,
+    nested,
+    report(`${'Status: 5.1.1\n\n'.repeat(size / 15)}`),
+    report(`Action: failed\nDiagnostic-Code: smtp; ${'550-5.1.1 '.repeat(size / 10)}`),
+    report(`Action: failed\nFinal-Recipient: rfc822; ${'<'.repeat(size)}`),
+    report(`Action: failed\nStatus: ${'5.1.'.repeat(size / 4)}`),
+    report(`${'\n \t'.repeat(size / 3)}`),
+    `\n\nHi. This is ${' at'.repeat(size / 3)}`,
+    `\n\nHi. This is the x at y.\n\n${'<'.repeat(size)}`,
+    `Content-Transfer-Encoding: quoted-printable\n\n${'= '.repeat(size / 2)}`,
+  ];
+  // Each is a few milliseconds of work; anything quadratic would outlast the test's time.
+  for (const text of expensive) read(text);
+});
