@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Authenticator } from './accounts/authenticate.ts';
 import type { RateLimiter } from './accounts/rate-limit.ts';
@@ -8,7 +9,8 @@ import type { SmtpSettings } from './doors/http/operations/get-smtp.ts';
 import { SendMessage } from './doors/http/schemas/messages.ts';
 import { bodyValidator } from './doors/http/validate.ts';
 import type { SmtpDoorLimits } from './doors/smtp/door-limits.ts';
-import { SmtpDoor } from './doors/smtp/smtp-door.ts';
+import { portFault } from './doors/smtp/smtp-port.ts';
+import { SubmissionDoor } from './doors/smtp/submission-door.ts';
 import type { MessageAcceptor } from './messages/accept-message.ts';
 import { StorageStartError } from './storage/start-error.ts';
 
@@ -18,6 +20,7 @@ export interface Submission {
   listen(): Promise<void>;
   /** Undefined while it is closed. */
   readonly port: number | undefined;
+  readonly place: AddressInfo | undefined;
   /** What the API tells about it. */
   settings(): SmtpSettings;
   renewCertificate(): Promise<void>;
@@ -44,16 +47,16 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
   const { port: wanted } = submission;
   const isHere = config.roles.has('smtp');
   const door = wanted === undefined || !isHere ? undefined : await openDoor(needs, wanted);
-  let port: number | undefined;
+  let place: AddressInfo | undefined;
   let closedBecause: string | null = isHere ? OFF : NOT_HERE;
   return {
     async listen() {
       if (!door) return;
       try {
-        port = await door.listen();
+        place = await door.listen();
         closedBecause = null;
       } catch (error) {
-        const sentence = sentenceOf(error, submission);
+        const sentence = portFault(error, submission, 'SUBMISSION');
         if (sentence === undefined) throw error;
         if (submission.portIsWished) throw new StorageStartError(sentence);
         closedBecause = sentence;
@@ -61,26 +64,29 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       }
     },
     get port() {
-      return port;
+      return place?.port;
+    },
+    get place() {
+      return place;
     },
     settings: () => ({
-      open: port !== undefined,
+      open: place !== undefined,
       closed_because: closedBecause,
       host: new URL(http.baseUrl).hostname,
-      port: port ?? null,
+      port: place?.port ?? null,
       user: 'postrider',
       starttls: door?.offersTls ?? false,
       plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
     }),
     renewCertificate: async () => door?.renewCertificate(),
     drain: async (limitMs) => {
-      if (port !== undefined) await door?.drain(limitMs);
+      if (place) await door?.drain(limitMs);
     },
   };
 
-  function openDoor(parts: SubmissionNeeds, ownPort: number): Promise<SmtpDoor> {
+  function openDoor(parts: SubmissionNeeds, ownPort: number): Promise<SubmissionDoor> {
     const shape = bodyValidator(SendMessage);
-    return SmtpDoor.open({
+    return SubmissionDoor.open({
       clock: parts.clock,
       log,
       registry: parts.registry,
@@ -100,20 +106,5 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       heldBytesMax: limits.acceptBufferMaxBytes,
       ...(parts.limits ? { limits: parts.limits } : {}),
     });
-  }
-}
-
-/** Faults that the operator can mend; undefined for any other. */
-function sentenceOf(error: unknown, { host, port }: Config['submission']): string | undefined {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return `Another program listens on ${host}:${port}. Stop it, set SUBMISSION_PORT, or set it to off.`;
-    case 'EACCES':
-      return `This user may not listen on ${host}:${port}. Set SUBMISSION_PORT to one above 1023.`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `SUBMISSION_HOST ${host} is not an address of this machine.`;
-    default:
-      return undefined;
   }
 }

@@ -3,6 +3,8 @@ import type { SessionTimes } from './session.ts';
 
 /** How long a client may take, and who counts as near. */
 export interface SmtpDoorLimits extends SessionTimes {
+  /** Until AUTH has succeeded. */
+  loginMs: number;
   /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
   idleMs: number;
   /** How long the first wrong key of a source waits for its answer. */

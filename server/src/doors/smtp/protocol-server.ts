@@ -2,19 +2,25 @@ import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { Certificate } from './certificate.ts';
-import { type SessionRules, SubmissionSession } from './session.ts';
+import type { DoorSession } from './session.ts';
+
+export type NewSession = (
+  server: SMTPServer,
+  socket: Socket,
+  options?: SMTPConnectionOptions | null,
+) => DoorSession;
 
 /** The library's server, whose connections are our sessions, and how it is set up. */
 export class ProtocolServer extends SMTPServer {
-  readonly #rules: SessionRules;
+  readonly #newSession: NewSession;
 
-  constructor(options: SMTPServerOptions, rules: SessionRules) {
+  constructor(options: SMTPServerOptions, newSession: NewSession) {
     super(options);
-    this.#rules = rules;
+    this.#newSession = newSession;
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
-    const session = new SubmissionSession(this, socket, this.#rules, options);
+    const session = this.#newSession(this, socket, options);
     this.connections.add(session);
     session.on('error', (error) => this._onError(error));
     session.init();
@@ -24,14 +30,18 @@ export class ProtocolServer extends SMTPServer {
 /** Old jokes of sendmail's, and what only proxies say. */
 const DISABLED = ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD'];
 
-export function disabledCommands(certificate: Certificate | undefined): string[] {
-  return certificate ? DISABLED : [...DISABLED, 'STARTTLS'];
+export function disabledCommands(
+  certificate: Certificate | undefined,
+  more: readonly string[] = [],
+): string[] {
+  return [...DISABLED, ...more, ...(certificate ? [] : ['STARTTLS'])];
 }
 
 export interface ProtocolSettings {
   name: string;
   messageBytesMax: number;
   recipientsMax: number;
+  /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
   idleMs: number;
 }
 
@@ -51,11 +61,6 @@ export function protocolOptions(
     rejectOversized: true,
     maxRecipients: settings.recipientsMax,
     maxCommandLength: COMMAND_CHARS_MAX,
-    authMethods: ['PLAIN', 'LOGIN'],
-    authRequiredMessage: '5.7.0 Authenticate first: any user name, and an API key as the password.',
-    // The session decides itself where a key may pass.
-    allowInsecureAuth: true,
-    disabledCommands: disabledCommands(certificate),
     disableReverseLookup: true,
     hideENHANCEDSTATUSCODES: false,
     socketTimeout: settings.idleMs,

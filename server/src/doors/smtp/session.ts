@@ -4,26 +4,22 @@ import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp
 import type { Clock, Timer } from '../../base/clock.ts';
 
 /**
- * One connection of a client: the library's, with what a submission server needs besides. Our
- * replies carry their own enhanced status codes, a key passes only where nobody listens, nobody
- * stays for ever, and a session that must go goes between two messages, never inside one.
+ * One connection of a client: the library's, with what every door of ours needs besides. Our replies
+ * carry their own enhanced status codes, nobody stays for ever, and a session that must go goes
+ * between two messages, never inside one.
  */
 
 export interface SessionRules {
   clock: Clock;
   times: SessionTimes;
   disabledCommands: readonly string[];
-  /** Why this connection cannot be served, or undefined. Every one that is served leaves once. */
-  enter(session: SubmissionSession): string | undefined;
-  left(session: SubmissionSession): void;
-  /** Whether a key may cross an unencrypted connection from this address. */
-  plaintextAllowed(ip: string): boolean;
   offersTls: boolean;
+  /** Why this connection cannot be served, or undefined. Every one that is served leaves once. */
+  enter(session: DoorSession): string | undefined;
+  left(session: DoorSession): void;
 }
 
 export interface SessionTimes {
-  /** Until AUTH has succeeded. */
-  loginMs: number;
   /** For one message, from 354 to the final dot. */
   dataMs: number;
   /** For all of it. */
@@ -32,15 +28,13 @@ export interface SessionTimes {
 
 /** RFC 3463: a reply that brings its own status needs none of the library's. */
 const OWN_STATUS = /^[245]\.\d{1,3}\.\d{1,3} /;
-const LOGINS_MAX = 3;
 
-export class SubmissionSession extends SMTPConnection {
+export class DoorSession extends SMTPConnection {
   readonly #rules: SessionRules;
   readonly #timers = new Set<Timer>();
   #dataTimer: Timer | undefined;
   #working = false;
   #leaving: string | undefined;
-  #failedLogins = 0;
   #counted = false;
 
   constructor(
@@ -58,17 +52,13 @@ export class SubmissionSession extends SMTPConnection {
     return this.#working;
   }
 
-  /** The library waits a tenth of a second for clients that talk too soon; ours have keys. */
+  /** The library waits a tenth of a second for clients that talk too soon; we do not. */
   override init(): void {
     this._setListeners(() => {
       const refusal = this.#rules.enter(this);
       if (refusal !== undefined) return this.send(421, refusal);
       this.#counted = true;
-      const { loginMs, lifeMs } = this.#rules.times;
-      this.#after(loginMs, () => {
-        if (!this.session.user) this.leave('4.4.2 No key was given in time.');
-      });
-      this.#after(lifeMs, () => this.leave('4.4.2 This connection has lasted long enough.'));
+      this.entered();
       this.connectionReady();
     });
   }
@@ -78,38 +68,9 @@ export class SubmissionSession extends SMTPConnection {
     super.send(code, data, own ? false : context);
   }
 
-  /** Hides AUTH where a key must not pass, so that no client gives it away unasked (RFC 4954 4). */
-  override handler_EHLO(command: Buffer, callback: () => void): void {
-    const { disabledCommands } = this.#rules;
-    this.session.disabledCommands = this.#keyMayPass()
-      ? [...disabledCommands]
-      : [...disabledCommands, 'AUTH'];
-    super.handler_EHLO(command, callback);
-    // Only the list of extensions may lack it: without AUTH the library would not ask for a login.
-    this.session.disabledCommands = [...disabledCommands];
-  }
-
-  override handler_AUTH(command: Buffer, callback: () => void): void {
-    if (this.#keyMayPass()) {
-      super.handler_AUTH(command, callback);
-      return;
-    }
-    const text = this.#rules.offersTls
-      ? '5.7.11 Use STARTTLS first: a key may not cross the network unencrypted.'
-      : '5.7.11 This server has no certificate, and a key may not cross the network unencrypted.';
-    this.send(538, text);
-    callback();
-  }
-
   handler_EXPN(_command: Buffer, callback: () => void): void {
     this.send(502, '5.5.1 There are no lists here.');
     callback();
-  }
-
-  /** After the reply that refused a key. */
-  loginFailed(): void {
-    this.#failedLogins += 1;
-    if (this.#failedLogins >= LOGINS_MAX) this.leave('4.7.0 Too many wrong keys.');
   }
 
   workBegins(): void {
@@ -146,11 +107,14 @@ export class SubmissionSession extends SMTPConnection {
     this.#rules.left(this);
   }
 
-  #keyMayPass(): boolean {
-    return this.secure || this.#rules.plaintextAllowed(this.remoteAddress);
+  /** Before the greeting. */
+  protected entered(): void {
+    const { lifeMs } = this.#rules.times;
+    this.after(lifeMs, () => this.leave('4.4.2 This connection has lasted long enough.'));
   }
 
-  #after(delayMs: number, task: () => void): void {
+  /** Not any more once the connection is closed. */
+  protected after(delayMs: number, task: () => void): void {
     const timer = this.#rules.clock.after(delayMs, () => {
       this.#timers.delete(timer);
       task();

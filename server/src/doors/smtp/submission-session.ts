@@ -1,0 +1,70 @@
+import type { Socket } from 'node:net';
+import type { SMTPServer } from 'smtp-server';
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import { DoorSession, type SessionRules } from './session.ts';
+
+/** A session in which a client shows its key: the key passes only where nobody listens. */
+
+export interface SubmissionRules extends SessionRules {
+  /** Until AUTH has succeeded. */
+  loginMs: number;
+  /** Whether a key may cross an unencrypted connection from this address. */
+  plaintextAllowed(ip: string): boolean;
+}
+
+const LOGINS_MAX = 3;
+
+export class SubmissionSession extends DoorSession {
+  readonly #rules: SubmissionRules;
+  #failedLogins = 0;
+
+  constructor(
+    server: SMTPServer,
+    socket: Socket,
+    rules: SubmissionRules,
+    options?: SMTPConnectionOptions | null,
+  ) {
+    super(server, socket, rules, options);
+    this.#rules = rules;
+  }
+
+  /** Hides AUTH where a key must not pass, so that no client gives it away unasked (RFC 4954 4). */
+  override handler_EHLO(command: Buffer, callback: () => void): void {
+    const { disabledCommands } = this.#rules;
+    this.session.disabledCommands = this.#keyMayPass()
+      ? [...disabledCommands]
+      : [...disabledCommands, 'AUTH'];
+    super.handler_EHLO(command, callback);
+    // Only the list of extensions may lack it: without AUTH the library would not ask for a login.
+    this.session.disabledCommands = [...disabledCommands];
+  }
+
+  override handler_AUTH(command: Buffer, callback: () => void): void {
+    if (this.#keyMayPass()) {
+      super.handler_AUTH(command, callback);
+      return;
+    }
+    const text = this.#rules.offersTls
+      ? '5.7.11 Use STARTTLS first: a key may not cross the network unencrypted.'
+      : '5.7.11 This server has no certificate, and a key may not cross the network unencrypted.';
+    this.send(538, text);
+    callback();
+  }
+
+  /** After the reply that refused a key. */
+  loginFailed(): void {
+    this.#failedLogins += 1;
+    if (this.#failedLogins >= LOGINS_MAX) this.leave('4.7.0 Too many wrong keys.');
+  }
+
+  protected override entered(): void {
+    super.entered();
+    this.after(this.#rules.loginMs, () => {
+      if (!this.session.user) this.leave('4.4.2 No key was given in time.');
+    });
+  }
+
+  #keyMayPass(): boolean {
+    return this.secure || this.#rules.plaintextAllowed(this.remoteAddress);
+  }
+}
