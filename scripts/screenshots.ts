@@ -106,6 +106,7 @@ async function takePictures(): Promise<void> {
     config: readConfig({
       PORT: '0',
       SUBMISSION_PORT: 'off',
+      RETURN_PATH_PORT: 'off',
       DATA_DIR: dataDir,
       BASE_URL: 'http://localhost',
       DNS_SERVERS: dns.address,

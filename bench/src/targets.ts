@@ -33,6 +33,7 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
       DATA_DIR: dataDir,
       PORT: '0',
       SUBMISSION_PORT: 'off',
+      RETURN_PATH_PORT: 'off',
       RATE_LIMIT_PER_SECOND: '1000000',
       LOG_LEVEL: 'warn',
       ...options.env,

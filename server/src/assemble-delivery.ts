@@ -21,7 +21,9 @@ export function createLiveRoute(parts: {
   config: Config;
   clock: Clock;
   signingKeys: SigningKeys;
-  secretKey: Buffer;
+  returnPathKey: Buffer;
+  /** An address and port on which we take mail ourselves. */
+  isOwnAddress: (ip: string, port: number) => boolean;
 }): Route {
   const { config, clock } = parts;
   const { delivery } = config;
@@ -49,12 +51,15 @@ export function createLiveRoute(parts: {
     addressAllowed,
     heloName: delivery.heloName,
     senders: senderDomains(parts.signingKeys),
-    returnPathKey: Buffer.from(hkdfSync('sha256', parts.secretKey, 'postrider', 'return-path', 32)),
+    returnPathKey: parts.returnPathKey,
     shaping: readShaping(delivery.shapingFile),
-    // No port of ours takes mail from strangers, so none can be a loop: the submission port asks for
-    // a key. A server that is ourselves is known by its greeting alone.
-    isOwnAddress: () => false,
+    isOwnAddress: parts.isOwnAddress,
   });
+}
+
+/** What return paths are written with, and read with when they come back. */
+export function returnPathKey(secretKey: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'return-path', 32));
 }
 
 function senderDomains(signingKeys: SigningKeys): SenderDomains {

@@ -33,12 +33,12 @@ export function startRounds(parts: {
   imports: ContactImports;
   erasures: Erasures;
   suppressions: Suppressions;
-  submission: Pick<Submission, 'renewCertificate'>;
+  smtpPorts: readonly Pick<Submission, 'renewCertificate'>[];
   /** Aborted when the server leaves: what takes long stops where it is. */
   leaving: AbortSignal;
 }): Rounds {
   const { pool, clock, log, authenticator, apiKeys, people, imports, leaving } = parts;
-  const { verifier, erasures, suppressions, submission } = parts;
+  const { verifier, erasures, suppressions, smtpPorts } = parts;
   const rounds = new Rounds({ clock, log });
   rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
   rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
@@ -47,7 +47,9 @@ export function startRounds(parts: {
   rounds.every(RESUME_MS, 'go on with imports', () => imports.work());
   rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
   rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
-  rounds.every(CERTIFICATE_MS, 'look for a new certificate', () => submission.renewCertificate());
+  for (const port of smtpPorts) {
+    rounds.every(CERTIFICATE_MS, 'look for a new certificate', () => port.renewCertificate());
+  }
   rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
   rounds.every(FORGET_MS, 'forget secrets of finished messages', async () => {
     while ((await forgetSealed(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {

@@ -33,6 +33,8 @@ export interface Telling {
   parts: Pick<OperationParts, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
   /** Readers that stay connected are asked to go, so that the server can close. */
   closeStreams(): void;
+  /** For whoever has appended events in a way that none of the others hears of. */
+  ring(): void;
   /** The delivery engine's store, with a bell on it: its results are events too. */
   tellingOf(store: DeliveryStore): DeliveryStore;
   /** A request that changed something has appended events; opens and clicks become some. */
@@ -106,6 +108,7 @@ export function openTelling(options: TellingOptions): Telling {
       eventStreams,
     },
     closeStreams: () => eventStreams.closeAll(),
+    ring: () => bell.ring(),
     tellingOf: (store) => ({
       ...store,
       record: async (outcomes) => {

@@ -13,7 +13,12 @@ import {
   publishedLimits,
   sendLimits,
 } from './assemble-accepting.ts';
-import { addEngineMetrics, createLiveRoute } from './assemble-delivery.ts';
+import { addEngineMetrics, createLiveRoute, returnPathKey } from './assemble-delivery.ts';
+import {
+  openReturnPath,
+  type ReturnPathNeeds,
+  type ReturnPathPort,
+} from './assemble-return-path.ts';
 import { startRounds } from './assemble-rounds.ts';
 import { openSubmission, type Submission, type SubmissionNeeds } from './assemble-submission.ts';
 import { openTelling, type TellingOptions } from './assemble-telling.ts';
@@ -42,6 +47,7 @@ import { MessageChanges } from './messages/change-message.ts';
 import { noHandover } from './messages/handover.ts';
 import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
 import { TestInbox } from './messages/test-inbox.ts';
+import { isOwnPlace } from './own-places.ts';
 import { createOwnPost } from './own-post.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
 import { listen } from './storage/listen.ts';
@@ -71,6 +77,7 @@ export interface App extends AsyncDisposable {
   readonly domains: Domains;
   readonly engine: Engine | undefined;
   readonly submission: Pick<Submission, 'port' | 'settings' | 'renewCertificate'>;
+  readonly returnPath: Pick<ReturnPathPort, 'place'>;
   /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
   stop(): Promise<void>;
 }
@@ -87,8 +94,9 @@ export interface AssembleOptions {
   webhooks?: NonNullable<TellingOptions['webhooks']>;
   /** Limits of event streams, likewise. */
   streams?: NonNullable<TellingOptions['streams']>;
-  /** Limits of the SMTP door, likewise. */
+  /** Limits of the SMTP doors, likewise. */
   submission?: NonNullable<SubmissionNeeds['limits']>;
+  returnPath?: NonNullable<ReturnPathNeeds['limits']>;
   /** How accepts share commits: the benchmark compares. */
   acceptGroup?: { itemsMax: number; inFlightMax: number };
   /** What hashing a password costs: tests make many people. */
@@ -176,6 +184,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     : undefined;
   const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
   const around = options.aroundLiveRoute ?? ((route) => route);
+  const pathKey = returnPathKey(storage.secretKey);
+  /** The doors open later; what leaves before then cannot meet them. */
+  const ownPlaces = () =>
+    [submission.place, returnPath.place].filter((place) => place !== undefined);
+  const isOwnAddress = (ip: string, port: number) => isOwnPlace(ownPlaces(), ip, port);
   const engine =
     deliveryPool &&
     createEngine({
@@ -186,7 +199,9 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
       routes: {
         live:
           options.liveRoute ??
-          around(createLiveRoute({ config, clock, signingKeys, secretKey: storage.secretKey })),
+          around(
+            createLiveRoute({ config, clock, signingKeys, returnPathKey: pathKey, isOwnAddress }),
+          ),
         test: simulatorRoute(clock),
       },
       log,
@@ -234,6 +249,17 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
   const hash = createAddressHash(storage.secretKey);
   const suppressions = new Suppressions({ pool, clock, hash });
+  const returnPath = await openReturnPath({
+    config,
+    clock,
+    log,
+    registry,
+    pool,
+    suppressions,
+    returnPathKey: pathKey,
+    told: () => telling.ring(),
+    ...(options.returnPath ? { limits: options.returnPath } : {}),
+  });
   const { contacts, imports, erasures } = openContacts({
     pool,
     clock,
@@ -319,13 +345,15 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     imports,
     erasures,
     suppressions,
-    submission,
+    smtpPorts: [submission, returnPath],
     leaving: leaving.signal,
   });
 
   await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
   await submission.listen();
   undo.defer(() => submission.drain(0));
+  await returnPath.listen();
+  undo.defer(() => returnPath.drain(0));
   const address = config.roles.has('api')
     ? await http.listen({ host: config.http.host, port: config.http.port })
     : '';
@@ -339,7 +367,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     leaving.abort();
     erasures.stop();
     telling.closeStreams();
-    await Promise.all([http.close(), submission.drain(config.http.drainMs / 2)]);
+    await Promise.all([
+      http.close(),
+      submission.drain(config.http.drainMs / 2),
+      returnPath.drain(config.http.drainMs / 2),
+    ]);
     await people.resets.settled();
     await imports.stop();
     await acceptor.drained();
@@ -361,6 +393,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     domains,
     engine,
     submission,
+    returnPath,
     stop: () => (stopping ??= stop()),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
   };

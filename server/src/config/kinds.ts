@@ -194,3 +194,11 @@ function serverPlace(item: string, standardPort: number): ServerPlace | undefine
   if (!host || !ipaddr.isValid(host) || port < 1 || port > 65_535) return undefined;
   return { host, port };
 }
+
+export function portOrOff(told: { says: string; standard: number }): Variable<number | 'off'> {
+  return variable<number | 'off'>(told, 'a port between 0 and 65535, or off', (given) => {
+    if (/^off$/i.test(given)) return 'off';
+    const port = /^[0-9]{1,5}$/.test(given) ? Number(given) : Number.NaN;
+    return port <= 65_535 ? port : undefined;
+  });
+}

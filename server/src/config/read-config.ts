@@ -30,6 +30,15 @@ export interface Config {
     readonly connectionsMax: number;
     readonly connectionsPerSource: number;
   };
+  /** Its certificate is the submission port's. */
+  readonly returnPath: {
+    /** Undefined: the door stays closed. */
+    readonly port: number | undefined;
+    readonly portIsWished: boolean;
+    readonly host: string;
+    readonly connectionsMax: number;
+    readonly connectionsPerSource: number;
+  };
   readonly storage: {
     readonly dataDir: string;
     /** Undefined: the embedded PostgreSQL. */
@@ -203,6 +212,7 @@ function arrange({ of, wasGiven }: Values): Config {
       drainMs: of('DRAIN_SECONDS') * 1000,
     },
     submission: arrangeSubmission(of, wasGiven('SUBMISSION_PORT')),
+    returnPath: arrangeReturnPath(of, wasGiven('RETURN_PATH_PORT')),
     storage: {
       dataDir: path.resolve(of('DATA_DIR')),
       databaseUrl: of('DATABASE_URL'),
@@ -272,6 +282,17 @@ function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['sub
     allowPlaintext: of('SUBMISSION_ALLOW_PLAINTEXT'),
     connectionsMax: of('SUBMISSION_CONNECTIONS_MAX'),
     connectionsPerSource: of('SUBMISSION_CONNECTIONS_PER_SOURCE'),
+  };
+}
+
+function arrangeReturnPath(of: Values['of'], portIsWished: boolean): Config['returnPath'] {
+  const port = of('RETURN_PATH_PORT');
+  return {
+    port: port === 'off' ? undefined : port,
+    portIsWished,
+    host: of('RETURN_PATH_HOST') ?? of('HOST'),
+    connectionsMax: of('RETURN_PATH_CONNECTIONS_MAX'),
+    connectionsPerSource: of('RETURN_PATH_CONNECTIONS_PER_SOURCE'),
   };
 }
 

@@ -1,4 +1,4 @@
-import { integer, text, type Variable, variable, yesNo } from './kinds.ts';
+import { integer, portOrOff, text, yesNo } from './kinds.ts';
 
 /** The settings of the door for programs that speak SMTP. */
 export const submission = {
@@ -14,7 +14,7 @@ export const submission = {
     accepts: /^[A-Za-z0-9.:_-]+$/,
   }),
   SUBMISSION_TLS_CERT: text<string | undefined>({
-    says: 'Certificate for STARTTLS, with its chain. A renewed file is taken up within a minute.',
+    says: 'Certificate for STARTTLS at this port and at that of the return path, with its chain. A renewed file is taken up within a minute.',
     takes: 'the path of a PEM file',
     standard: undefined,
     standardText: 'none',
@@ -42,11 +42,3 @@ export const submission = {
     max: 100_000,
   }),
 };
-
-function portOrOff(told: { says: string; standard: number }): Variable<number | 'off'> {
-  return variable<number | 'off'>(told, 'a port between 0 and 65535, or off', (given) => {
-    if (/^off$/i.test(given)) return 'off';
-    const port = /^[0-9]{1,5}$/.test(given) ? Number(given) : Number.NaN;
-    return port <= 65_535 ? port : undefined;
-  });
-}

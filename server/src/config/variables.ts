@@ -14,6 +14,7 @@ import {
   yesNo,
 } from './kinds.ts';
 import { limits } from './limits.ts';
+import { returnPath } from './return-path.ts';
 import { routes } from './routes.ts';
 import { submission } from './submission.ts';
 
@@ -295,6 +296,7 @@ const logging = {
 export const VARIABLES = {
   ...grouped('Web', http),
   ...grouped('Mail by SMTP', submission),
+  ...grouped('Bounces and complaints', returnPath),
   ...grouped('Storage and roles', storage),
   ...grouped('Delivery', delivery),
   ...grouped('Webhooks', webhooks),

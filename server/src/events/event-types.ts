@@ -76,6 +76,18 @@ export interface SmtpFacts {
   tls: string | null;
 }
 
+/** The mail that told it, days later perhaps, where it was not said on the wire. */
+export interface ReportFacts {
+  /** The same for the same report, however often it arrives. */
+  id: string;
+  /** The server or program that wrote it. */
+  reported_by: string | null;
+  /** Of a bounce: the server that refused, when it was another one. */
+  remote_mta?: string | null;
+  /** Of a complaint: RFC 5965's word for it. */
+  feedback_type?: string;
+}
+
 /** The data of every message.* event about one recipient. */
 export interface DeliveryEventData {
   message_id: string;
@@ -87,4 +99,5 @@ export interface DeliveryEventData {
   smtp?: SmtpFacts;
   next_attempt_at?: string;
   reason?: string;
+  report?: ReportFacts;
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDeliveryReport } from './dsn.ts';
 import { readMail } from './mime-parts.ts';
+import { readQsbmf } from './qsbmf.ts';
 
 /**
  * Goal: what servers report is understood as they mean it, in the forms that are seen in the wild,
@@ -10,7 +11,8 @@ import { readMail } from './mime-parts.ts';
  */
 
 function read(text: string) {
-  return readDeliveryReport(readMail(Buffer.from(text.replaceAll('\n', '\r\n'))));
+  const mail = readMail(Buffer.from(text.replaceAll('\n', '\r\n')));
+  return readDeliveryReport(mail) ?? readQsbmf(mail);
 }
 
 /** A report whose status part has these lines. */
@@ -290,7 +292,8 @@ test('no input throws or takes long', () => {
   const piece = fc.oneof(token, fc.string({ unit: 'binary', maxLength: 20 }));
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-      const told = readDeliveryReport(readMail(Buffer.from(pieces.join(''))));
+      const mail = readMail(Buffer.from(pieces.join('')));
+      const told = readDeliveryReport(mail) ?? readQsbmf(mail);
       for (const one of told?.recipients ?? []) {
         expect(one.text).not.toMatch(/\p{Cc}/u);
         expect(one.text.length).toBeLessThanOrEqual(1000);

@@ -1,5 +1,4 @@
 import { HeaderFields, type ReadMail } from './mime-parts.ts';
-import { readQsbmf } from './qsbmf.ts';
 import { addressOf, fieldValue, nameOf, readDiagnostic, statusIn } from './report-fields.ts';
 
 /**
@@ -37,7 +36,7 @@ export function readDeliveryReport(mail: ReadMail): DeliveryReport | undefined {
   const part = mail.parts.find(({ type }) =>
     /^message\/(global-)?delivery-status$/.test(type.name),
   );
-  if (!part) return readQsbmf(mail);
+  if (!part) return undefined;
   const [first, ...others] = fieldGroups(part.body);
   if (!first) return undefined;
   // Some write no group about the message and begin with the first recipient.

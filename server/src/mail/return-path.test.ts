@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { uuidv7 } from '../base/ids.ts';
 import { parseMailbox } from './address.ts';
-import { readReturnPath, returnPathFor } from './return-path.ts';
+import { findReturnPaths, readReturnPath, returnPathFor } from './return-path.ts';
 
 const key = randomBytes(32);
 
@@ -41,4 +41,20 @@ test('a path that was changed, made up, or signed with another key is not ours',
     if (made !== `${path}x`) expect(readReturnPath(made, key)).toBeUndefined();
   }
   expect(readReturnPath(path.replace('@', 'a@'), key)).toBeUndefined();
+  const [local = '', host] = path.split('@');
+  for (const letter of 'abcdefghijklmnopqrstuvwxyz234567') {
+    const spelled = `${local.slice(0, -1)}${letter}`;
+    const isOurs = readReturnPath(`${spelled}@${host}`, key) !== undefined;
+    expect(isOurs).toBe(spelled === local);
+  }
+});
+
+test('is found wherever it stands in a header, and only where it is ours', () => {
+  const delivery = { messageId: uuidv7(systemClock.now()), ordinal: 2 };
+  const path = returnPathFor(delivery, 'Bounce.example.com', key);
+  const forged = returnPathFor(delivery, 'bounce.example.com', randomBytes(32));
+  const header = `Return-Path: <${forged}>\r\nReceived-SPF: pass (x) smtp.mailfrom=${path.toUpperCase()}; x`;
+  expect(findReturnPaths(header, key)).toEqual([{ ...delivery, host: 'bounce.example.com' }]);
+  expect(findReturnPaths(forged, key)).toEqual([]);
+  expect(findReturnPaths(`b-${path}`.repeat(5000), key).length).toBeLessThanOrEqual(10);
 });

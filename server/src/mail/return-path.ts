@@ -20,6 +20,8 @@ const hmacs = new WeakMap<Buffer, Hmac>();
 const SEVERAL = 0xff;
 const MAC_BYTES = 10;
 const PREFIX = 'b-';
+/** Base32 of the delivery's 17 bytes and the MAC. */
+const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
 
 export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
   const named = bytesOf(delivery);
@@ -32,8 +34,10 @@ export function readReturnPath(address: string, key: Buffer): ReturnPath | undef
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase();
   if (at < 0 || !local.startsWith(PREFIX)) return undefined;
-  const token = fromBase32(local.slice(PREFIX.length));
-  if (token?.length !== 17 + MAC_BYTES) return undefined;
+  const text = local.slice(PREFIX.length);
+  const token = text.length === TOKEN_CHARS ? fromBase32(text) : undefined;
+  // The last character holds spare bits: only the spelling that we wrote is ours.
+  if (!token || base32(token) !== text) return undefined;
   const named = token.subarray(0, 17);
   if (!timingSafeEqual(token.subarray(17), macOf(named, key))) return undefined;
   const hex = named.toString('hex', 0, 16);
@@ -43,6 +47,27 @@ export function readReturnPath(address: string, key: Buffer): ReturnPath | undef
     ordinal: ordinal === SEVERAL ? undefined : ordinal,
   };
 }
+
+/** Return paths of ours that stand anywhere in a text, with their hosts. */
+export function findReturnPaths(text: string, key: Buffer): (ReturnPath & { host: string })[] {
+  const found: (ReturnPath & { host: string })[] = [];
+  for (const [address] of text.matchAll(ANYWHERE)) {
+    const path = readReturnPath(address, key);
+    if (path) found.push({ ...path, host: hostOf(address) });
+    if (found.length >= FOUND_MAX) break;
+  }
+  return found;
+}
+
+export function hostOf(address: string): string {
+  return address
+    .slice(address.lastIndexOf('@') + 1)
+    .toLowerCase()
+    .replace(/\.$/, '');
+}
+
+const ANYWHERE = /\bb-[a-z2-7]{44}@[a-z0-9.-]{1,253}/gi;
+const FOUND_MAX = 10;
 
 function bytesOf({ messageId, ordinal = SEVERAL }: ReturnPath): Buffer {
   assert(ordinal >= 0 && ordinal <= SEVERAL, 'an ordinal fits into one byte');

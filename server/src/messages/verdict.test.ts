@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BOUNCE_REASONS } from '../events/event-types.ts';
 import { type SmtpStage, trouble } from '../mail/smtp-facts.ts';
 import { ReplyReader } from '../mail/smtp-reply.ts';
-import { type AttemptEnd, judge, type Verdict } from './verdict.ts';
+import { type AttemptEnd, judge, judgeReport, type Verdict } from './verdict.ts';
 
 /**
  * Goal: every answer of a receiver gets the verdict that a postmaster would give it.
@@ -379,4 +379,20 @@ test('every reason is one of the closed list, and is explained in whole sentence
     expect(BOUNCE_REASONS).toContain(verdict.bounce.reason);
     expect(verdict.bounce.explanation).toMatch(/^[A-Z].*\.$/);
   }
+});
+
+test.each([
+  [550, '5.1.1', 'User unknown', 'hard unknown_mailbox'],
+  [null, '5.1.1', '', 'hard unknown_mailbox'],
+  [null, null, 'Sorry, no mailbox here by that name.', 'hard unknown_mailbox'],
+  [554, '5.2.2', 'mailbox full; QuotaExceededException', 'soft mailbox_full'],
+  [550, '5.7.1', 'Message blocked using zen.spamhaus.org', 'block blocked_reputation'],
+  [null, '4.4.7', 'Delivery time expired', 'soft network_unreachable'],
+  [null, '4.1.1', 'User unknown', 'soft unknown_mailbox'],
+  [450, null, 'User unknown', 'soft unknown_mailbox'],
+  [null, null, '', 'soft unknown'],
+])('a report that says %s %s %s is final, and %s', (code, status, text, verdict) => {
+  const bounce = judgeReport({ code, status, text });
+  expect(`${bounce.class} ${bounce.reason}`).toBe(verdict);
+  expect(bounce.explanation).not.toContain('try again later');
 });

@@ -71,6 +71,23 @@ export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: fa
   }
 }
 
+/**
+ * What a server reports by mail of a message that it had taken: it has given up, so there is no other
+ * try, whatever the code. A condition that may pass says nothing against the address.
+ */
+export function judgeReport(said: {
+  code: number | null;
+  status: string | null;
+  text: string;
+}): Bounce {
+  const passing = said.status ? said.status.startsWith('4') : (said.code ?? 550) < 500;
+  const code = said.code ?? (passing ? 450 : 550);
+  // Nobody tells at which command it was said; that of the recipient is by far the most usual.
+  const found = findRule({ code, enhanced: said.status, text: said.text }, 'rcpt');
+  const soft = passing && CLASSES[found.reason] === 'hard';
+  return bounceFor(found.reason, found.words, soft ? 'soft' : undefined);
+}
+
 function judgeRefusal(end: SmtpRefusal, relay: boolean): Verdict {
   // A relay that refuses our password says nothing about the recipient: the operator mends it.
   if (end.stage === 'auth') return deferred('relaying_denied', 'relayPassword');
@@ -152,10 +169,17 @@ const CLASSES: Record<BounceReason, Bounce['class']> = {
 function bounced(
   reason: BounceReason,
   words?: Finding['words'],
-  class_: Bounce['class'] = CLASSES[reason],
+  class_?: Bounce['class'],
 ): Verdict {
-  const explanation = explain(words ?? reason, 'bounced');
-  return { kind: 'bounced', bounce: { class: class_, reason, explanation } };
+  return { kind: 'bounced', bounce: bounceFor(reason, words, class_) };
+}
+
+function bounceFor(
+  reason: BounceReason,
+  words?: Finding['words'],
+  class_: Bounce['class'] = CLASSES[reason],
+): Bounce {
+  return { class: class_, reason, explanation: explain(words ?? reason, 'bounced') };
 }
 
 function deferred(reason: BounceReason, words?: Finding['words']): Verdict {

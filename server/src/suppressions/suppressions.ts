@@ -127,6 +127,20 @@ export class Suppressions {
     });
   }
 
+  /** After a bounce or a complaint, within the caller's transaction. One that is there stays. */
+  async suppress(
+    client: Queryable,
+    scope: SuppressionScope,
+    given: { emailKey: string; reason: 'hard_bounce' | 'complaint'; evidence: object },
+  ): Promise<void> {
+    const nowMs = this.#clock.now();
+    const { emailKey, reason, evidence } = given;
+    const wanted = { key: emailKey, email: emailKey, domain: null, change: { reason } };
+    const entry = { ...newEntry(wanted, nowMs), evidence };
+    const made = await insertSuppressions(client, scope, [entry], nowMs);
+    if (made.size > 0) await tell(client, 'suppression.created', scope, [entry], nowMs);
+  }
+
   async get(scope: SuppressionScope, id: string): Promise<Suppression> {
     return found(await findSuppression(this.#pool, scope, id, this.#clock.now()));
   }

@@ -62,6 +62,7 @@ export interface TestAppOptions {
   webhooks?: AssembleOptions['webhooks'];
   streams?: AssembleOptions['streams'];
   submission?: AssembleOptions['submission'];
+  returnPath?: AssembleOptions['returnPath'];
 }
 
 /** Next to nothing, so that a run can make hundreds of people. */
@@ -72,6 +73,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const config = readConfig({
     PORT: '0',
     SUBMISSION_PORT: 'off',
+    RETURN_PATH_PORT: 'off',
     DATABASE_URL: database.url,
     SECRET_KEY: 'a secret key for tests, long enough to be one',
     ALLOW_UNSAFE_DATABASE: 'true',
@@ -88,6 +90,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     ...(options.streams ? { streams: options.streams } : {}),
     ...(options.submission ? { submission: options.submission } : {}),
+    ...(options.returnPath ? { returnPath: options.returnPath } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
   const newKey = async (wanted: NewKey): Promise<string> => {

@@ -52,6 +52,7 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
         HOME: process.env.HOME,
         PORT: String(port),
         SUBMISSION_PORT: 'off',
+        RETURN_PATH_PORT: 'off',
         DATA_DIR: options.dataDir,
         LOG_LEVEL: 'warn',
         RATE_LIMIT_PER_SECOND: '100000',

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { REPORT_OUTCOMES, type ReportOutcome } from '../../bounces/reports.ts';
 
 /** What a port counts: connections, and messages by their reply. */
 export interface PortMetrics {
@@ -60,4 +61,28 @@ export function createLoginMetrics(registry: Registry): LoginMetrics {
     registers: [registry],
   });
   return { login: (result) => logins.inc({ result }) };
+}
+
+export interface ReportMetrics {
+  report(outcome: ReportOutcome): void;
+  recipientRefused(): void;
+}
+
+export function createReportMetrics(registry: Registry): ReportMetrics {
+  const reports = new Counter({
+    name: 'postrider_reports_total',
+    help: 'Bounces, complaints and other mail that came back, by what became of it.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  for (const outcome of REPORT_OUTCOMES) reports.inc({ outcome }, 0);
+  const refused = new Counter({
+    name: 'postrider_return_path_recipients_refused_total',
+    help: 'Addresses named at the port of the return path that are none of ours.',
+    registers: [registry],
+  });
+  return {
+    report: (outcome) => reports.inc({ outcome }),
+    recipientRefused: () => refused.inc(),
+  };
 }

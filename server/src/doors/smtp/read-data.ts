@@ -28,18 +28,20 @@ export interface Data extends AsyncIterable<Buffer> {
   sizeExceeded: boolean;
 }
 
-/** The message goes to `work` while its bytes count as held. */
+/** The message goes to `work` while its bytes count as held: all of it, or only its beginning. */
 export async function withData<T>(
   stream: Data,
   held: HeldBytes,
   work: (data: Buffer) => Promise<T>,
+  beginningBytesMax = Number.POSITIVE_INFINITY,
 ): Promise<T> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let full = false;
   try {
-    for await (const chunk of stream) {
-      if (full || stream.sizeExceeded) continue;
+    for await (const whole of stream) {
+      const chunk = whole.subarray(0, beginningBytesMax - bytes);
+      if (full || stream.sizeExceeded || chunk.length === 0) continue;
       full = !held.take(chunk.length);
       if (full) continue;
       bytes += chunk.length;

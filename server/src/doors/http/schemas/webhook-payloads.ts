@@ -63,6 +63,49 @@ const Deferral = {
   ),
 };
 
+/** Where the word came by mail, later than the delivery. */
+const REPORT = {
+  id: '5f0c3a1e9b7d4c2a8e6f1b3d5a7c9e0f',
+  reported_by: 'mx1.example.com',
+};
+
+const Report = (
+  examples: object,
+  more: Record<string, TSchema>,
+): Record<'report', ReturnType<typeof Type.Optional>> => ({
+  report: Type.Optional(
+    Type.Object(
+      {
+        id: Type.String({
+          description: 'The same for the same report, however often it arrives.',
+        }),
+        reported_by: Type.Union([Type.String(), Type.Null()], {
+          description: 'The server or program that wrote it, as it calls itself.',
+        }),
+        ...more,
+      },
+      {
+        description: 'The mail that told it. Absent when the receiver said it on the wire.',
+        examples: [{ ...REPORT, ...examples }],
+      },
+    ),
+  ),
+});
+
+const BounceReport = Report(
+  { remote_mta: 'mailbox7.example.com' },
+  {
+    remote_mta: Type.Union([Type.String(), Type.Null()], {
+      description: 'The server that refused, when it was another one.',
+    }),
+  },
+);
+
+const ComplaintReport = Report(
+  { reported_by: 'Provider-Feedback/1.0', feedback_type: 'abuse' },
+  { feedback_type: Type.String({ description: 'RFC 5965’s word for it.' }) },
+);
+
 const Alarm = Type.Object({
   kind: oneOf(ALARM_KINDS),
   subject: Type.Union([Type.String(), Type.Null()], {
@@ -139,8 +182,10 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     data: Type.Object({ ...OneRecipient, smtp: SmtpAnswer }),
   },
   'message.bounced': {
-    description: 'The receiver refused it for good, at once or by a bounce later.',
-    data: Type.Object({ ...OneRecipient, ...Refusal }),
+    description:
+      'The receiver refused it for good: at once, or by a report that came back later, also after ' +
+      '`message.delivered`. Then `report` is there, and `smtp` holds the words of the report.',
+    data: Type.Object({ ...OneRecipient, ...Refusal, ...BounceReport }),
   },
   'message.failed': {
     description: 'We cannot send it.',
@@ -159,7 +204,11 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'message.complained': {
     description: 'The recipient called it spam. `smtp` is the answer with which it had been taken.',
-    data: Type.Object({ ...OneRecipient, smtp: Type.Optional(SmtpAnswer) }),
+    data: Type.Object({
+      ...OneRecipient,
+      smtp: Type.Optional(SmtpAnswer),
+      ...ComplaintReport,
+    }),
   },
   'message.opened': {
     description:

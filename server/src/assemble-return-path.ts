@@ -1,0 +1,83 @@
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Clock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import { Reports } from './bounces/reports.ts';
+import type { Config } from './config/read-config.ts';
+import { ReturnPathDoor, type ReturnPathLimits } from './doors/smtp/return-path-door.ts';
+import { portFault } from './doors/smtp/smtp-port.ts';
+import type { Pool } from './storage/pool.ts';
+import { StorageStartError } from './storage/start-error.ts';
+import type { Suppressions } from './suppressions/suppressions.ts';
+
+/** The door for bounces and complaints: opened or not, as the configuration says. */
+export interface ReturnPathPort {
+  /** Opens the port; the server goes on without it when the default port is taken. */
+  listen(): Promise<void>;
+  /** Undefined while it is closed. */
+  readonly place: AddressInfo | undefined;
+  renewCertificate(): Promise<void>;
+  drain(limitMs: number): Promise<void>;
+}
+
+export interface ReturnPathNeeds {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  registry: Registry;
+  pool: Pool;
+  suppressions: Suppressions;
+  returnPathKey: Buffer;
+  /** Events were appended. */
+  told: () => void;
+  limits?: Partial<ReturnPathLimits>;
+}
+
+export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPathPort> {
+  const { config, log } = needs;
+  const { returnPath } = config;
+  const { port: wanted } = returnPath;
+  const isHere = wanted !== undefined && config.roles.has('smtp');
+  const door = isHere ? await openDoor(needs, wanted) : undefined;
+  let place: AddressInfo | undefined;
+  return {
+    async listen() {
+      if (!door) return;
+      try {
+        place = await door.listen();
+      } catch (error) {
+        const sentence = portFault(error, returnPath, 'RETURN_PATH');
+        if (sentence === undefined) throw error;
+        if (returnPath.portIsWished) throw new StorageStartError(sentence);
+        log.warn({ port: wanted }, `bounces and complaints are not taken: ${sentence}`);
+      }
+    },
+    get place() {
+      return place;
+    },
+    renewCertificate: async () => door?.renewCertificate(),
+    drain: async (limitMs) => {
+      if (place) await door?.drain(limitMs);
+    },
+  };
+}
+
+function openDoor(needs: ReturnPathNeeds, port: number): Promise<ReturnPathDoor> {
+  const { config, clock, log, registry } = needs;
+  const reports = new Reports({ ...needs, bounceHost: config.domains.bounceHost });
+  return ReturnPathDoor.open({
+    clock,
+    log,
+    registry,
+    reports,
+    name: config.delivery.heloName,
+    baseUrl: config.http.baseUrl,
+    host: config.returnPath.host,
+    port,
+    certificate: config.submission.tls,
+    connectionsMax: config.returnPath.connectionsMax,
+    connectionsPerSource: config.returnPath.connectionsPerSource,
+    sentBytesMax: config.limits.messageMaxBytes,
+    ...(needs.limits ? { limits: needs.limits } : {}),
+  });
+}

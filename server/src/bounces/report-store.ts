@@ -1,0 +1,161 @@
+import type { Bounce, SmtpFacts } from '../events/event-types.ts';
+import type { ReturnPath } from '../mail/return-path.ts';
+import type { DeliveryStatus } from '../messages/send-request.ts';
+import type { Pool, Queryable } from '../storage/pool.ts';
+import { sqlTime } from '../storage/row-types.ts';
+
+/**
+ * What reports read and write of deliveries. Only live mail leaves the house, so only it comes back.
+ * Statements have no names: a plan made while tables are small would read them whole.
+ */
+
+/** The message that a return path names, in the workspace that sent it. */
+export interface SentMessage {
+  workspaceId: string;
+  mode: 'live';
+  messageId: string;
+  /** Undefined: the report must say which recipient it is about. */
+  ordinal: number | undefined;
+}
+
+/**
+ * The host tells the workspaces that may have sent the message: those whose domain has it. Undefined
+ * asks all of them, which is dear where there are many, and only ever done for a path that we wrote.
+ */
+export async function findSentMessage(
+  pool: Pool,
+  { messageId, ordinal }: ReturnPath,
+  host: string | undefined,
+): Promise<SentMessage | undefined> {
+  const places =
+    host === undefined
+      ? 'select id as workspace_id from workspaces where $3::text is null'
+      : 'select distinct workspace_id from domains where return_path_host = $3 and name = any($4)';
+  const { rows } = await pool.query<{ workspaceId: string }>({
+    text: `select w.workspace_id as "workspaceId" from (${places}) w
+      cross join lateral (select 1 from deliveries
+        where workspace_id = w.workspace_id and mode = 'live' and message_id = $1
+          and ($2::smallint is null or ordinal = $2) limit 1) d limit 1`,
+    values: [
+      messageId,
+      ordinal ?? null,
+      host ?? null,
+      ...(host === undefined ? [] : [namesAbove(host)]),
+    ],
+  });
+  return rows[0] && { workspaceId: rows[0].workspaceId, mode: 'live', messageId, ordinal };
+}
+
+/** A return-path host lies below its domain, and domains are found by their names. */
+function namesAbove(host: string): string[] {
+  const labels = host.split('.');
+  return labels.map((_, index) => labels.slice(index).join('.'));
+}
+
+export interface ReportedDelivery {
+  ordinal: number;
+  recipient: string;
+  recipientKey: string;
+  status: DeliveryStatus;
+  leased: boolean;
+  attempts: number;
+  smtp: SmtpFacts | null;
+  metadata: Record<string, string>;
+  tags: string[];
+}
+
+/** Locked until the transaction ends: by its place, or by recipients of the message. */
+export async function lockReported(
+  db: Queryable,
+  sent: SentMessage,
+  recipientKeys: readonly string[],
+): Promise<ReportedDelivery[]> {
+  const { rows } = await db.query<ReportedDelivery>({
+    text: `select d.ordinal, d.recipient, d.recipient_key as "recipientKey", d.status,
+        d.lease is not null as leased, d.attempts, d.smtp, m.metadata, m.tags
+      from deliveries d join messages m on m.workspace_id = d.workspace_id and m.mode = d.mode
+        and m.id = d.message_id
+      where d.workspace_id = $1 and d.mode = $2 and d.message_id = $3
+        and case when $4::smallint is null then d.recipient_key = any($5) else d.ordinal = $4 end
+      order by d.ordinal for update of d`,
+    values: [sent.workspaceId, sent.mode, sent.messageId, sent.ordinal ?? null, recipientKeys],
+  });
+  return rows;
+}
+
+/**
+ * Whether it was told before: any complaint of this recipient, or a bounce by this very report. Asked
+ * under the lock, so that the same report, arriving twice at once, is told once.
+ */
+export async function wasTold(
+  db: Queryable,
+  sent: SentMessage,
+  recipient: string,
+  told: { type: 'message.complained' } | { type: 'message.bounced'; reportId: string },
+): Promise<boolean> {
+  const { rows } = await db.query<{ told: boolean }>({
+    text: `select exists (select from events
+      where workspace_id = $1 and mode = $2 and message_id = $3 and type = $4
+        and data->>'recipient' = $5
+        and ($6::text is null or data->'report'->>'id' = $6)) as told`,
+    values: [
+      sent.workspaceId,
+      sent.mode,
+      sent.messageId,
+      told.type,
+      recipient,
+      'reportId' in told ? told.reportId : null,
+    ],
+  });
+  return rows[0]?.told ?? false;
+}
+
+/** A delivery that waits for its next try is queued first: the only way out of `deferred`. */
+export async function requeue(db: Queryable, sent: SentMessage, ordinal: number): Promise<void> {
+  await db.query(
+    `update deliveries set status = 'queued'
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4
+       and status = 'deferred' and lease is null`,
+    [sent.workspaceId, sent.mode, sent.messageId, ordinal],
+  );
+}
+
+/** Returns the place of the event that tells it among the recipient's. */
+export async function markBounced(
+  db: Queryable,
+  sent: SentMessage,
+  ordinal: number,
+  { bounce, smtp, atMs }: { bounce: Bounce; smtp: SmtpFacts; atMs: number },
+): Promise<number> {
+  const { rows } = await db.query<{ told: number }>(
+    `update deliveries set status = 'bounced', due_at = null, finished_at = $5, reason = $6,
+       bounce = $7, smtp = $8, told = told + 1
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 and lease is null
+     returning told`,
+    [
+      sent.workspaceId,
+      sent.mode,
+      sent.messageId,
+      ordinal,
+      sqlTime(atMs),
+      bounce.reason,
+      JSON.stringify(bounce),
+      JSON.stringify(smtp),
+    ],
+  );
+  return (rows[0] as { told: number }).told;
+}
+
+/** A complaint is no state: only one more event of the recipient. Returns its place among them. */
+export async function countTold(
+  db: Queryable,
+  sent: SentMessage,
+  ordinal: number,
+): Promise<number> {
+  const { rows } = await db.query<{ told: number }>(
+    `update deliveries set told = told + 1
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 returning told`,
+    [sent.workspaceId, sent.mode, sent.messageId, ordinal],
+  );
+  return (rows[0] as { told: number }).told;
+}

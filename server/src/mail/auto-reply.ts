@@ -1,0 +1,25 @@
+import type { HeaderFields } from './mime-parts.ts';
+
+/**
+ * Whether a program answered by itself (RFC 3834 and what programs did before it): somebody is on
+ * holiday, a ticket was opened. It says nothing about the delivery.
+ */
+export function isAutoReply(header: HeaderFields): boolean {
+  const submitted = header.get('auto-submitted');
+  if (submitted !== undefined && !/^no\b/i.test(submitted)) return true;
+  if (/^(auto_reply|bulk|junk|list)\b/i.test(header.get('precedence') ?? '')) return true;
+  if (MARKS.some((name) => header.get(name) !== undefined)) return true;
+  return SUBJECTS.test(header.get('subject') ?? '');
+}
+
+const MARKS = [
+  'x-autoreply',
+  'x-autorespond',
+  'x-autoresponder',
+  'x-auto-response-suppress',
+  'x-vacation',
+  'list-id',
+];
+
+const SUBJECTS =
+  /^\s*(out of (the )?office|auto(matic|mated)?[ -]?(reply|response)|autoreply|vacation|abwesen|automatische antwort|réponse automatique|respuesta automática)/i;
