@@ -36,7 +36,7 @@ export class HtmlTokens {
       const nameEnd = endOfName(html, nameStart);
       const end = endOfTag(html, nameEnd);
       if (end === -1) break;
-      this.name = html.slice(nameStart, nameEnd).toLowerCase();
+      this.name = nameBetween(html, nameStart, nameEnd);
       this.#stopAt(isClosing ? 'close' : 'open', nameEnd, end);
       this.#position = end + 1;
       if (!isClosing && RAW_TEXT.has(this.name)) this.#passRawText(this.name);
@@ -49,6 +49,15 @@ export class HtmlTokens {
   /** The text at hand, as it is written. */
   rawText(): string {
     return this.#html.slice(this.#start, this.#end);
+  }
+
+  /** Where the text at hand stands in the document. */
+  get start(): number {
+    return this.#start;
+  }
+
+  get end(): number {
+    return this.#end;
   }
 
   /** An attribute of the tag at hand, decoded; undefined when the tag lacks it. */
@@ -160,6 +169,30 @@ function endOfName(html: string, from: number): number {
     end += 1;
   }
   return end;
+}
+
+/**
+ * A name in lower case. The few that mail is made of are found without making a string: there is one
+ * of each, which tables know at sight.
+ */
+function nameBetween(html: string, start: number, end: number): string {
+  const length = end - start;
+  const known = length < SHORT_NAMES.length ? SHORT_NAMES[length]! : [];
+  next: for (const name of known) {
+    for (let i = 0; i < length; i++) {
+      if ((html.charCodeAt(start + i) | LOWER_BIT) !== name.charCodeAt(i)) continue next;
+    }
+    return name;
+  }
+  return html.slice(start, end).toLowerCase();
+}
+
+/** By their length, the frequent ones first. No sign that ends a name becomes a letter by this bit. */
+const LOWER_BIT = 0x20;
+const SHORT_NAMES: readonly string[][] = [[], [], [], [], [], []];
+for (const name of `a p b i u td tr br li th ul ol h1 h2 h3 hr em dd dt dl img div pre col sup sub span
+  body head html font meta link table tbody thead tfoot style small title`.split(/\s+/)) {
+  SHORT_NAMES[name.length]!.push(name);
 }
 
 /** The ">" that closes the tag: one inside a quoted value does not. -1 when there is none. */

@@ -10,13 +10,14 @@ import { HtmlTokens } from './html-tokens.ts';
 export function plainTextOf(html: string): string {
   const tokens = new HtmlTokens(html);
   const page = new Page();
+  const mayHide = mentionsHiding(html);
   while (tokens.next()) {
     if (page.isHidden()) {
       page.passHidden(tokens);
     } else if (tokens.kind === 'text') {
-      page.addText(tokens.rawText());
+      page.addPiece(html, tokens.start, tokens.end);
     } else if (tokens.kind === 'open') {
-      if (isHiddenElement(tokens)) page.hide(tokens.name);
+      if (tokens.name === 'head' || (mayHide && isHiddenElement(tokens))) page.hide(tokens.name);
       else page.open(tokens);
     } else {
       page.close(tokens.name);
@@ -40,9 +41,22 @@ const VOID_ELEMENTS = new Set(
   'area base br col embed hr img input link meta param source track wbr'.split(' '),
 );
 
+const ACTS_ON_CLOSE = new Set(['a', 'ul', 'ol', 'li', 'blockquote', 'pre']);
+
 const MAYBE_HIDDEN = /none|hidden|opacity|max-height/i;
 const HIDDEN_STYLE =
   /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|max-height)\s*:\s*0+(?:px)?\s*(?:[;!]|$))/i;
+
+/** One look at the whole spares one at each tag. */
+function mentionsHiding(html: string): boolean {
+  const lower = html.toLowerCase();
+  return (
+    lower.includes('none') ||
+    lower.includes('hidden') ||
+    lower.includes('opacity') ||
+    lower.includes('max-height')
+  );
+}
 
 function isHiddenElement(tokens: HtmlTokens): boolean {
   if (tokens.name === 'head') return true;
@@ -94,14 +108,20 @@ class Page {
     }
   }
 
+  /** Text of the document. Most of it is even, or nothing but the blanks between two tags. */
+  addPiece(html: string, start: number, end: number): void {
+    if (this.#preDepth === 0 && isBlank(html, start, end)) this.#blanks ||= 1;
+    else this.addText(html.slice(start, end));
+  }
+
   addText(raw: string): void {
     if (this.#preDepth > 0) {
       this.#addLines(decodeEntities(raw));
       return;
     }
-    const text = UNEVEN.test(raw)
-      ? decodeEntities(raw).replace(INVISIBLE, '').replace(BLANKS, ' ')
-      : raw;
+    const text = isEven(raw)
+      ? raw
+      : decodeEntities(raw).replace(INVISIBLE, '').replace(BLANKS, ' ');
     if (text === '') return;
     const from = text.charCodeAt(0) === SPACE ? 1 : 0;
     const to = text.charCodeAt(text.length - 1) === SPACE ? text.length - 1 : text.length;
@@ -151,6 +171,10 @@ class Page {
   }
 
   close(name: string): void {
+    if (!ACTS_ON_CLOSE.has(name)) {
+      this.#break(BREAKS_AROUND.get(name) ?? 0);
+      return;
+    }
     if (name === 'a') this.closeLink();
     const nested = (name === 'ul' || name === 'ol') && this.#lists.length > 1;
     this.#break(nested ? 1 : (BREAKS_AROUND.get(name) ?? 0));
@@ -215,11 +239,30 @@ class Page {
 }
 
 const SPACE = 0x20;
-/** Anything but printable ASCII with single spaces and no reference: most text is even. */
-const UNEVEN = /[^\x20-\x25\x27-\x7e]| {2}/;
+const AMPERSAND = 0x26;
 const BLANKS = /[ \t\n\r\f\u00a0\u2000-\u200a\u202f]+/g;
 // What senders pad a preview line with, and hints for hyphenation.
 const INVISIBLE = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
+
+function isBlank(html: string, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const code = html.charCodeAt(i);
+    if (code !== SPACE && code !== 0x0a && code !== 0x0d && code !== 0x09) return false;
+  }
+  return true;
+}
+
+/** Printable ASCII with single spaces and no reference. */
+function isEven(text: string): boolean {
+  let before = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < SPACE || code > 0x7e || code === AMPERSAND) return false;
+    if (code === SPACE && before === SPACE) return false;
+    before = code;
+  }
+  return true;
+}
 
 /** A head ends where the body begins, and a paragraph where any other block does. */
 function endsUnclosed(hidden: string, opened: string): boolean {

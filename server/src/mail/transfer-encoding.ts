@@ -31,13 +31,14 @@ export function writeSevenBit(text: Buffer, wire: WireBuffer): boolean {
   let column = 0;
   let i = 0;
   while (i < length) {
+    if (column === 0 && needsCoverAtLineStart(text[i]!, text, i)) return false;
+    const run = copyRun(text, i, out, at, PRINTABLE, SEVEN_BIT_LINE_MAX - column);
+    at += run;
+    column += run;
+    i += run;
+    if (i >= length) break;
     const byte = text[i]!;
-    if (PRINTABLE[byte] === 1 && column < SEVEN_BIT_LINE_MAX) {
-      if (column === 0 && needsCoverAtLineStart(byte, text, i)) return false;
-      out[at++] = byte;
-      column += 1;
-      i += 1;
-    } else if (byte === LF || byte === CR) {
+    if (byte === LF || byte === CR) {
       if (column > 0 && isBlank(out[at - 1]!)) return false;
       out[at++] = CR;
       out[at++] = LF;
@@ -61,12 +62,15 @@ export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
   let column = 0;
   let i = 0;
   while (i < length) {
+    if (column > 0) {
+      const run = copyRun(text, i, out, at, QUOTED_LITERAL, QUOTED_LINE_MAX - column);
+      at += run;
+      column += run;
+      i += run;
+      if (i >= length) break;
+    }
     const byte = text[i]!;
-    if (QUOTED_LITERAL[byte] === 1 && column > 0 && column < QUOTED_LINE_MAX) {
-      out[at++] = byte;
-      column += 1;
-      i += 1;
-    } else if (byte === LF || byte === CR) {
+    if (byte === LF || byte === CR) {
       if (column > 0) at = coverTrailingBlank(out, at, column);
       out[at++] = CR;
       out[at++] = LF;
@@ -89,6 +93,27 @@ export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
   }
   if (column > 0) at = coverTrailingBlank(out, at, column);
   wire.length = at;
+}
+
+/** Copies what needs no thought, as far as the line has room. The loop that every octet goes through. */
+function copyRun(
+  text: Buffer,
+  from: number,
+  out: Buffer,
+  to: number,
+  plain: Uint8Array,
+  room: number,
+): number {
+  const end = Math.min(text.length, from + room);
+  let i = from;
+  let at = to;
+  while (i < end) {
+    const byte = text[i]!;
+    if (plain[byte] !== 1) break;
+    out[at++] = byte;
+    i += 1;
+  }
+  return i - from;
 }
 
 /** Base64 in lines of 76 characters. */
