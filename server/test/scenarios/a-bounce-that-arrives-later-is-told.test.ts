@@ -9,6 +9,7 @@ import {
 } from '../harness/return-path.ts';
 import { HANG_UP } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
+import { webhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: a mail that a receiver took and sent back later ends as bounced, with its reason, once; and
@@ -24,8 +25,12 @@ async function suppressions(house: ReturnPathHouse) {
 }
 
 test('delivered becomes bounced, with reason, event, suppression, statistics and webhook', async () => {
-  await using house = await returnPathHouse();
+  await using endpoint = await webhookReceiver();
+  await using house = await returnPathHouse({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
   const { app } = house;
+  const events = ['message.bounced', 'suppression.created'];
+  const body = { url: endpoint.url, events };
+  expect((await app.call('POST', '/webhooks', { key: app.liveKey, body })).status).toBe(201);
   const { id, returnPath } = await house.send({ metadata: { order: '7' }, tags: ['welcome'] });
   expect(await house.report(returnPath, dsn())).toMatchObject({ code: 250, text: '2.0.0 Taken' });
 
@@ -39,8 +44,8 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
     smtp: { ...words, mx: 'mx1.example.test' },
     bounce: { class: 'hard', reason: 'unknown_mailbox' },
   });
-  const events = await house.events(id);
-  expect(events.map(({ type }) => type)).toEqual([
+  const told = await house.events(id);
+  expect(told.map(({ type }) => type)).toEqual([
     'message.accepted',
     'message.delivered',
     'message.bounced',
@@ -50,7 +55,7 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
     reported_by: 'mx1.example.test',
     remote_mta: 'mailbox7.example.test',
   };
-  expect(events[2]).toMatchObject({
+  expect(told[2]).toMatchObject({
     sequence: 3,
     data: {
       recipient: 'jane@example.com',
@@ -69,6 +74,10 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
       evidence: { message_id: id, smtp: words, report },
     },
   ]);
+  await until(() => endpoint.received.length === 2);
+  const received = endpoint.received.map((one) => JSON.parse(one.body));
+  expect(received.map(({ type }) => type).toSorted()).toEqual(events);
+  expect(received).toContainEqual(told[2]);
   const again = await app.call('POST', '/transactional/send', {
     key: app.liveKey,
     body: {

@@ -1,0 +1,70 @@
+import net from 'node:net';
+import { expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: a domain whose mail server is this very server gets an end with words, not a circle.
+ * Method: the whole server with its doors open; the MX that a scripted name server tells is one of
+ * them, known by its address or by its greeting.
+ */
+
+async function bounceOf(app: TestApp) {
+  await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+  const sent = await app.call('POST', '/transactional/send', {
+    key: app.liveKey,
+    body: goodSend(),
+  });
+  const look = async () =>
+    (await app.call('GET', `/messages/${sent.json.id}`, { key: app.liveKey })).json;
+  await until(async () => (await look()).status === 'bounced');
+  const attempts = await app.call('GET', `/messages/${sent.json.id}/attempts`, {
+    key: app.liveKey,
+  });
+  const words = attempts.json.data[0].transcript
+    .map(({ text }: { text: string }) => text)
+    .join('\n');
+  return { recipient: (await look()).recipients[0], words };
+}
+
+const ZONE = {
+  'example.com': { MX: ['10 mx1.example.test'] },
+  'mx1.example.test': { A: ['127.0.0.1'] },
+};
+const LOOP = { reason: 'protocol_error', smtp: { enhanced: '5.4.6' } };
+
+test.each(['RETURN_PATH_PORT', 'SUBMISSION_PORT'])(
+  'an MX at our own %s is not even asked',
+  async (door) => {
+    await using dns = await dnsServer(ZONE);
+    const port = String(await freePort());
+    await using app = await startApp({
+      env: { DNS_SERVERS: dns.address, MX_PORT: port, [door]: port, HELO_NAME: 'mail.house.test' },
+    });
+    const { recipient, words } = await bounceOf(app);
+    expect(recipient).toMatchObject(LOOP);
+    expect(words).toContain('is this server itself');
+    expect(words).not.toContain('220 ');
+  },
+);
+
+test('an MX that greets with our name is one, wherever it listens', async () => {
+  await using dns = await dnsServer(ZONE);
+  const HELO_NAME = 'mail.house.test';
+  // Another node of ours, behind a port that was redirected.
+  await using node = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });
+  const port = String(node.app.returnPath.place?.port);
+  await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT: port, HELO_NAME } });
+  const { recipient, words } = await bounceOf(app);
+  expect(recipient).toMatchObject(LOOP);
+  expect(words).toContain('greets with our own name');
+});
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
