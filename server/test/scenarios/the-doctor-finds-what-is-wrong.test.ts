@@ -30,19 +30,23 @@ async function examine(env: Record<string, string>, ...args: string[]) {
 }
 
 it('finds nothing wrong with a server that runs', async () => {
-  await using dns = await dnsServer({});
-  await using receiver = await smtpReceiver();
-  await using app = await startApp();
+  await using dns = await dnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
+  const HELO_NAME = 'mail.example.org';
+  await using app = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });
+  // Both ways lead over one port here: out to a mail server, and in to ourselves.
+  const port = String(app.app.returnPath.place?.port);
   const { code, checks, of } = await examine(
     {
       ...environmentOf(app.database),
       PORT: new URL(app.url).port,
       DNS_SERVERS: dns.address,
-      HELO_NAME: 'mail.example.org',
-      MX_PORT: String(receiver.port),
+      HELO_NAME,
+      MX_PORT: port,
+      RETURN_PATH_PORT: port,
     },
     '--outgoing',
     '127.0.0.1',
+    '--incoming',
   );
   expect(code).toBe(0);
   // The database of tests does not wait for its disk, and says so.
@@ -52,6 +56,9 @@ it('finds nothing wrong with a server that runs', async () => {
   expect(of('migrations')?.detail).toBe('All are applied.');
   expect(of('port')?.detail).toContain('A Postrider server runs');
   expect(of('outgoing mail')?.detail).toContain('220');
+  expect(of('return path')?.detail).toBe(`The door on 127.0.0.1:${port} is open.`);
+  expect(of('way back')?.detail).toBe('mail.example.org (BOUNCE_HOST) leads to 127.0.0.1.');
+  expect(of('incoming mail')?.detail).toBe(`127.0.0.1:${port} is our own door.`);
   expect(of('clock')?.detail).toMatch(/0\.[0-9] s apart/);
 });
 
@@ -91,6 +98,31 @@ it('finds silent name servers, a taken port, a closed way out and a database tha
   });
   const { rows } = await database.pool.query(`select from pg_tables where schemaname = 'public'`);
   expect(rows).toEqual([]);
+});
+
+it('finds a way back that leads nowhere, or to another', async () => {
+  await using other = await smtpReceiver();
+  await using dns = await dnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
+  await using database = await freshDatabase();
+  const env = {
+    ...environmentOf(database),
+    PORT: '0',
+    DNS_SERVERS: dns.address,
+    HELO_NAME: 'mail.example.org',
+    MX_PORT: String(other.port),
+    RETURN_PATH_PORT: String(other.port),
+  };
+  const taken = await examine(env, '--incoming');
+  expect(taken.of('return path')).toMatchObject({ status: 'warn', fix: expect.any(String) });
+  expect(taken.of('return path')?.detail).toContain('Another program listens');
+  expect(taken.of('incoming mail')).toMatchObject({ status: 'warn' });
+  expect(taken.of('incoming mail')?.detail).toContain('is not us');
+  const lost = await examine({ ...env, RETURN_PATH_PORT: 'off', BOUNCE_HOST: 'gone.example.org' });
+  expect(lost.of('return path')?.detail).toContain('is off');
+  expect(lost.of('way back')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('gone.example.org (BOUNCE_HOST) has no address record'),
+  });
 });
 
 it('looks at a machine before the first start without making anything', async () => {

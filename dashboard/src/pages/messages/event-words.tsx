@@ -32,6 +32,8 @@ export interface EventData {
   url?: string;
   bounce?: Schema<'Bounce'>;
   smtp?: Schema<'SmtpAnswer'>;
+  /** The mail that told it, where it was not said on the wire. */
+  report?: { reported_by: string | null; remote_mta?: string | null };
 }
 
 export interface EventWords {
@@ -39,6 +41,8 @@ export interface EventWords {
   tone: Tone;
   title: string;
   detail?: ReactNode;
+  /** The receiver's answer says nothing about this. */
+  withoutAnswer?: boolean;
 }
 
 /** What happened to a message, in plain words. */
@@ -105,7 +109,12 @@ export function wordsOf(type: string, data: EventData): EventWords {
           : 'It arrived in the test inbox.',
       };
     case 'message.bounced':
-      return { icon: CircleX, tone: 'bad', title: 'Bounced', detail: data.bounce?.explanation };
+      return {
+        icon: CircleX,
+        tone: 'bad',
+        title: data.report ? 'Bounced later' : 'Bounced',
+        detail: [sentBack(data), data.bounce?.explanation].filter(Boolean).join(' '),
+      };
     case 'message.failed':
       return {
         icon: TriangleAlert,
@@ -128,6 +137,8 @@ export function wordsOf(type: string, data: EventData): EventWords {
         detail: isSimulated(data.recipient)
           ? 'The recipient called it spam. A real address would be suppressed from now on.'
           : 'The recipient called it spam. The address is suppressed from now on.',
+        // What the receiver had said is the answer to the delivery, and stands there.
+        withoutAnswer: true,
       };
     case 'message.opened':
       return {
@@ -146,4 +157,12 @@ export function wordsOf(type: string, data: EventData): EventWords {
     default:
       return { icon: Inbox, tone: 'plain', title: type };
   }
+}
+
+/** Who reported a bounce after the mail had been taken. */
+function sentBack({ report, smtp }: EventData): string | undefined {
+  if (!report) return undefined;
+  const who = report.reported_by ?? smtp?.mx ?? 'the receiver';
+  const refused = report.remote_mta && report.remote_mta !== who ? report.remote_mta : undefined;
+  return `It had been taken, and ${who} sent it back${refused ? ` because ${refused} refused it` : ''}.`;
 }

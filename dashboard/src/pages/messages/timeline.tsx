@@ -39,7 +39,7 @@ function Happening({
   last: boolean;
 }) {
   const data = event.data as EventData;
-  const { icon: Icon, tone, title, detail } = wordsOf(event.type, data);
+  const { icon: Icon, tone, title, detail, withoutAnswer } = wordsOf(event.type, data);
   return (
     <li className="relative flex gap-3 pb-5 last:pb-1">
       {!last && <span className="absolute top-7 bottom-0 left-[13px] w-px bg-line" aria-hidden />}
@@ -60,7 +60,7 @@ function Happening({
           <ClockTime at={event.created_at} className="ml-auto shrink-0 text-xs text-faint" />
         </div>
         {detail && <p className="text-sm text-soft">{detail}</p>}
-        {data.smtp?.text && (
+        {data.smtp?.text && !withoutAnswer && (
           <p className="mt-1 font-mono text-xs break-words text-faint">
             {[data.smtp.code, data.smtp.enhanced, data.smtp.text].filter(Boolean).join(' ')}
           </p>

@@ -7,6 +7,7 @@ import { checkDatabase } from '../doctor/database-checks.ts';
 import { type Finding, fail, ok } from '../doctor/finding.ts';
 import { checkFolder, checkNode, checkPort, checkSpace } from '../doctor/machine-checks.ts';
 import { checkHeloName, checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
+import { checkReturnPath } from '../doctor/return-path-checks.ts';
 
 export const doctor: Command = {
   name: 'doctor',
@@ -15,19 +16,20 @@ export const doctor: Command = {
     'Nothing is changed. Each line is ok, warn or fail, with what to do; the exit code is 1 when one failed.',
   options: {
     outgoing: { takes: 'HOST', says: 'Also try to reach this mail server on MX_PORT (25).' },
+    incoming: { says: 'Also try to reach BOUNCE_HOST on that port, as receivers do.' },
   },
   run: async (given) => {
     const host = given.option('outgoing');
     if (host !== undefined && !/^[A-Za-z0-9.:_-]+$/.test(host)) {
       throw new UsageError(`--outgoing takes a host name or an address, not "${host}".`);
     }
-    const findings = await examine(host);
+    const findings = await examine(host, given.flag('incoming'));
     const failed = findings.some(({ status }) => status === 'fail');
     return { data: { checks: findings }, text: report(findings), exitCode: failed ? 1 : 0 };
   },
 };
 
-async function examine(outgoingHost: string | undefined): Promise<Finding[]> {
+async function examine(outgoingHost: string | undefined, incoming: boolean): Promise<Finding[]> {
   const findings = [checkNode(process.version)];
   let config: Config;
   try {
@@ -47,6 +49,7 @@ async function examine(outgoingHost: string | undefined): Promise<Finding[]> {
     await checkPort(config.http),
     checkHeloName(config.delivery.heloName),
     await checkNameServers(config.delivery, systemClock),
+    ...(await checkReturnPath(config, systemClock, incoming)),
   );
   if (outgoingHost !== undefined) {
     findings.push(await checkOutgoing(outgoingHost, config.delivery.mxPort));

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/read-config.ts';
-import { createResolver } from '../../mail/dns.ts';
+import { createResolver, type Resolver } from '../../mail/dns.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The way out: names, name servers and, when asked, a receiver's port. */
@@ -23,11 +23,10 @@ export async function checkNameServers(
   clock: Clock,
 ): Promise<Finding> {
   const name = 'name servers';
-  const servers = dnsServers.map(({ host, port }) =>
-    host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
-  );
-  const resolver = createResolver({ clock, ...(servers.length > 0 ? { servers } : {}) });
-  const answer = await resolver.lookup('MX', 'example.com', { fresh: true });
+  const servers = serversOf(dnsServers);
+  const answer = await resolverOf({ dnsServers }, clock).lookup('MX', 'example.com', {
+    fresh: true,
+  });
   const who = servers.length > 0 ? servers.join(', ') : 'The system’s name servers';
   return answer.kind === 'failed'
     ? fail(
@@ -36,6 +35,20 @@ export async function checkNameServers(
         'Set DNS_SERVERS to servers that answer: without them no live mail leaves.',
       )
     : ok(name, `${who} answered.`);
+}
+
+export function resolverOf(
+  { dnsServers }: Pick<Config['delivery'], 'dnsServers'>,
+  clock: Clock,
+): Resolver {
+  const servers = serversOf(dnsServers);
+  return createResolver({ clock, ...(servers.length > 0 ? { servers } : {}) });
+}
+
+function serversOf(dnsServers: Config['delivery']['dnsServers']): string[] {
+  return dnsServers.map(({ host, port }) =>
+    host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+  );
 }
 
 const GREETING_WITHIN_MS = 10_000;
@@ -53,7 +66,11 @@ export async function checkOutgoing(host: string, port: number): Promise<Finding
       );
 }
 
-function greetingOf(host: string, port: number): Promise<{ greeting?: string; reason?: string }> {
+/** The first line that a server says, or why there is none. */
+export function greetingOf(
+  host: string,
+  port: number,
+): Promise<{ greeting?: string; reason?: string }> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: GREETING_WITHIN_MS });
     let text = '';
