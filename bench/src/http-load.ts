@@ -85,17 +85,24 @@ function connection(
     socket.on('error', reject);
     socket.on('close', () => resolve());
     socket.on('data', (chunk: string) => {
-      received += chunk;
-      const headEnd = received.indexOf('\r\n\r\n');
-      if (headEnd < 0) return;
-      const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
-      if (received.length < headEnd + 4 + length) return;
+      received = received === '' ? chunk : received + chunk;
+      if (!isWhole(received)) return;
       const status = Number(received.slice(9, 12));
       received = '';
       onAnswer(status, sentAt);
       send();
     });
   });
+}
+
+const LENGTH = 'content-length: ';
+
+function isWhole(received: string): boolean {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd < 0) return false;
+  const lengthAt = received.indexOf(LENGTH);
+  const length = lengthAt < 0 ? 0 : Number.parseInt(received.slice(lengthAt + LENGTH.length), 10);
+  return received.length >= headEnd + 4 + length;
 }
 
 export function postRequest(

@@ -118,10 +118,6 @@ export function openTelling(options: TellingOptions): Telling {
       },
     }),
     listenTo(http) {
-      http.addHook('onResponse', (request, reply, done) => {
-        if (request.method !== 'GET' && reply.statusCode < 300) bell.ring();
-        done();
-      });
       addTrackedVisits(http, { links, visits });
     },
     start() {

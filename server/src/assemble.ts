@@ -318,6 +318,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
     requestTimeoutMs: config.http.requestTimeoutMs,
+    changed: () => telling.ring(),
   });
   telling.listenTo(http);
   addApp(http, { folder: DASHBOARD });

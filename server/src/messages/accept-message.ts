@@ -61,12 +61,17 @@ export type Accepted = { answer: StoredAnswer; replayed: boolean };
 /** How an answer is written; the door knows the status and the body's shape. */
 export type AnswerWriter<T> = (accepted: T) => StoredAnswer;
 
+/** Forgetting them costs each a second look. */
+const HAVE_ERASED_MAX = 10_000;
+
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
   /** Sends that no suppression concerns, as far as we know. */
   readonly #usual: GroupCommit<Submission, Outcome>;
   /** Those that had to be looked up first. */
   readonly #lookedUp: GroupCommit<Submission, Outcome>;
+  /** Workspaces that were found to have erased somebody. */
+  readonly #haveErased = new Set<string>();
 
   constructor(parts: AcceptParts) {
     this.#parts = parts;
@@ -210,7 +215,8 @@ export class MessageAcceptor {
     try {
       if (isUsual(submission)) {
         const outcome = await this.#usual.add(submission, bytes);
-        if (outcome !== 'concerned') return outcome;
+        if (outcome === 'unhashed') this.#hash(submission);
+        else if (outcome !== 'concerned') return outcome;
       }
       return await this.#lookedUp.add(submission, bytes);
     } catch (error) {
@@ -223,8 +229,16 @@ export class MessageAcceptor {
     }
   }
 
+  /** From now on: who has erased one address will be asked about others. */
+  #hash({ messages }: Submission): void {
+    if (this.#haveErased.size >= HAVE_ERASED_MAX) this.#haveErased.clear();
+    for (const { workspaceId } of messages) this.#haveErased.add(workspaceId);
+  }
+
   #commitUsual(submissions: Submission[]): Promise<Outcome[]> {
-    const recipients = recipientRefs(submissions, this.#parts.addressHash);
+    const recipients = recipientRefs(submissions, this.#parts.addressHash, (workspaceId) =>
+      this.#haveErased.has(workspaceId),
+    );
     return this.#commit(submissions, settleUsual(submissions), recipients);
   }
 

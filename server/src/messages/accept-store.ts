@@ -19,8 +19,11 @@ export interface RecipientRef {
   mode: Mode;
   key: string;
   domain_key: string;
-  /** Under which an erased address stays suppressed (suppressions/address-hash.ts). */
-  hash_key: string;
+  /**
+   * Under which an erased address stays suppressed (suppressions/address-hash.ts); null while the
+   * workspace is not known to have erased anybody.
+   */
+  hash_key: string | null;
   /** Place in the group. */
   submission: number;
 }
@@ -34,9 +37,8 @@ const RECIPIENTS = recordset<RecipientRef>({
   submission: 'integer',
 });
 
-/** Rows of `recipients` r with the suppressions s that concern them; a whole domain's counts too. */
-const SUPPRESSED = `${RECIPIENTS.table('r', 2)}
-      join suppressions s on s.workspace_id = r.workspace_id and s.mode = r.mode
+/** The suppressions s of a recipient r, in force at $1; a whole domain's counts too. */
+const SUPPRESSIONS = `suppressions s where s.workspace_id = r.workspace_id and s.mode = r.mode
         and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $1)`;
 
 /** Reasons by `${workspace}/${mode}/${key}`. */
@@ -47,7 +49,8 @@ export async function findSuppressed(
 ): Promise<Map<string, string>> {
   const { rows } = await pool.query<RecipientRef & { reason: string }>({
     name: 'find-suppressed',
-    text: `select r.workspace_id, r.mode, r.key, s.reason from ${SUPPRESSED}`,
+    text: `select r.workspace_id, r.mode, r.key, s.reason from ${RECIPIENTS.table('r', 2)}
+      cross join lateral (select reason from ${SUPPRESSIONS}) s`,
     values: [sqlTime(nowMs), ...RECIPIENTS.parameters(recipients)],
   });
   return new Map(
@@ -209,7 +212,7 @@ const EVENTS = recordset<SubmittedEvent>({ ...EVENT_COLUMNS, submission: 'intege
 /** Keys are kept for 24 hours; an older one is as good as none. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 
-/** Behind the time and the recipients, which are the parameters of SUPPRESSED. */
+/** Behind the time and the recipients. */
 const KEYS_AT = 2 + RECIPIENTS.width;
 const MESSAGES_AT = KEYS_AT + 1 + KEYS.width;
 const DELIVERIES_AT = MESSAGES_AT + MESSAGES.width;
@@ -229,7 +232,11 @@ const NEW_ATTACHMENTS = `
  * can never wait for each other.
  */
 const insert = (attachments: string): string => `
-  with concerned as materialized (select distinct r.submission from ${SUPPRESSED}),
+  with concerned as materialized (select distinct r.submission, found.outcome
+    from ${RECIPIENTS.table('r', 2)} cross join lateral (
+      select 'concerned' as outcome from ${SUPPRESSIONS}
+      union all (select 'unhashed' from suppressions e where r.hash_key is null
+        and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),
   keys as materialized (select * from ${KEYS.table('k', KEYS_AT + 1)}
     where submission not in (select submission from concerned)),
   taken as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash, status,
@@ -240,7 +247,7 @@ const insert = (attachments: string): string => `
       status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
     where old.created_at < $${KEYS_AT}
     returning workspace_id, mode, key),
-  left_out as materialized (select submission, 'concerned' as outcome from concerned
+  left_out as materialized (select submission, outcome from concerned
     union all select submission, 'taken' from keys k where not exists (select from taken t
       where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
   m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)}
@@ -269,8 +276,11 @@ const insert = (attachments: string): string => `
 const INSERT = insert('');
 const INSERT_WITH_ATTACHMENTS = insert(NEW_ATTACHMENTS);
 
-/** Taken: its idempotency key is another request's, or the same one's from before. */
-export type Outcome = 'written' | 'taken' | 'concerned';
+/**
+ * Taken: its idempotency key is another request's, or the same one's from before. Unhashed: the
+ * workspace has erased somebody, and the recipients came without the hashes that may tell who.
+ */
+export type Outcome = 'written' | 'taken' | 'concerned' | 'unhashed';
 
 /**
  * What became of each submission; of those that were not written nothing was. `recipients` are those

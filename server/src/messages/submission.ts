@@ -74,9 +74,11 @@ function hasSimulatedSuppression({ mode, recipients }: PreparedMessage): boolean
   return mode === 'test' && recipients.some(({ mailbox }) => isSimulatedSuppression(mailbox.key));
 }
 
+/** Hashed where the workspace may have erased somebody: it costs more than all else here. */
 export function recipientRefs(
   submissions: readonly Submission[],
   addressHash: AddressHash,
+  hasErased: (workspaceId: string) => boolean = () => true,
 ): RecipientRef[] {
   return submissions.flatMap((one, submission) =>
     one.messages.flatMap((message) =>
@@ -85,7 +87,9 @@ export function recipientRefs(
         mode: message.mode,
         key: mailbox.key,
         domain_key: `@${mailbox.domain}`,
-        hash_key: addressHash(message.workspaceId, message.mode, mailbox.key),
+        hash_key: hasErased(message.workspaceId)
+          ? addressHash(message.workspaceId, message.mode, mailbox.key)
+          : null,
         submission,
       })),
     ),

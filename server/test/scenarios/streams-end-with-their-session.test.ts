@@ -139,7 +139,7 @@ test('a key that runs out takes its stream with it', async () => {
   const { json } = await late.call('POST', '/api-keys', {
     body: { name: 'For five minutes', expires_at: expiresAt },
   });
-  const reader = await openEventSource(`${late.url}/api/v1/events/stream`, json.key);
+  const reader = await openEventSource(`${late.url}/api/v1/events/stream`, json.token);
   clock.advance(300_000 - 1_000);
   await late.call('GET', '/limits');
   expect(reader.ended).toBe(false);

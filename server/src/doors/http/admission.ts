@@ -58,7 +58,8 @@ function admission(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
-  if (Object.values(request.params as object).includes('')) {
+  for (const name in request.params as object) {
+    if ((request.params as Record<string, string>)[name] !== '') continue;
     throw new RefusedError('not_found', 'There is nothing at this path.');
   }
   if (rules.scope === 'public') {

@@ -32,6 +32,16 @@ export interface HttpParts extends AdmissionParts {
   bodyBytesMax: number;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
+  /** An operation that may have changed something went well. */
+  changed: () => void;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null on paths that are no operation's. */
+    count: ReturnType<HttpMetrics['operation']> | null;
+    startedAtMs: number;
+  }
 }
 
 export const API_PREFIX = '/api/v1';
@@ -54,6 +64,8 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   });
   server.decorateRequest('caller', null);
   server.decorateRequest('signedIn', null);
+  server.decorateRequest('count', null);
+  server.decorateRequest('startedAtMs', 0);
   readBodies(server);
   server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
   server.setNotFoundHandler((request, reply) =>
@@ -93,10 +105,10 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
     room.route({
       method: rules.method,
       url: path,
-      onRequest: (request, reply, done) => admit(parts, operation, request, reply, done),
-      onResponse: (_request, reply, done) => {
-        count(reply.statusCode, reply.elapsedTime);
-        done();
+      onRequest(request, reply, done) {
+        request.count = count;
+        request.startedAtMs = performance.now();
+        admit(parts, operation, request, reply, done);
       },
       // Nothing is returned: Fastify would wait for the reply as for a promise, at every request.
       handler: (request, reply) => void answer(parts, operation, checks, request, reply),
@@ -131,9 +143,16 @@ async function answer(
 ): Promise<void> {
   try {
     send(reply, await run(parts, operation, checks, request, reply));
+    counted(request, reply);
+    if (operation.rules.method !== 'GET') parts.changed();
   } catch (error) {
     reply.send(error);
   }
+}
+
+/** By us and not by Fastify's hook, which would listen to the end of every answer. */
+function counted(request: FastifyRequest, reply: FastifyReply): void {
+  request.count?.(reply.statusCode, performance.now() - request.startedAtMs);
 }
 
 function run(
@@ -214,9 +233,12 @@ function idempotencyOf(rules: Rules, request: FastifyRequest): IdempotencyReques
       errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
     });
   }
-  const path = request.url.split('?', 1)[0] as string;
+  const { url } = request;
+  const pathEnd = url.indexOf('?');
+  const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
   const body = rules.rawBody ? null : (request.body ?? null);
-  return { ...place, key, requestHash: hashRequest(request.method, path, body) };
+  const { workspaceId, mode } = place;
+  return { workspaceId, mode, key, requestHash: hashRequest(request.method, path, body) };
 }
 
 /** Keys of requests that are about no workspace lie under the person who made them. */
@@ -289,6 +311,7 @@ function answerError(
     .headers(headers)
     .type('application/problem+json; charset=utf-8')
     .send(JSON.stringify(problem));
+  counted(request, reply);
 }
 
 /** Fastify's own refusals in our words. */

@@ -43,8 +43,11 @@ function tooDeep(): RefusedError {
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false;
   if (levels === 0) return true;
-  // Recursion ends at DEPTH_MAX, however deep the value is.
-  for (const inner of Object.values(value)) if (isDeeperThan(inner, levels - 1)) return true;
+  // Recursion ends at DEPTH_MAX, however deep the value is. What was parsed has own properties only.
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key];
+    if (typeof inner === 'object' && isDeeperThan(inner, levels - 1)) return true;
+  }
   return false;
 }
 
