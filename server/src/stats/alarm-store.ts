@@ -34,7 +34,10 @@ export async function readRates(
          coalesce(sum(n) filter (where counter = 'delivered'), 0) as delivered,
          coalesce(sum(n) filter (where counter = 'bounced'), 0) as bounced,
          coalesce(sum(n) filter (where counter = 'complained'), 0) as complained,
-         coalesce(sum(n) filter (where counter in ('delivered', 'bounced', 'failed', 'expired')), 0) as ended
+         coalesce(sum(n) filter (where counter in ('bounced', 'failed', 'expired')), 0)
+           -- What bounced later was counted as delivered first (look-up-stats.ts).
+           + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
+             - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)) as ended
        from statistics_minute where dimension = 'domain' and at >= $1
        group by workspace_id, mode, value)
      select workspace_id as "workspaceId", mode, 'bounce_rate' as kind, subject,

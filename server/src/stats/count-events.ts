@@ -19,6 +19,8 @@ export interface CountedEvent {
   recipients: readonly string[];
   tags: readonly string[];
   bounceReason: string | null;
+  /** Of bounces: a report told it, after the message had been taken. */
+  later: boolean;
   mx: string | null;
   machine: boolean;
   /** Of clicks: no other link of the message was followed before. */
@@ -50,6 +52,7 @@ export const COUNTERS = [
   'delivered',
   'deferred',
   'bounced',
+  'bounced_later',
   'failed',
   'expired',
   'cancelled',
@@ -130,6 +133,7 @@ function countersOf(event: CountedEvent): Counters {
     case 'message.bounced':
       return [
         ['bounced', 1],
+        ...(event.later ? [['bounced_later', 1] as const] : []),
         [BOUNCED_FOR + (event.bounceReason ?? 'unknown'), 1],
       ];
     case 'message.opened':

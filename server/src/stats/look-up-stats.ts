@@ -76,15 +76,17 @@ export function figuresOf(rows: readonly StatsRow[]): Figures {
       .filter(([counter]) => counter.startsWith(LATENCY))
       .map(([counter, n]) => [Number(counter.slice(LATENCY.length)), n]),
   );
+  // What bounced later was counted as delivered first; its delivery may lie in a time before this one.
+  const arrived = Math.max(0, of('delivered') - of('bounced_later'));
   // What came to an end: a message that still waits is neither good nor bad.
-  const ended = of('delivered') + of('bounced') + of('failed') + of('expired');
+  const ended = arrived + of('bounced') + of('failed') + of('expired');
   return {
     ...(plain as Record<Counter, number>),
     bounced_by_reason: Object.fromEntries(
       reasons.map(([counter, n]) => [counter.slice(BOUNCED_FOR.length), n]),
     ),
     rates: {
-      delivered: rate(of('delivered'), ended),
+      delivered: rate(arrived, ended),
       bounced: rate(of('bounced'), ended),
       complained: rate(of('complained'), of('delivered')),
       opened: rate(of('opened'), of('delivered')),

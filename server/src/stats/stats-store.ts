@@ -35,6 +35,7 @@ interface MessageData {
   recipients?: { email: string }[];
   tags?: string[];
   bounce?: { reason?: string };
+  report?: object;
   smtp?: { mx?: string | null };
   machine?: boolean;
   first?: boolean;
@@ -82,6 +83,7 @@ function eventOf(row: EventRow): CountedEvent {
     recipients: (data.recipients ?? []).map(({ email }) => email),
     tags: data.tags ?? [],
     bounceReason: data.bounce?.reason ?? null,
+    later: data.report !== undefined,
     mx: data.smtp?.mx ?? null,
     machine: data.machine ?? false,
     first: data.first ?? true,

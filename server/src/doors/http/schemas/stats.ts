@@ -9,9 +9,10 @@ const FIGURES = {
   messages: 120,
   accepted: 125,
   suppressed: 1,
-  delivered: 118,
+  delivered: 119,
   deferred: 4,
   bounced: 3,
+  bounced_later: 1,
   failed: 0,
   expired: 0,
   cancelled: 0,
@@ -39,7 +40,7 @@ const Fields = {
     {
       description:
         'From 0 to 1: delivered and bounced of all that came to an end, the others of what was ' +
-        'delivered. Null when there was nothing.',
+        'delivered. What bounced later counts as bounced alone. Null when there was nothing.',
     },
   ),
   latency: Type.Object(
@@ -51,7 +52,8 @@ const Fields = {
 const Figures = Type.Object(Fields, {
   title: 'StatsFigures',
   description:
-    'Counts of recipients, but for `messages`. Opens and clicks are counted once for each, by ' +
+    'Counts of recipients, but for `messages`. `bounced_later` are those of `bounced` that had been ' +
+    'counted as `delivered` before. Opens and clicks are counted once for each, by ' +
     'machines apart, and only where tracking was on.',
   examples: [FIGURES],
 });
