@@ -7,9 +7,9 @@ export function receivingProvider(recipient: string, mx: string | null): string 
   const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase();
   const byDomain = DOMAINS.get(domain);
   if (byDomain) return byDomain;
-  const host = mx?.toLowerCase().replace(/\.$/, '') ?? '';
-  const found = MAIL_SERVERS.find(([suffix]) => host === suffix || host.endsWith(`.${suffix}`));
-  return found?.[1] ?? 'other';
+  if (mx === null) return 'other';
+  const host = `.${mx.toLowerCase().replace(/\.$/, '')}`;
+  return MAIL_SERVERS.find(([suffix]) => host.endsWith(suffix))?.[1] ?? 'other';
 }
 
 const DOMAINS = new Map<string, string>(
@@ -31,28 +31,29 @@ const DOMAINS = new Map<string, string>(
   }).flatMap(([provider, domains]) => domains.map((domain) => [domain, provider] as const)),
 );
 
+/** With the dot in front: a host of that name, or one below it. */
 const MAIL_SERVERS: readonly (readonly [suffix: string, provider: string])[] = [
-  ['google.com', 'google'],
-  ['googlemail.com', 'google'],
-  ['outlook.com', 'microsoft'],
-  ['hotmail.com', 'microsoft'],
-  ['office365.us', 'microsoft'],
-  ['yahoodns.net', 'yahoo'],
-  ['mx.aol.com', 'yahoo'],
-  ['mail.icloud.com', 'apple'],
-  ['apple.com', 'apple'],
-  ['gmx.net', 'gmx'],
-  ['web.de', 'gmx'],
-  ['mail.com', 'gmx'],
-  ['t-online.de', 'telekom'],
-  ['protonmail.ch', 'proton'],
-  ['orange.fr', 'orange'],
-  ['free.fr', 'laposte'],
-  ['laposte.net', 'laposte'],
-  ['comcast.net', 'comcast'],
-  ['mail.ru', 'mail.ru'],
-  ['yandex.ru', 'yandex'],
-  ['yandex.net', 'yandex'],
-  ['qq.com', 'tencent'],
-  ['netease.com', 'netease'],
+  ['.google.com', 'google'],
+  ['.googlemail.com', 'google'],
+  ['.outlook.com', 'microsoft'],
+  ['.hotmail.com', 'microsoft'],
+  ['.office365.us', 'microsoft'],
+  ['.yahoodns.net', 'yahoo'],
+  ['.mx.aol.com', 'yahoo'],
+  ['.mail.icloud.com', 'apple'],
+  ['.apple.com', 'apple'],
+  ['.gmx.net', 'gmx'],
+  ['.web.de', 'gmx'],
+  ['.mail.com', 'gmx'],
+  ['.t-online.de', 'telekom'],
+  ['.protonmail.ch', 'proton'],
+  ['.orange.fr', 'orange'],
+  ['.free.fr', 'laposte'],
+  ['.laposte.net', 'laposte'],
+  ['.comcast.net', 'comcast'],
+  ['.mail.ru', 'mail.ru'],
+  ['.yandex.ru', 'yandex'],
+  ['.yandex.net', 'yandex'],
+  ['.qq.com', 'tencent'],
+  ['.netease.com', 'netease'],
 ];

@@ -31,7 +31,8 @@ const OTHER_VALUES = '(other)';
 export class StatisticsFollower {
   readonly #parts: StatisticsParts;
   readonly #loop: WorkLoop;
-  readonly #values = new Map<string, { readAtMs: number; values: Set<string> }>();
+  /** By workspace and mode. */
+  readonly #known = new Map<string, KnownValues>();
 
   constructor(parts: StatisticsParts) {
     this.#parts = parts;
@@ -58,9 +59,9 @@ export class StatisticsFollower {
     const { pool } = this.#parts;
     const batch = await readUncounted(pool, eventsMax);
     if (batch.seen === 0) return false;
-    await this.#learnValues(batch.events);
+    const knownOf = await this.#learnValues(batch.events);
     const counts = countEvents(batch.events, (event, dimension, value) =>
-      this.#admit(event, dimension, value),
+      isOpen(dimension) ? admit(knownOf(event)[dimension], value) : value,
     );
     const written = await writeCounts(pool, batch, counts);
     // Another node was quicker, and goes on: two that race would do everything twice.
@@ -74,33 +75,58 @@ export class StatisticsFollower {
     await deleteOldCounts(pool, 'hour', clock.now() - HOURS_KEPT_MS);
   }
 
-  async #learnValues(events: readonly CountedEvent[]): Promise<void> {
-    const { pool, clock } = this.#parts;
-    const nowMs = clock.now();
-    if (this.#values.size > 10_000) this.#values.clear();
-    for (const event of events) {
-      for (const dimension of OPEN_DIMENSIONS) {
-        const key = keyOf(event, dimension);
-        const known = this.#values.get(key);
-        if (known && nowMs - known.readAtMs < VALUES_KNOWN_MS) continue;
-        const values = await knownValues(pool, event, dimension, nowMs - 7 * DAY_MS, VALUES_MAX);
-        this.#values.set(key, { readAtMs: nowMs, values: new Set(values) });
-      }
+  /** What is known of the workspaces in these events. */
+  async #learnValues(
+    events: readonly CountedEvent[],
+  ): Promise<(event: CountedEvent) => KnownValues['values']> {
+    const nowMs = this.#parts.clock.now();
+    if (this.#known.size > 10_000) this.#known.clear();
+    const here = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
+    for (const { workspaceId, mode } of events) {
+      if (here[mode].has(workspaceId)) continue;
+      here[mode].set(workspaceId, await this.#valuesOf(workspaceId, mode, nowMs));
     }
+    return ({ workspaceId, mode }) => (here[mode].get(workspaceId) as KnownValues).values;
   }
 
-  #admit(event: CountedEvent, dimension: Dimension, value: string): string {
-    const known = this.#values.get(keyOf(event, dimension))?.values;
-    if (!known || known.has(value)) return value;
-    if (known.size >= VALUES_MAX) return OTHER_VALUES;
-    known.add(value);
-    return value;
+  async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<KnownValues> {
+    const key = `${workspaceId} ${mode}`;
+    const known = this.#known.get(key);
+    if (known && nowMs - known.readAtMs < VALUES_KNOWN_MS) return known;
+    const { pool } = this.#parts;
+    const read = async (dimension: OpenDimension): Promise<Set<string>> => {
+      const sinceMs = nowMs - 7 * DAY_MS;
+      return new Set(
+        await knownValues(pool, { workspaceId, mode }, dimension, sinceMs, VALUES_MAX),
+      );
+    };
+    const values = {
+      tag: await read('tag'),
+      template: await read('template'),
+      domain: await read('domain'),
+    };
+    const fresh = { readAtMs: nowMs, values };
+    this.#known.set(key, fresh);
+    return fresh;
   }
 }
 
 /** Those whose values tenants choose. */
-const OPEN_DIMENSIONS = ['tag', 'template', 'domain'] as const;
+type OpenDimension = 'tag' | 'template' | 'domain';
 
-function keyOf({ workspaceId, mode }: { workspaceId: string; mode: Mode }, dimension: Dimension) {
-  return `${workspaceId} ${mode} ${dimension}`;
+interface KnownValues {
+  readAtMs: number;
+  values: Readonly<Record<OpenDimension, Set<string>>>;
+}
+
+function isOpen(dimension: Dimension): dimension is OpenDimension {
+  return dimension === 'tag' || dimension === 'template' || dimension === 'domain';
+}
+
+/** The name under which a value is counted. */
+function admit(known: Set<string>, value: string): string {
+  if (known.has(value)) return value;
+  if (known.size >= VALUES_MAX) return OTHER_VALUES;
+  known.add(value);
+  return value;
 }
