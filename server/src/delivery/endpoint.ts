@@ -100,7 +100,8 @@ export class Endpoint {
     for (const open of this.#connections) {
       if (!open.connection.usable) gone = true;
       else if (open.connection.hasRoom && !open.usedUp) {
-        if (!best || open.connection.inFlight < best.connection.inFlight) best = open;
+        if (open.connection.inFlight === 0) return open;
+        best ??= open;
       }
     }
     if (gone) this.#connections = this.#connections.filter((open) => open.connection.usable);

@@ -65,7 +65,7 @@ export class Receivers {
   }
 
   endpoint(receiver: Receiver, target: SmtpTarget, relay: boolean): Endpoint {
-    const key = `${target.ip} ${target.port} ${JSON.stringify(target.tls)}`;
+    const key = endpointKey(target);
     let endpoint = receiver.endpoints.get(key);
     if (!endpoint) {
       const { clock, heloName, timeouts } = this.#parts;
@@ -118,6 +118,18 @@ export class Receivers {
 
 export function relayName(host: string, port: number): string {
   return `relay ${host}:${port}`;
+}
+
+/** The targets of a plan serve all its messages, so most are known. */
+const endpointKeys = new WeakMap<SmtpTarget, string>();
+
+function endpointKey(target: SmtpTarget): string {
+  let key = endpointKeys.get(target);
+  if (key === undefined) {
+    key = `${target.ip} ${target.port} ${JSON.stringify(target.tls)}`;
+    endpointKeys.set(target, key);
+  }
+  return key;
 }
 
 const FORGOTTEN_MS = 10 * 60_000;
