@@ -15,7 +15,9 @@ export function listMessageAttempts(parts: { pool: Pool }) {
       path: '/messages/{id}/attempts',
       tag: 'Messages',
       summary: 'See every delivery attempt',
-      description: 'With the SMTP conversation of each: where did it go, and what was said there.',
+      description:
+        'With the SMTP conversation of each: where did it go, and what was said there. A bounce that ' +
+        'comes back later is no attempt: it stands in the timeline of the message, with its `report`.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       answers: {

@@ -239,7 +239,9 @@ export const SmtpAnswer = Type.Object(
   },
   {
     title: 'SmtpAnswer',
-    description: 'The receiver’s last word, and where it was said.',
+    description:
+      'The receiver’s last word, and where it was said. Of a bounce that came back later: the words ' +
+      'of the report, and the server that had taken the mail.',
     examples: [SMTP_ANSWER],
   },
 );
