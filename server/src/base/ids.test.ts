@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeId, encodeId, uuidFloor, uuidTime, uuidv7 } from './ids.ts';
+import { decodeId, encodeId, newId, newIdPair, uuidFloor, uuidTime, uuidv7 } from './ids.ts';
 
 test('an id encodes and decodes every uuid', () => {
   fc.assert(
@@ -38,4 +38,12 @@ test('the time of a uuid and the bound of a time agree', () => {
   const ms = 4_102_444_800_123;
   expect(uuidTime(uuidv7(ms))).toBe(ms);
   expect(uuidFloor(ms) < uuidv7(ms)).toBe(true);
+});
+
+test('a fresh id is the same in both of its forms, and follows the one before', () => {
+  const before = newId('msg', 4_102_444_900_000);
+  const { uuid, id } = newIdPair('msg', 4_102_444_900_000);
+  expect(encodeId('msg', uuid)).toBe(id);
+  expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(id > before).toBe(true);
 });

@@ -1,7 +1,7 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
-import { encodeId, uuidv7 } from '../base/ids.ts';
+import { newIdPair } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import type { MailboxContact } from '../contacts/contact-source.ts';
 import type { SenderDomain } from '../domains/sender-domains.ts';
@@ -72,8 +72,7 @@ export async function prepareMessage(
   options: PrepareOptions = {},
 ): Promise<PreparedMessage> {
   const createdAtMs = parts.clock.now();
-  const id = uuidv7(createdAtMs);
-  const publicId = encodeId('msg', id);
+  const { uuid: id, id: publicId } = newIdPair('msg', createdAtMs);
   const errors = new FieldErrors();
   const envelope = parseEnvelope(request, parts.limits.recipientsMax, errors);
   const headers = parseHeaders(request, parts.limits, errors);
