@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import { type FeedbackReport, readFeedbackReport } from '../mail/arf.ts';
 import { isAutoReply } from '../mail/auto-reply.ts';
 import { type DeliveryReport, readDeliveryReport } from '../mail/dsn.ts';
+import { readFailedRecipients } from '../mail/failed-recipients.ts';
 import { type ReadMail, readMail } from '../mail/mime-parts.ts';
 import { readQsbmf } from '../mail/qsbmf.ts';
 import { findReturnPaths, hostOf, readReturnPath } from '../mail/return-path.ts';
@@ -147,7 +148,9 @@ export class Reports {
 
 /** A report shows by its form what it is. One in mere text is believed only of nobody (RFC 5321 4.5.5). */
 function deliveryReport(mail: ReadMail, from: string): DeliveryReport | undefined {
-  return readDeliveryReport(mail) ?? (from === '' ? readQsbmf(mail) : undefined);
+  const report = readDeliveryReport(mail);
+  if (report || from !== '') return report;
+  return readQsbmf(mail) ?? readFailedRecipients(mail);
 }
 
 function otherMail(mail: ReadMail, from: string): ReportOutcome {

@@ -64,6 +64,27 @@ test('only the header came back, and the type is not spam', () => {
   expect(found?.returned).toContain('b-token@');
 });
 
+test('Outlook.com, which returns the mail without a report', () => {
+  const found = read(`From: staff@provider.example
+Subject: complaint about message from 192.0.2.1
+Content-Type: multipart/mixed; boundary="b"
+
+--b
+Content-Type: message/rfc822
+Content-Disposition: inline
+
+X-HmXmrOriginalRecipient: jane@hotmail.example
+Authentication-Results: hotmail.example; spf=pass (sender IP is 192.0.2.1)
+ smtp.mailfrom=b-token@bounce.example.org; dkim=pass header.d=example.org
+From: hello@example.org
+
+Hello
+--b--
+`);
+  expect(found).toMatchObject({ type: 'abuse', recipients: ['jane@hotmail.example'] });
+  expect(found?.returned).toContain('smtp.mailfrom=b-token@');
+});
+
 test('a mail that is no report, and a report without anything', () => {
   expect(read('Subject: spam!\n\nStop this.')).toBeUndefined();
   expect(read(report(''))).toMatchObject({ type: '', recipients: ['jane@hotmail.example'] });

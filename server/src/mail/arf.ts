@@ -22,14 +22,15 @@ const RECIPIENTS_MAX = 100;
 
 export function readFeedbackReport(mail: ReadMail): FeedbackReport | undefined {
   const part = mail.parts.find(({ type }) => type.name === 'message/feedback-report');
-  if (!part) return undefined;
-  const fields = new HeaderFields(part.body.replace(/^[\r\n]+/, ''));
   const original = mail.parts.find(({ type }) => RETURNED.test(type.name));
   const header = original ? headerText(original.body) : '';
-  const recipients = [
-    ...fields.all('original-rcpt-to'),
-    ...new HeaderFields(header).all('x-hmxmroriginalrecipient'),
-  ];
+  // Outlook.com's own form has no report: it returns the mail, with a line of its own in the header.
+  const marked = new HeaderFields(header).all('x-hmxmroriginalrecipient');
+  if (!part && marked.length === 0) return undefined;
+  const fields = new HeaderFields(
+    part ? part.body.replace(/^[\r\n]+/, '') : 'Feedback-Type: abuse',
+  );
+  const recipients = [...fields.all('original-rcpt-to'), ...marked];
   return {
     type: shownText(fields.get('feedback-type') ?? '')
       .toLowerCase()

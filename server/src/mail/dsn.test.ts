@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDeliveryReport } from './dsn.ts';
+import { readFailedRecipients } from './failed-recipients.ts';
 import { readMail } from './mime-parts.ts';
 import { readQsbmf } from './qsbmf.ts';
 
@@ -12,7 +13,7 @@ import { readQsbmf } from './qsbmf.ts';
 
 function read(text: string) {
   const mail = readMail(Buffer.from(text.replaceAll('\n', '\r\n')));
-  return readDeliveryReport(mail) ?? readQsbmf(mail);
+  return readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
 }
 
 /** A report whose status part has these lines. */
@@ -240,6 +241,44 @@ Return-Path: <b-x@bounce.example.org>
     expect(read(text)?.recipients).toHaveLength(2);
   });
 
+  test('Exim and Google, which name recipients in the header', () => {
+    const exim = `From: Mail Delivery System <Mailer-Daemon@exim.example.com>
+X-Failed-Recipients: gone@example.com,
+  other@example.com
+
+This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. This is a permanent error. The following address(es) failed:
+
+  gone@example.com
+    SMTP error from remote mail server after RCPT TO:<gone@example.com>:
+    host mx.example.com [192.0.2.9]: 
+    550 5.1.1 <gone@example.com>: Recipient address rejected: User unknown
+`;
+    expect(read(exim)?.recipients).toMatchObject([
+      {
+        action: 'failed',
+        finalRecipient: 'gone@example.com',
+        status: '5.1.1',
+        code: 550,
+        text: '<gone@example.com>: Recipient address rejected: User unknown',
+      },
+      { finalRecipient: 'other@example.com' },
+    ]);
+    const google = report('').replace(
+      'MIME-Version: 1.0',
+      'X-Failed-Recipients: gone@example.com\nMIME-Version: 1.0',
+    );
+    const words = google.replace(
+      "I'm sorry. Action: delivered Status: 2.0.0",
+      '** Message not delivered **\n\nThe response was:\n\nUnspecified Error: no route',
+    );
+    expect(read(words)?.recipients).toMatchObject([
+      { finalRecipient: 'gone@example.com', code: null, text: 'Unspecified Error: no route' },
+    ]);
+  });
+
   test('cut off in the middle, as we read only its beginning', () => {
     const whole = report(`Reporting-MTA: dns; mx
 
@@ -288,12 +327,13 @@ test('no input throws or takes long', () => {
     'Status: 5.1.1',
     'Diagnostic-Code: smtp; 550 5.1.1 no',
     'Hi. This is the',
+    'X-Failed-Recipients: a@example.com',
   );
   const piece = fc.oneof(token, fc.string({ unit: 'binary', maxLength: 20 }));
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
       const mail = readMail(Buffer.from(pieces.join('')));
-      const told = readDeliveryReport(mail) ?? readQsbmf(mail);
+      const told = readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
       for (const one of told?.recipients ?? []) {
         expect(one.text).not.toMatch(/\p{Cc}/u);
         expect(one.text.length).toBeLessThanOrEqual(1000);
@@ -326,6 +366,8 @@ test('what is made to be expensive stays cheap', () => {
     `\n\nHi. This is ${' at'.repeat(size / 3)}`,
     `\n\nHi. This is the x at y.\n\n${'<'.repeat(size)}`,
     `Content-Transfer-Encoding: quoted-printable\n\n${'= '.repeat(size / 2)}`,
+    `X-Failed-Recipients: ${'<,'.repeat(size / 2)}\n\n${'\n> '.repeat(size / 3)}`,
+    `X-Failed-Recipients: a@b.example\n\n${'the response '.repeat(size / 13)}`,
   ];
   // Each is a few milliseconds of work; anything quadratic would outlast the test's time.
   for (const text of expensive) read(text);
