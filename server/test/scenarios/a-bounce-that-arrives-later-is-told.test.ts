@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { startApp } from '../harness/app.ts';
 import { cuttable } from '../harness/cut-database.ts';
 import {
   BOUNCE_HOST,
@@ -214,6 +215,19 @@ test('delays, successes, forwards and answers of machines change nothing', async
   ]) {
     expect(metrics).toMatch(new RegExp(`reports_total\\{outcome="${outcome}".*\\} ${count}$`, 'm'));
   }
+});
+
+test('a node that only takes mail takes it for those that deliver', async () => {
+  await using house = await returnPathHouse({ env: { RETURN_PATH_PORT: 'off' } });
+  await using door = await startApp({
+    database: house.database,
+    env: { ROLES: 'smtp', RETURN_PATH_PORT: '0', BOUNCE_HOST },
+  });
+  const { id, returnPath } = await house.send();
+  using client = await greeted(door.app.returnPath.place?.port as number);
+  expect((await client.send({ from: '', to: [returnPath], data: dsn() })).code).toBe(250);
+  expect((await house.message(id)).status).toBe('bounced');
+  expect(house.port).toBe(0);
 });
 
 test('a failure behind a forward is a failure of the delivery', async () => {
