@@ -1,7 +1,7 @@
-import net from 'node:net';
 import { expect, test } from 'vitest';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { dnsServer } from '../harness/dns-server.ts';
+import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -60,11 +60,3 @@ test('an MX that greets with our name is one, wherever it listens', async () => 
   expect(recipient).toMatchObject(LOOP);
   expect(words).toContain('greets with our own name');
 });
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

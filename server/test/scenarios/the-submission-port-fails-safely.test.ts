@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { startApp } from '../harness/app.ts';
 import { cuttable } from '../harness/cut-database.ts';
 import { freshDatabase } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
 import { scratchFolder } from '../harness/scratch-folder.ts';
 import { removeDataDir, serverProcess } from '../harness/server-process.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
@@ -241,11 +242,3 @@ test('certificates that cannot be used are told in a sentence', async () => {
   await copyFile(file, `${file}.gone`);
   await expect(startApp({ env })).rejects.toThrow(/are no certificate with its key/);
 });
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
