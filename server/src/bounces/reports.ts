@@ -47,7 +47,7 @@ export const REPORT_OUTCOMES = [
   'unknown_recipient',
   /** Somebody is on holiday. */
   'auto_reply',
-  /** From nobody, in no form that we know. */
+  /** From nobody, or a report, in no form that we know. */
   'unreadable',
   /** Mail of a person, or a program that takes us for one: refused. */
   'not_a_report',
@@ -155,7 +155,9 @@ function deliveryReport(mail: ReadMail, from: string): DeliveryReport | undefine
 
 function otherMail(mail: ReadMail, from: string): ReportOutcome {
   if (isAutoReply(mail.header)) return 'auto_reply';
-  return from === '' ? 'unreadable' : 'not_a_report';
+  // Receipts of readers are reports too, of nothing that we asked for.
+  const isReport = mail.type.name === 'multipart/report';
+  return from === '' || isReport ? 'unreadable' : 'not_a_report';
 }
 
 /** Servers on the way may add to the header, but neither to the id nor to the report itself. */

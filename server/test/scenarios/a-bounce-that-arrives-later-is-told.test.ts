@@ -186,6 +186,11 @@ test('delays, successes, forwards and answers of machines change nothing', async
     [vacation, ''],
     ['Subject: Strange\r\n\r\nWhat is this?', ''],
     ['', ''],
+    // A reader's mail program says that it was read.
+    [
+      'Content-Type: multipart/report; report-type=disposition-notification\r\n\r\n',
+      'jane@x.example',
+    ],
   ];
   for (const [mail, from] of others) {
     expect((await house.report(returnPath, mail, from)).code).toBe(250);
@@ -210,7 +215,7 @@ test('delays, successes, forwards and answers of machines change nothing', async
   for (const [outcome, count] of [
     ['progress', 5],
     ['auto_reply', 2],
-    ['unreadable', 2],
+    ['unreadable', 3],
     ['not_a_report', 2],
   ]) {
     expect(metrics).toMatch(new RegExp(`reports_total\\{outcome="${outcome}".*\\} ${count}$`, 'm'));
