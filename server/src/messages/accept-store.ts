@@ -232,7 +232,7 @@ const NEW_ATTACHMENTS = `
  * can never wait for each other.
  */
 const insert = (attachments: string): string => `
-  with concerned as materialized (select distinct r.submission, found.outcome
+  with concerned as materialized (select r.submission, found.outcome
     from ${RECIPIENTS.table('r', 2)} cross join lateral (
       select 'concerned' as outcome from ${SUPPRESSIONS}
       union all (select 'unhashed' from suppressions e where r.hash_key is null

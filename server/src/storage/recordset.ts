@@ -25,8 +25,12 @@ export function recordset<Row extends { [name in keyof Row]: Value }>(
   return {
     width: kinds.length,
     table(name, first) {
-      const arrays = kinds.map(([, kind], index) => `$${first + index}::${KINDS[kind].sql}`);
-      return `unnest(${arrays.join(', ')}) as ${name}(${Object.keys(columns).join(', ')})`;
+      // In the list of a `select` they are read side by side; in a `from` each would fill a store of
+      // its own first, which took PostgreSQL a tenth of the statement.
+      const values = kinds.map(
+        ([column, kind], index) => `unnest($${first + index}::${KINDS[kind].sql}) as ${column}`,
+      );
+      return `(select ${values.join(', ')}) as ${name}`;
     },
     parameters(rows) {
       const writer = new ArrayWriter(rows.length * bytesPerRow + kinds.length * HEAD_BYTES);
@@ -195,8 +199,9 @@ const KINDS = {
     sql: 'timestamptz[]',
     write: orNull((writer, value: number) => writer.integer(8, (value - POSTGRES_EPOCH_MS) * 1000)),
   },
-  // The numbers of our own types differ from database to database, so their values go as text.
-  mode: { oid: 25, sql: 'text[]::mode[]', write: text },
-  recipient_kind: { oid: 25, sql: 'text[]::recipient_kind[]', write: text },
-  delivery_status: { oid: 25, sql: 'text[]::delivery_status[]', write: text },
+  // The numbers of our own types differ from database to database. PostgreSQL does not insist on
+  // them, and an enumeration's binary form is its name.
+  mode: { oid: 25, sql: 'mode[]', write: text },
+  recipient_kind: { oid: 25, sql: 'recipient_kind[]', write: text },
+  delivery_status: { oid: 25, sql: 'delivery_status[]', write: text },
 } as const satisfies Record<string, { oid: number; sql: string; write: Write }>;
