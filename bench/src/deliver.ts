@@ -78,9 +78,10 @@ function startLive(port: number, env: Record<string, string>): Promise<Target> {
   return startTarget('grouped', { env: { ...route, ...env } });
 }
 
-function requestFor({ key }: Target): () => string {
+function requestFor({ key }: Target): () => Buffer {
   const body = JSON.stringify(sampleSend('jane@example.com'));
-  return () => postRequest('/api/v1/transactional/send', key, body);
+  const request = Buffer.from(postRequest('/api/v1/transactional/send', key, body));
+  return () => request;
 }
 
 /** Returns the moment of the 202. */

@@ -11,7 +11,7 @@ export interface LoadOptions {
   durationMs: number;
   warmUpMs: number;
   /** The whole request, for the n-th send. */
-  request: (n: number) => string;
+  request: (n: number) => string | Buffer;
 }
 
 export interface LoadResult {
@@ -62,15 +62,20 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
 
 function connection(
   port: number,
-  next: () => string,
+  next: () => string | Buffer,
   endAt: number,
   onAnswer: (status: number, sentAt: number) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = net.connect(port, '127.0.0.1');
-    socket.setNoDelay(true);
     let received = '';
     let sentAt = 0;
+    const socket = net.connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      // Read in place: a stream of buffers is a fifth of what this client costs.
+      onread: { buffer: READ_INTO, callback: (length) => onData(length) },
+    });
     const send = (): void => {
       sentAt = performance.now();
       if (sentAt >= endAt) {
@@ -80,30 +85,26 @@ function connection(
       }
       socket.write(next());
     };
-    socket.setEncoding('latin1');
-    socket.on('connect', send);
-    socket.on('error', reject);
-    socket.on('close', () => resolve());
-    socket.on('data', (chunk: string) => {
-      received = received === '' ? chunk : received + chunk;
-      if (!isWhole(received)) return;
+    const onData = (length: number): boolean => {
+      received += READ_INTO.toString('latin1', 0, length);
+      const headEnd = received.indexOf('\r\n\r\n');
+      if (headEnd < 0) return true;
+      const bodyLength = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
+      if (received.length < headEnd + 4 + bodyLength) return true;
       const status = Number(received.slice(9, 12));
       received = '';
       onAnswer(status, sentAt);
       send();
-    });
+      return true;
+    };
+    socket.on('connect', send);
+    socket.on('error', reject);
+    socket.on('close', () => resolve());
   });
 }
 
-const LENGTH = 'content-length: ';
-
-function isWhole(received: string): boolean {
-  const headEnd = received.indexOf('\r\n\r\n');
-  if (headEnd < 0) return false;
-  const lengthAt = received.indexOf(LENGTH);
-  const length = lengthAt < 0 ? 0 : Number.parseInt(received.slice(lengthAt + LENGTH.length), 10);
-  return received.length >= headEnd + 4 + length;
-}
+/** One for all connections: what came is taken out of it at once. */
+const READ_INTO = Buffer.alloc(64 * 1024);
 
 export function postRequest(
   path: string,
