@@ -73,7 +73,7 @@ test('who comes alone is written at once, and answered after its own commit', as
   expect(await answer).toBe(70);
 });
 
-test('a second group begins when as many wait as the first holds', async () => {
+test('beside a small group a second begins when as many wait as it holds', async () => {
   const { commits, sizes } = rig();
   for (const n of [1, 2, 3]) void commits.add(n, 1);
   await nextTurn();
@@ -85,15 +85,55 @@ test('a second group begins when as many wait as the first holds', async () => {
   expect(sizes()).toEqual([3, 3]);
 });
 
+test('beside a larger one they wait for its end, unless two full groups do', async () => {
+  const { commits, groups, sizes } = rig({ groupItemsMax: 16 });
+  for (let n = 0; n < 32; n++) void commits.add(n, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([16]);
+  for (let n = 0; n < 15; n++) void commits.add(n, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([16]);
+  void commits.add(32, 1);
+  await nextTurn();
+  expect(sizes()).toEqual([16, 16]);
+  for (const { end } of groups) end();
+});
+
+test('those who come again after their answer end up in equal groups', async () => {
+  const { commits, groups, sizes } = rig();
+  let answers = 0;
+  const comeAgain = async (n: number): Promise<void> => {
+    while (answers < 400) {
+      await commits.add(n, 1);
+      answers += 1;
+    }
+  };
+  // One first, the rest in a turn of their own: as lopsided as it can begin.
+  const callers = [comeAgain(0)];
+  await nextTurn();
+  for (let n = 1; n < 40; n++) callers.push(comeAgain(n));
+  for (let ended = 0; answers < 400; ) {
+    await nextTurn();
+    groups[ended++]?.end();
+  }
+  expect(sizes().slice(6, 14)).toEqual(Array(8).fill(20));
+  for (let ended = 0; commits.waiting > 0 || ended < groups.length; ended++) {
+    groups[ended]?.end();
+    await nextTurn();
+  }
+  await Promise.all(callers);
+});
+
 test('those who are fewer go when the first is done', async () => {
   const { commits, groups, sizes } = rig();
-  for (const n of [1, 2, 3]) void commits.add(n, 1);
+  for (let n = 0; n < 16; n++) void commits.add(n, 1);
   await nextTurn();
+  expect(sizes()).toEqual([8]);
   const answer = commits.add(4, 1);
   await nextTurn();
   groups[0]?.end();
   await nextTurn();
-  expect(sizes()).toEqual([3, 1]);
+  expect(sizes()).toEqual([8, 9]);
   groups[1]?.end();
   expect(await answer).toBe(40);
   await commits.drained();

@@ -33,12 +33,17 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
+/** Two of them at a time are worth more than one twice as large. */
+const SMALL_GROUP = 8;
+
 export class GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
   #waiting: Waiting<Item, Result>[] = [];
   #waitingBytes = 0;
   /** The sizes of the groups under way. */
   readonly #underWay: number[] = [];
+  /** How many of those answered last have not been followed by another: they may be back soon. */
+  #away = 0;
   #looking = false;
   #spacing: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
@@ -57,6 +62,7 @@ export class GroupCommit<Item, Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, bytes, resolve, reject });
       this.#waitingBytes += bytes;
+      if (this.#away > 0) this.#away -= 1;
       // Requests read in the same turn of the event loop end up in the same group.
       if (this.#looking) return;
       this.#looking = true;
@@ -96,15 +102,17 @@ export class GroupCommit<Item, Result> {
   }
 
   /**
-   * A commit costs as much as some thirty of its items. So who finds a group under way waits until it
-   * is done, or until as many have come together as it holds: groups grow to equal shares of the load.
+   * A commit costs as much as some thirty of its items, so who finds a group under way waits for its
+   * end. Only small groups do not pay for the wait; and when two full ones are waiting, the one under
+   * way is stuck, or there is work for two writers anyway.
    */
   #mayStart(): boolean {
     const { groupsInFlightMax, groupItemsMax } = this.#options;
     if (this.#waiting.length === 0 || this.#spacing !== undefined) return false;
     if (this.#underWay.length === 0) return true;
-    const enough = Math.min(groupItemsMax, ...this.#underWay);
-    return this.#underWay.length < groupsInFlightMax && this.#waiting.length >= enough;
+    if (this.#underWay.length >= groupsInFlightMax) return false;
+    const company = Math.min(groupItemsMax, ...this.#underWay);
+    return this.#waiting.length >= (company < SMALL_GROUP ? company : 2 * groupItemsMax);
   }
 
   #beginSpacing(): void {
@@ -120,12 +128,18 @@ export class GroupCommit<Item, Result> {
     this.#startGroups();
   }
 
+  /**
+   * At most half of all that are here: those who wait, and those just answered, who will be back.
+   * Then one half is written while the other is read. Were a group to take all, everybody would soon
+   * be in the same one, and reading and writing would wait for each other.
+   */
   #takeGroup(): Waiting<Item, Result>[] {
     const { groupItemsMax, groupBytesMax } = this.#options;
+    const countMax = Math.min(this.#share(), groupItemsMax);
     let bytes = 0;
     let count = 0;
     for (const waiting of this.#waiting) {
-      if (count === groupItemsMax || (count > 0 && bytes + waiting.bytes > groupBytesMax)) break;
+      if (count === countMax || (count > 0 && bytes + waiting.bytes > groupBytesMax)) break;
       bytes += waiting.bytes;
       count += 1;
     }
@@ -133,9 +147,16 @@ export class GroupCommit<Item, Result> {
     return this.#waiting.splice(0, count);
   }
 
+  #share(): number {
+    const { length } = this.#waiting;
+    const takesAll = length <= SMALL_GROUP || this.#options.spacingMs !== undefined;
+    return takesAll ? length : Math.ceil((length + this.#away) / 2);
+  }
+
   async #write(group: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#options.commit(group.map((waiting) => waiting.item));
+      this.#away = group.length;
       group.forEach((waiting, index) => {
         waiting.resolve(results[index] as Result);
       });

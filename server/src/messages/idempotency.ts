@@ -32,7 +32,11 @@ export class Idempotency {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #sealer: Sealer;
-  readonly #running = new Set<string>();
+  /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
+  readonly #running = {
+    live: new Map<string, Set<string>>(),
+    test: new Map<string, Set<string>>(),
+  };
 
   constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
     this.#pool = parts.pool;
@@ -41,14 +45,17 @@ export class Idempotency {
   }
 
   /** Refuses a key that this process works on right now. Whoever began must end. */
-  begin(request: IdempotencyRequest): void {
-    const name = runningName(request);
-    if (this.#running.has(name)) throw inProgress();
-    this.#running.add(name);
+  begin({ workspaceId, mode, key }: IdempotencyRequest): void {
+    const running = this.#running[mode].get(workspaceId);
+    if (running === undefined) this.#running[mode].set(workspaceId, new Set([key]));
+    else if (running.has(key)) throw inProgress();
+    else running.add(key);
   }
 
-  end(request: IdempotencyRequest): void {
-    this.#running.delete(runningName(request));
+  end({ workspaceId, mode, key }: IdempotencyRequest): void {
+    const running = this.#running[mode].get(workspaceId);
+    running?.delete(key);
+    if (running?.size === 0) this.#running[mode].delete(workspaceId);
   }
 
   /** The first answer to this key, if there is one; refuses the key when it belongs to another body. */
@@ -100,10 +107,6 @@ export class Idempotency {
     const body = row.sealed ? this.#sealer.open(row.answer) : row.answer;
     return { status: row.status, body: body.toString() };
   }
-}
-
-function runningName({ workspaceId, mode, key }: IdempotencyRequest): string {
-  return `${workspaceId}/${mode}/${key}`;
 }
 
 function inProgress(): RefusedError {
