@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { scratchFolder } from '../../test/harness/scratch-folder.ts';
 import { silentLog } from '../base/log.ts';
 import { findBinaries } from './embedded/binaries.ts';
-import { WAYS_OF_ROOT, type Way } from './embedded/run-as.ts';
+import { anyoneMayReach, WAYS_OF_ROOT, type Way } from './embedded/run-as.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
 
 /** A real PostgreSQL in a fresh folder each time: how it starts, where, as whom, and how it ends. */
@@ -97,7 +97,14 @@ describe('as root', () => {
         );
         await chmod(folder.path, 0o711);
       }
-      if (!(await anyoneMayReach((await findBinaries()).postgres)) && way === 'other-user') return;
+      if (
+        way !== 'namespace' &&
+        isRoot &&
+        !(await anyoneMayReach((await findBinaries()).postgres))
+      ) {
+        await expect(start({ dataDir, ways: [way] })).rejects.toThrow(/does not run as root/);
+        return;
+      }
       await using server = await start({ dataDir, ways: [way] });
       expect(await ask(server.connection, 'select 1 as one')).toEqual({ one: 1 });
     },
@@ -105,7 +112,10 @@ describe('as root', () => {
 
   test('a folder written in one way is taken over in another', async () => {
     await using folder = await scratchFolder();
-    const ways: Way[] = isRoot ? ['namespace', 'capability', 'namespace'] : ['ourselves'];
+    const others: Way[] = (await anyoneMayReach((await findBinaries()).postgres))
+      ? ['capability', 'namespace']
+      : [];
+    const ways: Way[] = isRoot ? ['namespace', ...others] : ['ourselves'];
     for (const [round, way] of ways.entries()) {
       await using server = await start({ dataDir: folder.path, ways: [way] });
       await ask(server.connection, 'create table if not exists rounds (n int)');
@@ -159,10 +169,3 @@ describe('it refuses, in a sentence,', () => {
     ).rejects.toThrow(/did not start.*postgres\.log.*invalid value for parameter "shared_buffers"/);
   });
 });
-
-async function anyoneMayReach(target: string): Promise<boolean> {
-  for (let at = path.dirname(target); ; at = path.dirname(at)) {
-    if (((await stat(at)).mode & 0o001) === 0) return false;
-    if (at === path.dirname(at)) return true;
-  }
-}

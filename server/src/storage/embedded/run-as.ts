@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { chmod, readFile } from 'node:fs/promises';
+import { chmod, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import { StorageStartError } from '../start-error.ts';
 import type { Binaries } from './binaries.ts';
@@ -8,7 +9,8 @@ import type { Binaries } from './binaries.ts';
  * PostgreSQL refuses to run as root, and containers, CI and many servers are root. Four ways, the
  * first that works: as ourselves when we are not root; in a user namespace, where root's files look
  * like another user's and no ownership changes, so it works under folders that only root may enter;
- * as another user who keeps the right to pass closed folders; as another user, plainly.
+ * as another user who keeps the right to pass closed folders on the way to the data; as another user,
+ * plainly.
  */
 export interface RunAs {
   way: Way;
@@ -146,6 +148,10 @@ async function tryOut(
   binaries: Binaries,
   dataDir: string,
 ): Promise<string | undefined> {
+  // PostgreSQL looks for its own files with access(2), which counts no capability but root's.
+  if (runAs.way === 'capability' && !(await anyoneMayReach(binaries.postgres))) {
+    return 'the program lies below a folder that others may not enter';
+  }
   // Another user must pass DATA_DIR to reach the folder inside; our secrets there are 0600.
   if (runAs.way === 'other-user') await chmod(dataDir, 0o711);
   const script = 'cd -- "$1" && exec "$2" --version';
@@ -163,4 +169,12 @@ async function tryOut(
     }
   }
   return undefined;
+}
+
+/** Whether all folders above it may be entered by everybody. */
+export async function anyoneMayReach(target: string): Promise<boolean> {
+  for (let at = path.dirname(target); ; at = path.dirname(at)) {
+    if (((await stat(at)).mode & 0o001) === 0) return false;
+    if (at === path.dirname(at)) return true;
+  }
 }
