@@ -15,6 +15,7 @@ import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Operation, Reply, Request } from './operation.ts';
 import { isOurFault, problemOf } from './problem.ts';
+import { readBody } from './read-body.ts';
 import { bodyValidator, isOptionalBody, queryValidator, type Validator } from './validate.ts';
 import { type Visit, visitOf } from './visit.ts';
 
@@ -66,7 +67,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   server.decorateRequest('signedIn', null);
   server.decorateRequest('count', null);
   server.decorateRequest('startedAtMs', 0);
-  readBodies(server);
+  readBodies(server, parts.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
   server.setNotFoundHandler((request, reply) =>
     answerError(
@@ -81,14 +82,20 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   return server;
 }
 
-function readBodies(server: FastifyInstance): void {
+function readBodies(server: FastifyInstance, bytesMax: number): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, parseJsonBody(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
+  server.addContentTypeParser('application/json', (_request, payload, done) => {
+    readBody(payload, bytesMax, (error, body) => {
+      if (error) {
+        done(error);
+        return;
+      }
+      try {
+        done(null, parseJsonBody(body));
+      } catch (refusal) {
+        done(refusal as Error);
+      }
+    });
   });
 }
 
