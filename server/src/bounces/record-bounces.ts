@@ -1,4 +1,3 @@
-import { encodeId } from '../base/ids.ts';
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
 import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
@@ -6,6 +5,7 @@ import type { DeliveryReport, ReportedRecipient } from '../mail/dsn.ts';
 import { judgeReport } from '../messages/verdict.ts';
 import { inTransaction, type Queryable } from '../storage/pool.ts';
 import {
+  factsOf,
   lockReported,
   markBounced,
   type ReportedDelivery,
@@ -108,23 +108,14 @@ async function record(
   };
   if (delivery.status === 'deferred') await requeue(client, sent, delivery.ordinal);
   const sequence = await markBounced(client, sent, delivery.ordinal, { bounce, smtp, atMs });
-  const messageId = encodeId('msg', sent.messageId);
-  const data: DeliveryEventData = {
-    message_id: messageId,
-    recipient: delivery.recipient,
-    attempt: delivery.attempts,
-    metadata: delivery.metadata,
-    tags: delivery.tags,
-    bounce,
-    smtp,
-    report,
-  };
+  const about = factsOf(sent, delivery);
+  const data: DeliveryEventData = { ...about, bounce, smtp, report };
   const event = { ...sent, type: 'message.bounced', atMs, sequence, data } as const;
   await appendEvents(client, [event]);
   if (bounce.class !== 'hard') return;
   await suppressions.suppress(client, sent, {
     emailKey: delivery.recipientKey,
     reason: 'hard_bounce',
-    evidence: { message_id: messageId, smtp, report },
+    evidence: { message_id: about.message_id, smtp, report },
   });
 }

@@ -1,4 +1,3 @@
-import { encodeId } from '../base/ids.ts';
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
@@ -6,6 +5,7 @@ import type { FeedbackReport } from '../mail/arf.ts';
 import { inTransaction, type Queryable } from '../storage/pool.ts';
 import {
   countTold,
+  factsOf,
   lockReported,
   type ReportedDelivery,
   type SentMessage,
@@ -54,20 +54,13 @@ async function record(
 ): Promise<void> {
   const atMs = clock.now();
   const sequence = await countTold(client, sent, delivery.ordinal);
-  const messageId = encodeId('msg', sent.messageId);
-  const data: DeliveryEventData = {
-    message_id: messageId,
-    recipient: delivery.recipient,
-    attempt: delivery.attempts,
-    metadata: delivery.metadata,
-    tags: delivery.tags,
-    ...(delivery.smtp ? { smtp: delivery.smtp } : {}),
-    report,
-  };
+  const about = factsOf(sent, delivery);
+  const smtp = delivery.smtp ? { smtp: delivery.smtp } : {};
+  const data: DeliveryEventData = { ...about, ...smtp, report };
   await appendEvents(client, [{ ...sent, type: 'message.complained', atMs, sequence, data }]);
   await suppressions.suppress(client, sent, {
     emailKey: delivery.recipientKey,
     reason: 'complaint',
-    evidence: { message_id: messageId, smtp: delivery.smtp, report },
+    evidence: { message_id: about.message_id, smtp: delivery.smtp, report },
   });
 }

@@ -1,3 +1,4 @@
+import { encodeId } from '../base/ids.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { ReturnPath } from '../mail/return-path.ts';
 import type { DeliveryStatus } from '../messages/send-request.ts';
@@ -62,6 +63,12 @@ export interface ReportedDelivery {
   smtp: SmtpFacts | null;
   metadata: Record<string, string>;
   tags: string[];
+}
+
+/** What every event about a delivery says of it. */
+export function factsOf({ messageId }: SentMessage, delivery: ReportedDelivery) {
+  const { recipient, attempts: attempt, metadata, tags } = delivery;
+  return { message_id: encodeId('msg', messageId), recipient, attempt, metadata, tags };
 }
 
 /** Locked until the transaction ends: by its place, or by recipients of the message. */

@@ -52,7 +52,6 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 export function createHttpServer(parts: HttpParts): FastifyInstance {
   const server = Fastify({
     logger: false,
-    bodyLimit: parts.bodyBytesMax,
     trustProxy: parts.trustProxy,
     genReqId: () => newId('req', parts.clock.now()),
     requestTimeout: parts.requestTimeoutMs,
@@ -325,16 +324,12 @@ function answerError(
 function understood(error: unknown, { raw }: FastifyRequest): unknown {
   const code = (error as { code?: unknown }).code;
   switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new RefusedError('body_too_large', 'The body is larger than the server takes.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_TYPE':
       return new RefusedError(
         'unsupported_media_type',
         'The body must be sent as application/json.',
       );
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new RefusedError('malformed_request', 'Content-Length does not fit the body.');
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new RefusedError('not_found', 'There is nothing at this path.');
