@@ -21,6 +21,14 @@ test('a message beyond the bound is read to its end and put off', async () => {
   expect(await withData(stream('12345', '67890'), held, text)).toBe('1234567890');
 });
 
+test('of two that do not fit together one is taken, however their bytes alternate', async () => {
+  const held = new HeldBytes(10);
+  const length = async (data: Buffer) => data.length;
+  const both = [stream('1234', '5678'), stream('1234', '5678')];
+  const ends = await Promise.allSettled(both.map((one) => withData(one, held, length)));
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});
+
 test('what a failed message held is free again', async () => {
   const held = new HeldBytes(4);
   const fail = () => Promise.reject(new Error('broken'));

@@ -43,7 +43,13 @@ export async function withData<T>(
       const chunk = whole.subarray(0, beginningBytesMax - bytes);
       if (full || stream.sizeExceeded || chunk.length === 0) continue;
       full = !held.take(chunk.length);
-      if (full) continue;
+      if (full) {
+        // What is refused anyhow makes room at once: two that hold half each would both be refused.
+        held.give(bytes);
+        bytes = 0;
+        chunks.length = 0;
+        continue;
+      }
       bytes += chunk.length;
       chunks.push(chunk);
     }
