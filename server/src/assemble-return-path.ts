@@ -38,15 +38,18 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
   const { returnPath } = config;
   const { port: wanted } = returnPath;
   const isHere = wanted !== undefined && config.roles.has('smtp');
-  const door = isHere ? await openDoor(needs, wanted) : undefined;
+  const door = isHere ? await openDoor(needs) : undefined;
   let place: AddressInfo | undefined;
   return {
     async listen() {
-      if (!door) return;
+      if (!door || wanted === undefined) return;
       try {
-        place = await door.listen();
+        place = await door.listen({ host: returnPath.host, port: wanted });
       } catch (error) {
-        const sentence = portFault(error, returnPath, 'RETURN_PATH');
+        const sentence = portFault(error, returnPath, {
+          host: 'RETURN_PATH_HOST',
+          port: 'RETURN_PATH_PORT',
+        });
         if (sentence === undefined) throw error;
         if (returnPath.portIsWished) throw new StorageStartError(sentence);
         log.warn({ port: wanted }, `bounces and complaints are not taken: ${sentence}`);
@@ -62,7 +65,7 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
   };
 }
 
-function openDoor(needs: ReturnPathNeeds, port: number): Promise<ReturnPathDoor> {
+function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathDoor> {
   const { config, clock, log, registry } = needs;
   const reports = new Reports({ ...needs, bounceHost: config.domains.bounceHost });
   return ReturnPathDoor.open({
@@ -72,8 +75,6 @@ function openDoor(needs: ReturnPathNeeds, port: number): Promise<ReturnPathDoor>
     reports,
     name: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
-    host: config.returnPath.host,
-    port,
     certificate: config.submission.tls,
     connectionsMax: config.returnPath.connectionsMax,
     connectionsPerSource: config.returnPath.connectionsPerSource,

@@ -16,11 +16,13 @@ import { StorageStartError } from './storage/start-error.ts';
 
 /** The door for programs that speak SMTP: opened or not, as the configuration says. */
 export interface Submission {
-  /** Opens the port; the server goes on without it when the default port is taken. */
+  /** Opens the ports; the server goes on without the first when its default is taken. */
   listen(): Promise<void>;
-  /** Undefined while it is closed. */
+  /** Undefined while it is closed, as is the one for TLS from the first byte. */
   readonly port: number | undefined;
-  readonly place: AddressInfo | undefined;
+  readonly tlsPort: number | undefined;
+  /** Of both. */
+  readonly places: readonly AddressInfo[];
   /** What the API tells about it. */
   settings(): SmtpSettings;
   renewCertificate(): Promise<void>;
@@ -44,47 +46,65 @@ const NOT_HERE = 'This process takes no mail by SMTP (ROLES); another one may.';
 export async function openSubmission(needs: SubmissionNeeds): Promise<Submission> {
   const { config, log } = needs;
   const { submission, limits, http } = config;
-  const { port: wanted } = submission;
   const isHere = config.roles.has('smtp');
-  const door = wanted === undefined || !isHere ? undefined : await openDoor(needs, wanted);
+  const isWanted = submission.port !== undefined || submission.tlsPort !== undefined;
+  const door = isWanted && isHere ? await openDoor(needs) : undefined;
   let place: AddressInfo | undefined;
-  let closedBecause: string | null = isHere ? OFF : NOT_HERE;
+  let tlsPlace: AddressInfo | undefined;
+  let closedBecause = isHere ? OFF : NOT_HERE;
+  const places = () => [place, tlsPlace].filter((one) => one !== undefined);
   return {
     async listen() {
-      if (!door) return;
-      try {
-        place = await door.listen();
-        closedBecause = null;
-      } catch (error) {
-        const sentence = portFault(error, submission, 'SUBMISSION');
-        if (sentence === undefined) throw error;
-        if (submission.portIsWished) throw new StorageStartError(sentence);
-        closedBecause = sentence;
-        log.warn({ port: wanted }, `mail is not taken by SMTP: ${sentence}`);
+      if (submission.port !== undefined) {
+        place = await listenOn('SUBMISSION_PORT', { port: submission.port });
+      }
+      if (submission.tlsPort !== undefined) {
+        const wanted = { port: submission.tlsPort, implicitTls: true };
+        tlsPlace = await listenOn('SUBMISSION_TLS_PORT', wanted);
       }
     },
     get port() {
       return place?.port;
     },
-    get place() {
-      return place;
+    get tlsPort() {
+      return tlsPlace?.port;
+    },
+    get places() {
+      return places();
     },
     settings: () => ({
-      open: place !== undefined,
-      closed_because: closedBecause,
+      open: places().length > 0,
+      closed_because: places().length > 0 ? null : closedBecause,
       host: new URL(http.baseUrl).hostname,
       port: place?.port ?? null,
+      tls_port: tlsPlace?.port ?? null,
       user: 'postrider',
       starttls: door?.offersTls ?? false,
       plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
     }),
     renewCertificate: async () => door?.renewCertificate(),
-    drain: async (limitMs) => {
-      if (place) await door?.drain(limitMs);
-    },
+    drain: async (limitMs) => door?.drain(limitMs),
   };
 
-  function openDoor(parts: SubmissionNeeds, ownPort: number): Promise<SubmissionDoor> {
+  async function listenOn(
+    variable: 'SUBMISSION_PORT' | 'SUBMISSION_TLS_PORT',
+    wanted: { port: number; implicitTls?: boolean },
+  ): Promise<AddressInfo | undefined> {
+    const ownPlace = { host: submission.host, ...wanted };
+    try {
+      return await door?.listen(ownPlace);
+    } catch (error) {
+      const sentence = portFault(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
+      if (sentence === undefined) throw error;
+      const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsWished;
+      if (isWished) throw new StorageStartError(sentence);
+      closedBecause = sentence;
+      log.warn({ port: wanted.port }, `mail is not taken by SMTP: ${sentence}`);
+      return undefined;
+    }
+  }
+
+  function openDoor(parts: SubmissionNeeds): Promise<SubmissionDoor> {
     const shape = bodyValidator(SendMessage);
     return SubmissionDoor.open({
       clock: parts.clock,
@@ -95,8 +115,6 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       rateLimiter: parts.rateLimiter,
       checkShape: (body) => shape.check(body),
       name: config.delivery.heloName,
-      host: submission.host,
-      port: ownPort,
       certificate: submission.tls,
       allowPlaintext: submission.allowPlaintext,
       connectionsMax: submission.connectionsMax,

@@ -76,7 +76,7 @@ export interface App extends AsyncDisposable {
   readonly people: People;
   readonly domains: Domains;
   readonly engine: Engine | undefined;
-  readonly submission: Pick<Submission, 'port' | 'settings' | 'renewCertificate'>;
+  readonly submission: Pick<Submission, 'port' | 'tlsPort' | 'settings' | 'renewCertificate'>;
   readonly returnPath: Pick<ReturnPathPort, 'place'>;
   /** Stops accepting, finishes what is on the wire, gives the rest back, leaves. */
   stop(): Promise<void>;
@@ -187,7 +187,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const pathKey = returnPathKey(storage.secretKey);
   /** The doors open later; what leaves before then cannot meet them. */
   const ownPlaces = () =>
-    [submission.place, returnPath.place].filter((place) => place !== undefined);
+    [...submission.places, returnPath.place].filter((place) => place !== undefined);
   const isOwnAddress = (ip: string, port: number) => isOwnPlace(ownPlaces(), ip, port);
   const engine =
     deliveryPool &&
@@ -351,10 +351,10 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
 
   await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
-  await submission.listen();
   undo.defer(() => submission.drain(0));
-  await returnPath.listen();
+  await submission.listen();
   undo.defer(() => returnPath.drain(0));
+  await returnPath.listen();
   const address = config.roles.has('api')
     ? await http.listen({ host: config.http.host, port: config.http.port })
     : '';

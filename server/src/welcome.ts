@@ -26,8 +26,10 @@ export async function welcome(app: App, config: Config): Promise<string> {
 }
 
 function smtpLine({ submission }: App): string[] {
-  const { open, host, port, user } = submission.settings();
-  return open ? [`  SMTP: ${host}:${port}, user ${user}, an API key as the password`] : [];
+  const { open, host, port, tls_port: tlsPort, user } = submission.settings();
+  return open
+    ? [`  SMTP: ${host}:${tlsPort ?? port}, user ${user}, an API key as the password`]
+    : [];
 }
 
 /** Whoever reads this may become the owner: the link is theirs alone to hand on. */

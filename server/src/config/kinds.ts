@@ -195,7 +195,10 @@ function serverPlace(item: string, standardPort: number): ServerPlace | undefine
   return { host, port };
 }
 
-export function portOrOff(told: { says: string; standard: number }): Variable<number | 'off'> {
+export function portOrOff(told: {
+  says: string;
+  standard: number | 'off';
+}): Variable<number | 'off'> {
   return variable<number | 'off'>(told, 'a port between 0 and 65535, or off', (given) => {
     if (/^off$/i.test(given)) return 'off';
     const port = /^[0-9]{1,5}$/.test(given) ? Number(given) : Number.NaN;

@@ -28,6 +28,7 @@ describe('an empty environment', () => {
     expect(config.submission).toEqual({
       port: 2587,
       portIsWished: false,
+      tlsPort: undefined,
       host: '127.0.0.1',
       tls: undefined,
       allowPlaintext: false,
@@ -187,6 +188,9 @@ describe('mistakes', () => {
       'CONTENT_RETENTION_DAYS',
       'RATE_LIMIT_BURST',
       'ACCEPT_BUFFER_MAX_BYTES',
+    ]);
+    expect(mistakesOf({ SUBMISSION_TLS_PORT: '465' })).toEqual([
+      expect.stringContaining('SUBMISSION_TLS_PORT: needs a certificate'),
     ]);
     expect(mistakesOf({ SUBMISSION_TLS_CERT: '/etc/tls/cert.pem' })).toEqual([
       expect.stringContaining('SUBMISSION_TLS_KEY'),

@@ -24,6 +24,8 @@ export interface Config {
     readonly port: number | undefined;
     /** Nobody asked for the default: when it is taken, the server runs without the door. */
     readonly portIsWished: boolean;
+    /** Undefined: nothing is encrypted from its first byte. */
+    readonly tlsPort: number | undefined;
     readonly host: string;
     readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
     readonly allowPlaintext: boolean;
@@ -190,6 +192,11 @@ function contradictions({ of, wasGiven }: Values): string[] {
       'SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: one is of no use without the other. Give both, or neither.',
     );
   }
+  if (of('SUBMISSION_TLS_PORT') !== 'off' && !wasGiven('SUBMISSION_TLS_CERT')) {
+    found.push(
+      'SUBMISSION_TLS_PORT: needs a certificate. Give SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY, or set it to off.',
+    );
+  }
   return found;
 }
 
@@ -272,11 +279,13 @@ function arrange({ of, wasGiven }: Values): Config {
 
 function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['submission'] {
   const port = of('SUBMISSION_PORT');
+  const tlsPort = of('SUBMISSION_TLS_PORT');
   const certFile = of('SUBMISSION_TLS_CERT');
   const keyFile = of('SUBMISSION_TLS_KEY');
   return {
     port: port === 'off' ? undefined : port,
     portIsWished,
+    tlsPort: tlsPort === 'off' ? undefined : tlsPort,
     host: of('SUBMISSION_HOST') ?? of('HOST'),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     allowPlaintext: of('SUBMISSION_ALLOW_PLAINTEXT'),

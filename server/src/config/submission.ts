@@ -6,15 +6,19 @@ export const submission = {
     says: 'Port on which programs hand in mail by SMTP, with an API key as the password. 0 takes any free one, `off` closes the door. When the default is taken the server starts without it.',
     standard: 2587,
   }),
+  SUBMISSION_TLS_PORT: portOrOff({
+    says: 'A second port, on which the connection is encrypted from its first byte instead of by STARTTLS: 465 in the world outside. Needs the certificate. 0 takes any free one.',
+    standard: 'off',
+  }),
   SUBMISSION_HOST: text<string | undefined>({
-    says: 'Address that port listens on.',
+    says: 'Address these ports listen on.',
     takes: 'an address or a host name of this machine',
     standard: undefined,
     standardText: '`HOST`',
     accepts: /^[A-Za-z0-9.:_-]+$/,
   }),
   SUBMISSION_TLS_CERT: text<string | undefined>({
-    says: 'Certificate for STARTTLS at this port and at that of the return path, with its chain. A renewed file is taken up within a minute.',
+    says: 'Certificate of these ports and of that of the return path, with its chain. A renewed file is taken up within a minute.',
     takes: 'the path of a PEM file',
     standard: undefined,
     standardText: 'none',
@@ -30,7 +34,7 @@ export const submission = {
     standard: false,
   }),
   SUBMISSION_CONNECTIONS_MAX: integer({
-    says: 'Connections to that port at the same time.',
+    says: 'Connections to these ports at the same time.',
     standard: 1000,
     min: 1,
     max: 100_000,

@@ -37,6 +37,14 @@ export class SubmissionClient implements Disposable {
     return client;
   }
 
+  /** To a port that is encrypted from the first byte. */
+  static async connectTls(port: number, options: tls.ConnectionOptions): Promise<SubmissionClient> {
+    const socket = tls.connect({ port, host: '127.0.0.1', ...options });
+    const client = new SubmissionClient(socket);
+    await once(socket, 'secureConnect');
+    return client;
+  }
+
   /** Greeted, introduced and logged in. */
   static async loggedIn(port: number, key: string, host?: string): Promise<SubmissionClient> {
     const client = await SubmissionClient.connect(port, host);

@@ -396,6 +396,7 @@ test('the door tells where it is, and counts', async () => {
     closed_because: null,
     host: 'postrider.test',
     port,
+    tls_port: null,
     user: 'postrider',
     starttls: false,
     plaintext: 'this_machine',

@@ -8,6 +8,7 @@ const OPEN = {
   closed_because: null,
   host: 'mail.example.com',
   port: 2587,
+  tls_port: null,
   user: 'postrider',
   starttls: true,
   plaintext: 'this_machine',
@@ -21,6 +22,15 @@ test('the settings, with the key as the password', () => {
     'SMTP_PASSWORD=pr_test_x',
     'SMTP_ENCRYPTION=starttls',
   ]);
+});
+
+test('the port with TLS from the first byte is preferred, and the other one named', () => {
+  const both = smtpSnippet('pr_test_x', { ...OPEN, tls_port: 2465 }).code;
+  expect(both).toMatch(/^SMTP_PORT=2465$/m);
+  expect(both).toMatch(/^SMTP_ENCRYPTION=tls$/m);
+  expect(both).toContain('only STARTTLS take port 2587');
+  const alone = smtpSnippet('pr_test_x', { ...OPEN, port: null, tls_port: 2465 }).code;
+  expect(alone).not.toContain('#');
 });
 
 test('without a certificate it says from where it works', () => {

@@ -13,17 +13,23 @@ export function smtpSnippet(token: string, smtp: Schema<'SmtpSettings'>): Snippe
     name: 'SMTP',
     code: [
       `SMTP_HOST=${smtp.host}`,
-      `SMTP_PORT=${smtp.port}`,
+      `SMTP_PORT=${smtp.tls_port ?? smtp.port}`,
       `SMTP_USER=${smtp.user}`,
       `SMTP_PASSWORD=${token}`,
-      encryption(smtp),
+      ...encryption(smtp),
     ].join('\n'),
   };
 }
 
-function encryption({ starttls, plaintext }: Schema<'SmtpSettings'>): string {
-  if (starttls) return 'SMTP_ENCRYPTION=starttls';
+/** RFC 8314 prefers the port that is encrypted from the first byte; not every program can do it. */
+function encryption(smtp: Schema<'SmtpSettings'>): string[] {
+  const { port, tls_port: tlsPort, starttls, plaintext } = smtp;
+  if (tlsPort !== null) {
+    const other = `# Programs that know only STARTTLS take port ${port}.`;
+    return ['SMTP_ENCRYPTION=tls', ...(port === null ? [] : [other])];
+  }
+  if (starttls) return ['SMTP_ENCRYPTION=starttls'];
   return plaintext === 'anywhere'
-    ? '# Without encryption: this server has no certificate for SMTP.'
-    : '# Without encryption, and only from the machine that Postrider runs on.';
+    ? ['# Without encryption: this server has no certificate for SMTP.']
+    : ['# Without encryption, and only from the machine that Postrider runs on.'];
 }

@@ -1,4 +1,6 @@
+import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { Certificate } from './certificate.ts';
@@ -10,13 +12,21 @@ export type NewSession = (
   options?: SMTPConnectionOptions | null,
 ) => DoorSession;
 
-/** The library's server, whose connections are our sessions, and how it is set up. */
+/**
+ * The library's server, whose connections are our sessions, and how it is set up. It listens
+ * nowhere: sockets are handed to it.
+ */
 export class ProtocolServer extends SMTPServer {
   readonly #newSession: NewSession;
 
   constructor(options: SMTPServerOptions, newSession: NewSession) {
     super(options);
     this.#newSession = newSession;
+  }
+
+  /** With the certificate of the moment. */
+  get context(): SecureContext {
+    return this.secureContext.get('*') as SecureContext;
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
@@ -53,6 +63,8 @@ export function protocolOptions(
 ): SMTPServerOptions {
   return {
     ...certificate,
+    // A client that asks for new handshakes without end would keep the processor busy.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     name: settings.name,
     banner: 'Postrider',
     heloResponse: '%s',
@@ -64,6 +76,5 @@ export function protocolOptions(
     disableReverseLookup: true,
     hideENHANCEDSTATUSCODES: false,
     socketTimeout: settings.idleMs,
-    closeTimeout: 1_000,
   };
 }

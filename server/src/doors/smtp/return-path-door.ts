@@ -8,7 +8,7 @@ import { disabledCommands, protocolOptions } from './protocol-server.ts';
 import { type Data, HeldBytes, refuseSmuggling, withData } from './read-data.ts';
 import { SmtpReply } from './reply.ts';
 import { DoorSession, type SessionTimes } from './session.ts';
-import { SmtpPort, type SmtpPortParts } from './smtp-port.ts';
+import { type SmtpPlace, SmtpPort, type SmtpPortParts } from './smtp-port.ts';
 
 /**
  * The door for what comes back: servers of the world bring bounces and complaints (RFC 5321, as an
@@ -31,6 +31,8 @@ export interface ReturnPathDoorParts extends Omit<SmtpPortParts, 'title'> {
 }
 
 export interface ReturnPathLimits extends SessionTimes {
+  /** From the connection to the greeting, where something comes before it. */
+  arrivalMs: number;
   /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
   idleMs: number;
   /** Of a report only its beginning is kept: codes and header come before what is returned. */
@@ -40,6 +42,7 @@ export interface ReturnPathLimits extends SessionTimes {
 }
 
 export const RETURN_PATH_LIMITS: ReturnPathLimits = {
+  arrivalMs: 20_000,
   dataMs: 300_000,
   lifeMs: 900_000,
   idleMs: 120_000,
@@ -91,6 +94,7 @@ export class ReturnPathDoor {
           disabledCommands: disabled,
           ...this.#handlers(),
         },
+        arrivalMs: limits.arrivalMs,
         certificate,
         certificateFiles: parts.certificate,
         metrics: (connections) =>
@@ -112,8 +116,8 @@ export class ReturnPathDoor {
   }
 
   /** Throws what the socket says when the port cannot be had. */
-  listen(): Promise<AddressInfo> {
-    return this.#port.listen();
+  listen(place: SmtpPlace): Promise<AddressInfo> {
+    return this.#port.listen(place);
   }
 
   renewCertificate(): Promise<void> {

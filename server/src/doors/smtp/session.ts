@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { SMTPServer } from 'smtp-server';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -45,6 +46,9 @@ export class DoorSession extends SMTPConnection {
   ) {
     super(server, socket, options);
     this.#rules = rules;
+    // The library believes its server in this, but ours has ports of both kinds.
+    this.secure = socket instanceof TLSSocket;
+    this.session.secure = this.secure;
   }
 
   /** Whether a message is being taken: it is finished before the session goes. */
@@ -77,7 +81,7 @@ export class DoorSession extends SMTPConnection {
     this.#working = true;
     this.#dataTimer = this.#rules.clock.after(this.#rules.times.dataMs, () => {
       this.send(421, '4.4.2 The message did not arrive in time.');
-      this._socket.destroy();
+      this.cutOff();
     });
   }
 
@@ -96,6 +100,11 @@ export class DoorSession extends SMTPConnection {
   leave(text: string): void {
     if (this.#working) this.#leaving = text;
     else this.send(421, text);
+  }
+
+  /** Without a word more. */
+  cutOff(): void {
+    this._socket.destroy();
   }
 
   override _onClose(): void {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { SMTPServerOptions } from 'smtp-server';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -7,14 +6,16 @@ import { RefusedError } from '../../base/refused-error.ts';
 import { isStorageGone } from '../../storage/storage-gone.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts';
 import { Crowd } from './crowd.ts';
+import { Listener } from './listener.ts';
 import type { PortMetrics } from './metrics.ts';
 import { type NewSession, ProtocolServer } from './protocol-server.ts';
 import { replyTo, SmtpReply } from './reply.ts';
 import type { DoorSession, SessionRules } from './session.ts';
 
 /**
- * A port on which SMTP is spoken, whatever for: who is connected and how many, the certificate and
- * its renewal, one message after the other with its reply, and a close that finishes what is in hand.
+ * A port on which SMTP is spoken, whatever for, and perhaps a second one for TLS: who is connected
+ * and how many, the certificate and its renewal, one message after the other with its reply, and a
+ * close that finishes what is in hand.
  */
 
 export interface SmtpPortParts {
@@ -22,14 +23,21 @@ export interface SmtpPortParts {
   log: Log;
   /** For the log: `the submission port`. */
   title: string;
-  host: string;
-  port: number;
   connectionsMax: number;
   connectionsPerSource: number;
 }
 
+export interface SmtpPlace {
+  host: string;
+  port: number;
+  /** Encrypted from the first byte (RFC 8314 3.3), instead of by STARTTLS. Needs a certificate. */
+  implicitTls?: boolean;
+}
+
 export interface SmtpPortProtocol<S extends DoorSession> {
   options: SMTPServerOptions;
+  /** From the connection to the greeting. */
+  arrivalMs: number;
   certificate: Certificate | undefined;
   certificateFiles: CertificateFiles | undefined;
   metrics: (connections: () => number) => PortMetrics;
@@ -42,10 +50,14 @@ export interface SmtpPortProtocol<S extends DoorSession> {
 type DataCallback = (error?: Error | null, message?: string) => void;
 
 const CLOSING = '4.3.2 The server is closing. Try again in a moment.';
+/** For clients to close their side after 421. */
+const GOODBYE_MS = 1_000;
 
 export class SmtpPort<S extends DoorSession> {
   readonly #parts: SmtpPortParts;
   readonly #server: ProtocolServer;
+  readonly #listeners: Listener[] = [];
+  readonly #arrivalMs: number;
   readonly #files: CertificateFiles | undefined;
   readonly #sessions = new Map<string, S>();
   readonly #crowd: Crowd;
@@ -58,6 +70,7 @@ export class SmtpPort<S extends DoorSession> {
     this.#parts = parts;
     this.#certificate = protocol.certificate;
     this.#files = protocol.certificateFiles;
+    this.#arrivalMs = protocol.arrivalMs;
     this.#crowd = new Crowd(parts.connectionsMax, parts.connectionsPerSource);
     this.#metrics = protocol.metrics(() => this.#crowd.size);
     const rules = {
@@ -74,10 +87,17 @@ export class SmtpPort<S extends DoorSession> {
   }
 
   /** Throws what the socket says when the port cannot be had. */
-  async listen(): Promise<AddressInfo> {
-    const { host, port } = this.#parts;
-    await once(this.#server.listen({ host, port }), 'listening');
-    return this.#server.server.address() as AddressInfo;
+  async listen({ implicitTls = false, ...place }: SmtpPlace): Promise<AddressInfo> {
+    const listener = new Listener({
+      ...this.#parts,
+      ...place,
+      arrivalMs: this.#arrivalMs,
+      secureContext: implicitTls ? () => this.#server.context : undefined,
+      arrived: (socket) => this.#server.connect(socket),
+    });
+    const address = await listener.listen();
+    this.#listeners.push(listener);
+    return address;
   }
 
   get offersTls(): boolean {
@@ -98,7 +118,7 @@ export class SmtpPort<S extends DoorSession> {
     this.#parts.log.info(`${this.#parts.title} has a new certificate`);
   }
 
-  /** Newcomers are sent away, messages in hand are finished, then the port is closed. */
+  /** Newcomers are sent away, messages in hand are finished, then the ports are closed. */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     const { clock } = this.#parts;
@@ -109,7 +129,11 @@ export class SmtpPort<S extends DoorSession> {
       this.#empty = () => finished.abort();
       await pause(clock, limitMs, finished.signal);
     }
-    await new Promise<void>((resolve) => this.#server.close(resolve));
+    const goodbye = new AbortController();
+    const closed = this.#listeners.map((listener) => listener.close());
+    void Promise.all(closed).then(() => goodbye.abort());
+    await pause(clock, GOODBYE_MS, goodbye.signal);
+    for (const session of this.#server.connections) (session as S).cutOff();
   }
 
   /** One message: `work` says when its last byte is there, and resolves with the words after 250. */
@@ -174,16 +198,16 @@ export class SmtpPort<S extends DoorSession> {
 export function portFault(
   error: unknown,
   { host, port }: { host: string; port: number | undefined },
-  variables: 'SUBMISSION' | 'RETURN_PATH',
+  variables: { host: string; port: string },
 ): string | undefined {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return `Another program listens on ${host}:${port}. Stop it, set ${variables}_PORT, or set it to off.`;
+      return `Another program listens on ${host}:${port}. Stop it, set ${variables.port}, or set it to off.`;
     case 'EACCES':
-      return `This user may not listen on ${host}:${port}. Set ${variables}_PORT to one above 1023.`;
+      return `This user may not listen on ${host}:${port}. Set ${variables.port} to one above 1023.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${variables}_HOST ${host} is not an address of this machine.`;
+      return `${variables.host} ${host} is not an address of this machine.`;
     default:
       return undefined;
   }

@@ -13,7 +13,7 @@ import { createLoginMetrics, createPortMetrics, type LoginMetrics } from './metr
 import { disabledCommands, protocolOptions } from './protocol-server.ts';
 import { type Data, HeldBytes } from './read-data.ts';
 import { loginReplyTo, SmtpReply } from './reply.ts';
-import { SmtpPort, type SmtpPortParts } from './smtp-port.ts';
+import { type SmtpPlace, SmtpPort, type SmtpPortParts } from './smtp-port.ts';
 import { SubmissionSession } from './submission-session.ts';
 import { WrongKeys } from './wrong-keys.ts';
 
@@ -68,10 +68,13 @@ export class SubmissionDoor {
       {
         options: {
           ...protocolOptions({ ...parts, ...limits }, certificate),
+          // RFC 8314 4.1, RFC 8996: nothing older carries a key.
+          minVersion: 'TLSv1.2',
           ...AUTH,
           disabledCommands: disabled,
           ...this.#handlers(),
         },
+        arrivalMs: limits.arrivalMs,
         certificate,
         certificateFiles: parts.certificate,
         metrics: (connections) =>
@@ -94,8 +97,8 @@ export class SubmissionDoor {
   }
 
   /** Throws what the socket says when the port cannot be had. */
-  listen(): Promise<AddressInfo> {
-    return this.#port.listen();
+  listen(place: SmtpPlace): Promise<AddressInfo> {
+    return this.#port.listen(place);
   }
 
   get offersTls(): boolean {

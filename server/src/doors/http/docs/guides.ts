@@ -97,7 +97,7 @@ function smtp(panels: CodePanels): Guide {
     id: 'smtp',
     title: 'Sending by SMTP',
     words:
-      prose(`Programs that only speak SMTP hand in mail on the submission port: any user name, and an API key as the password. \`GET /smtp\` tells host and port. The mail is treated like a request to send, and \`250\` to its final dot means what \`202\` means here; the reply names the message.
+      prose(`Programs that only speak SMTP hand in mail on the submission port: any user name, and an API key as the password. \`GET /smtp\` tells host and ports. The mail is treated like a request to send, and \`250\` to its final dot means what \`202\` means here; the reply names the message.
 
 The envelope says who receives, and placeholders are left as they are. \`X-Postrider-Tag\`, \`X-Postrider-Metadata\`, \`X-Postrider-Idempotency-Key\`, \`X-Postrider-Scheduled-At\` and \`X-Postrider-TTL-Seconds\` stand for the fields that a mail has no place for; recipients never see them.`),
     code: panels.panel('Hand in a mail', [{ name: 'swaks', language: 'shell', code }]),

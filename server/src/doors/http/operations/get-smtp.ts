@@ -8,6 +8,7 @@ export interface SmtpSettings {
   closed_because: string | null;
   host: string;
   port: number | null;
+  tls_port: number | null;
   user: string;
   starttls: boolean;
   plaintext: 'this_machine' | 'anywhere';
@@ -21,13 +22,22 @@ const Settings = Type.Object(
       examples: [null],
     }),
     host: Type.String({ description: 'The server to name.', examples: ['mail.example.com'] }),
-    port: Type.Union([Type.Integer(), Type.Null()], { examples: [2587] }),
+    port: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'The port on which a connection begins unencrypted; null when it is closed.',
+      examples: [2587],
+    }),
+    tls_port: Type.Union([Type.Integer(), Type.Null()], {
+      description:
+        'The port on which a connection is encrypted from its first byte (implicit TLS); null when ' +
+        'it is closed.',
+      examples: [2465],
+    }),
     user: Type.String({
       description: 'Any other name is taken too. The password is an API key.',
       examples: ['postrider'],
     }),
     starttls: Type.Boolean({
-      description: 'Whether the connection can be encrypted.',
+      description: 'Whether a connection to `port` can be encrypted by STARTTLS.',
       examples: [true],
     }),
     plaintext: oneOf(['this_machine', 'anywhere'] as const, {
