@@ -35,6 +35,7 @@ import { simulatorRoute } from './delivery/simulator.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
 import type { Domains } from './domains/domains.ts';
 import { openDomains } from './domains/open-domains.ts';
+import { addPages } from './doors/http/add-pages.ts';
 import { addApp } from './doors/http/app-files.ts';
 import { addDocs } from './doors/http/docs/add-docs.ts';
 import { addHealth } from './doors/http/health.ts';
@@ -320,16 +321,15 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     requestTimeoutMs: config.http.requestTimeoutMs,
     changed: () => telling.ring(),
   });
-  telling.listenTo(http);
-  addApp(http, { folder: DASHBOARD });
-  addDocs(http, { document });
-  addHealth(http, {
-    registry,
-    notReady: async () => {
-      if (state !== 'ready') return state;
-      const answers = await databaseAnswers(pool);
-      return answers ? undefined : 'the database cannot be reached';
-    },
+  const notReady = async (): Promise<string | undefined> => {
+    if (state !== 'ready') return state;
+    return (await databaseAnswers(pool)) ? undefined : 'the database cannot be reached';
+  };
+  addPages(http, (room) => {
+    telling.listenTo(room);
+    addApp(room, { folder: DASHBOARD });
+    addDocs(room, { document });
+    addHealth(room, { registry, notReady });
   });
   gauge(registry, 'accept_waiting', 'Sends that wait for their commit.', () => acceptor.waiting);
   if (engine) addEngineMetrics(registry, engine);

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { parseTime } from '../base/rfc3339.ts';
 import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
@@ -248,15 +249,13 @@ function parseLimits(
   });
   let expiresAtMs: number | null = null;
   if (wanted.expires_at != null) {
-    expiresAtMs = Date.parse(wanted.expires_at);
-    if (!(expiresAtMs > nowMs)) {
+    expiresAtMs = parseTime(wanted.expires_at) ?? nowMs;
+    if (expiresAtMs <= nowMs) {
       const detail = 'Give a time in the future, in RFC 3339 form with an offset.';
       errors.push({ pointer: '/expires_at', code: 'invalid_time', detail });
     }
   }
-  if (errors.length > 0) {
-    throw new RefusedError('validation_failed', 'Some fields are not valid.', { errors });
-  }
+  if (errors.length > 0) throw invalidFields(errors);
   const allowedIps = [...(wanted.allowed_ips ?? [])];
   return { allowedDomains: [...new Set(allowedDomains)], allowedIps, expiresAtMs };
 }

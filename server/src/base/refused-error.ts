@@ -17,6 +17,19 @@ export class RefusedError extends Error {
   }
 }
 
+/** The refusal of a request for its fields: one that is alone is told in the detail. */
+export function invalidFields(errors: readonly FieldError[]): RefusedError {
+  return new RefusedError('validation_failed', detailOf(errors), { errors });
+}
+
+function detailOf(errors: readonly FieldError[]): string {
+  const [first] = errors;
+  if (errors.length !== 1 || !first) return `${errors.length} fields are not valid.`;
+  // An empty pointer is the whole body.
+  const place = first.pointer || first.parameter;
+  return place ? `${place}: ${first.detail}` : first.detail;
+}
+
 interface RefusedMore {
   errors?: readonly FieldError[];
   retryAfterSeconds?: number;

@@ -36,7 +36,7 @@ export const limits = {
     min: 1024,
   }),
   SUBJECT_MAX_BYTES: integer({
-    says: 'Longest subject, encoded. Mail itself allows 998.',
+    says: 'Longest subject, in bytes of UTF-8. Mail itself allows 998.',
     standard: 998,
     min: 78,
     max: 998,

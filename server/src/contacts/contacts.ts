@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { decodeId, encodeId, uuidv7 } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { invalidFields, RefusedError } from '../base/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
 import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import {
@@ -193,10 +193,5 @@ function taken(email: string): RefusedError {
 function parsed(given: Record<string, unknown>): ContactChange {
   const result = parseContact(given);
   if (result.ok) return result.change;
-  const { errors } = result;
-  const detail =
-    errors.length === 1
-      ? `${errors[0].pointer}: ${errors[0].detail}`
-      : `${errors.length} fields are not valid.`;
-  throw new RefusedError('validation_failed', detail, { errors });
+  throw invalidFields(result.errors);
 }

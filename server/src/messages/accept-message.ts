@@ -1,12 +1,13 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
 import type { AddressHash } from '../suppressions/address-hash.ts';
 import { insertSubmissions, type Outcome, type RecipientRef } from './accept-store.ts';
+import { faultsBeside } from './check-fields.ts';
 import { underPrefix } from './field-errors.ts';
 import type { Handover } from './handover.ts';
 import type { Idempotency, IdempotencyRequest, StoredAnswer } from './idempotency.ts';
@@ -105,10 +106,13 @@ export class MessageAcceptor {
     });
   }
 
-  /** Several messages in one commit. Strict: one that is bad and nothing is accepted. */
+  /**
+   * Several messages in one commit. Strict: one that is bad and nothing is accepted. A message whose
+   * shape is wrong comes as its refusal.
+   */
   acceptBatch(
     caller: Caller,
-    requests: readonly SendRequest[],
+    requests: readonly (SendRequest | RefusedError)[],
     strict: boolean,
     key: IdempotencyRequest | undefined,
     write: AnswerWriter<BatchItem[]>,
@@ -131,6 +135,12 @@ export class MessageAcceptor {
         );
       });
     });
+  }
+
+  /** What else is wrong with a request of a wrong shape, in the fields that it is not about. */
+  faultsBeside(faulty: ReadonlySet<string>, request: Partial<SendRequest>): FieldError[] {
+    const { limits, clock } = this.#parts;
+    return faultsBeside(faulty, request, limits, clock.now());
   }
 
   /** Everything but storing and sending. */
@@ -174,11 +184,12 @@ export class MessageAcceptor {
 
   async #prepareAll(
     caller: Caller,
-    requests: readonly SendRequest[],
+    requests: readonly (SendRequest | RefusedError)[],
   ): Promise<(PreparedMessage | RefusedError)[]> {
     const prepared: (PreparedMessage | RefusedError)[] = [];
     for (const [index, request] of requests.entries()) {
       try {
+        if (request instanceof RefusedError) throw request;
         prepared.push(await prepareMessage(this.#parts, caller, request));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;

@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
 
 /** Gathers what is wrong with a request's fields, so that the caller learns all of it at once. */
 export class FieldErrors {
@@ -14,13 +14,12 @@ export class FieldErrors {
     this.#errors.push({ pointer: this.#prefix + pointer, code, detail });
   }
 
+  get all(): readonly FieldError[] {
+    return this.#errors;
+  }
+
   throwIfAny(): void {
-    if (this.#errors.length === 0) return;
-    const many = this.#errors.length > 1;
-    const detail = many
-      ? `${this.#errors.length} fields are not valid.`
-      : `${this.#errors[0]?.pointer}: ${this.#errors[0]?.detail}`;
-    throw new RefusedError('validation_failed', detail, { errors: this.#errors });
+    if (this.#errors.length > 0) throw invalidFields(this.#errors);
   }
 }
 

@@ -19,7 +19,7 @@ const CONTROLS = /[\p{Cc}]/u;
 const NAME_OCTETS_MAX = 320;
 
 export function parseEnvelope(
-  request: SendRequest,
+  request: Partial<SendRequest>,
   recipientsMax: number,
   errors: FieldErrors,
 ): Envelope {
@@ -66,7 +66,7 @@ export function parseNamed(
 }
 
 function parseRecipients(
-  request: SendRequest,
+  request: Partial<SendRequest>,
   recipientsMax: number,
   errors: FieldErrors,
 ): Recipient[] {
@@ -82,7 +82,7 @@ function parseRecipients(
     request.to.forEach((one, index) => {
       add('to', one, `/to/${index}`);
     });
-  } else add('to', request.to, '/to');
+  } else if (request.to) add('to', request.to, '/to');
   request.cc?.forEach((one, index) => {
     add('cc', one, `/cc/${index}`);
   });

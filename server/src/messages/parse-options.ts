@@ -1,3 +1,4 @@
+import { parseTime } from '../base/rfc3339.ts';
 import type { Attachment } from '../mail/compose.ts';
 import { isHeaderName, isReservedHeader } from '../mail/header.ts';
 import type { FieldErrors } from './field-errors.ts';
@@ -10,11 +11,9 @@ const CONTROLS = /[\p{Cc}]/u;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}(;[ -~]{1,256})?$/;
 const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,256}$/;
-/** RFC 3339: Date.parse alone would take much more than it should. */
-const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
 
 export function parseHeaders(
-  request: SendRequest,
+  request: Partial<SendRequest>,
   limits: SendLimits,
   errors: FieldErrors,
 ): [string, string][] {
@@ -55,7 +54,7 @@ function headerPointer(name: string): string {
   return `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-export function parseAttachments(request: SendRequest, errors: FieldErrors): Attachment[] {
+export function parseAttachments(request: Partial<SendRequest>, errors: FieldErrors): Attachment[] {
   return (request.attachments ?? []).map((input, index) =>
     parseAttachment(input, `/attachments/${index}`, errors),
   );
@@ -109,17 +108,10 @@ export function parseSchedule(
       'Give a time in RFC 3339 form with an offset, such as 2027-01-31T09:00:00+01:00.';
     errors.add('/scheduled_at', 'invalid_time', detail);
   } else if (atMs <= nowMs) {
-    errors.add('/scheduled_at', 'invalid_time', 'This time has passed. Leave it out to send now.');
+    errors.add('/scheduled_at', 'invalid_time', 'This time has passed.');
   } else if (atMs > nowMs + limits.scheduleAheadMs) {
     const days = Math.floor(limits.scheduleAheadMs / 86_400_000);
     errors.add('/scheduled_at', 'invalid_time', `At most ${days} days ahead are taken.`);
   }
   return { scheduledAtMs: atMs ?? nowMs, expiresAtMs: (atMs ?? nowMs) + windowMs };
-}
-
-/** Milliseconds of an RFC 3339 time with an offset, or undefined. */
-export function parseTime(text: string): number | undefined {
-  if (!RFC3339.test(text)) return undefined;
-  const ms = Date.parse(text.toUpperCase());
-  return Number.isNaN(ms) ? undefined : ms;
 }

@@ -7,11 +7,12 @@ import type { MailboxContact } from '../contacts/contact-source.ts';
 import type { SenderDomain } from '../domains/sender-domains.ts';
 import type { NamedMailbox } from '../mail/address.ts';
 import type { TemplateSource } from '../templates/template-source.ts';
+import { checkFields } from './check-fields.ts';
 import type { ContentHead, MessageContent, StoredAddress } from './content.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { SendLimits } from './limits.ts';
-import { type Envelope, parseEnvelope, type Recipient } from './parse-envelope.ts';
-import { parseAttachments, parseHeaders, parseSchedule, type Schedule } from './parse-options.ts';
+import type { Envelope, Recipient } from './parse-envelope.ts';
+import type { Schedule } from './parse-options.ts';
 import { renderRequest, type Words } from './render-request.ts';
 import type { SendRequest } from './send-request.ts';
 import { type TrackContent, trackingAsked } from './track-content.ts';
@@ -73,14 +74,11 @@ export async function prepareMessage(
 ): Promise<PreparedMessage> {
   const createdAtMs = parts.clock.now();
   const { uuid: id, id: publicId } = newIdPair('msg', createdAtMs);
-  const errors = new FieldErrors();
-  const envelope = parseEnvelope(request, parts.limits.recipientsMax, errors);
-  const headers = parseHeaders(request, parts.limits, errors);
-  const attachments = parseAttachments(request, errors);
-  const schedule = parseSchedule(request, parts.limits, createdAtMs, errors);
-  checkReservedRoots(request, errors);
-  errors.throwIfAny();
-
+  const { envelope, headers, attachments, schedule } = checkFields(
+    request,
+    parts.limits,
+    createdAtMs,
+  );
   const draft = { publicId, envelope, headers, ...options };
   const rendering = renderRequest(parts, caller, request, draft);
   // Waiting for what is there already would cost every send some turns of the microtask queue.
@@ -111,16 +109,6 @@ export async function prepareMessage(
     ttlSeconds: request.ttl_seconds ?? null,
     bytes,
   };
-}
-
-function checkReservedRoots(request: SendRequest, errors: FieldErrors): void {
-  for (const field of ['variables', 'template_variables'] as const) {
-    for (const root of ['contact', 'message']) {
-      if (!request[field] || !Object.hasOwn(request[field], root)) continue;
-      const detail = `"${root}" is filled in by the service. Choose another name.`;
-      errors.add(`/${field}/${root}`, 'reserved_name', detail);
-    }
-  }
 }
 
 /** Ownership is decided on the parsed domain, the same value that goes into header and envelope. */

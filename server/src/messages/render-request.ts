@@ -10,6 +10,7 @@ import {
   type Scope,
 } from '../templates/substitution.ts';
 import type { ResolvedTemplate, Values } from '../templates/template-source.ts';
+import { contentKind } from './check-fields.ts';
 import { FieldErrors } from './field-errors.ts';
 import { refuseMissing } from './missing-values.ts';
 import {
@@ -76,7 +77,6 @@ function asItStands(
   request: SendRequest,
   sources: NameSources,
 ): RenderedContent {
-  checkedTimeZone(request.time_zone);
   const names = checkedNames(filledNames(sources, NOTHING), sources, parts.limits);
   const { subject = '', html = '', text = null } = request;
   const words = { ...names, subject: headerText(subject), html, text };
@@ -108,7 +108,7 @@ async function fillIn(
   const contact = usesContact ? await contactOf(parts, caller, draft) : undefined;
 
   const locale = request.locale ?? contact?.locale ?? undefined;
-  const timeZone = checkedTimeZone(request.time_zone);
+  const timeZone = request.time_zone;
   const variant = template?.inLocale(locale);
   const message = messageRoot(draft, from);
   const render = (values: Values, budget: RenderBudget): Words => {
@@ -144,36 +144,6 @@ async function fillIn(
   };
 }
 
-function contentKind(request: SendRequest): 'inline' | 'template' {
-  const inline = (['subject', 'html', 'text', 'variables'] as const).filter(
-    (field) => request[field] !== undefined,
-  );
-  const template = (['template_key', 'template_variables', 'template_version'] as const).filter(
-    (field) => request[field] !== undefined,
-  );
-  if (inline.length > 0 && template.length > 0) {
-    const errors = [...inline, ...template].map((field) => ({
-      pointer: `/${field}`,
-      code: 'content_conflict',
-      detail: 'Inline content and a template cannot be used together.',
-    }));
-    const detail = 'A message is made either from subject and html or from a template, not both.';
-    throw new RefusedError('content_conflict', detail, { errors });
-  }
-  if (request.template_key !== undefined) return 'template';
-  if (request.subject !== undefined && request.html !== undefined) return 'inline';
-  const needed = template.length > 0 ? ['template_key'] : ['subject', 'html'];
-  const errors = needed
-    .filter((field) => request[field as keyof SendRequest] === undefined)
-    .map((field) => ({
-      pointer: `/${field}`,
-      code: 'required',
-      detail: 'This field is required.',
-    }));
-  const detail = 'Give subject and html, or template_key.';
-  throw new RefusedError('content_missing', detail, { errors });
-}
-
 async function resolveTemplate(
   parts: PrepareParts,
   caller: Caller,
@@ -187,7 +157,15 @@ async function resolveTemplate(
       errors: [{ pointer: '/template_version', code: 'invalid_value', detail }],
     });
   }
-  return parts.templates.resolve(caller, { key: key as string, version });
+  try {
+    return await parts.templates.resolve(caller, { key: key as string, version });
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.code !== 'template_not_found') throw error;
+    const pointer = version === undefined ? '/template_key' : '/template_version';
+    throw new RefusedError(error.code, error.message, {
+      errors: [{ pointer, code: error.code, detail: error.message }],
+    });
+  }
 }
 
 /** Values of a wrong kind refuse at once; for those that are missing, rendering knows the places. */
@@ -241,17 +219,4 @@ async function contactOf(
 function messageRoot(draft: Draft, from: NamedMailbox): Record<string, string> {
   const to = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
   return { id: draft.publicId, to: to.mailbox.email, from: from.email };
-}
-
-export function checkedTimeZone(timeZone: string | undefined): string | undefined {
-  if (timeZone === undefined) return undefined;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone });
-    return timeZone;
-  } catch {
-    const detail = 'Give an IANA time zone, such as Europe/Vienna.';
-    throw new RefusedError('validation_failed', detail, {
-      errors: [{ pointer: '/time_zone', code: 'invalid_value', detail }],
-    });
-  }
 }

@@ -1,4 +1,5 @@
 import type { FieldError } from '../base/refused-error.ts';
+import { parseTime } from '../base/rfc3339.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import type { Suppression, SuppressionReason } from './suppression-store.ts';
@@ -47,14 +48,11 @@ export function parseChange(
   if (given.note !== undefined) change.note = given.note;
   if (given.expires_at === undefined) return { ok: true, change };
   if (given.expires_at === null) return { ok: true, change: { ...change, expiresAtMs: null } };
-  const expiresAtMs = RFC3339.test(given.expires_at) ? Date.parse(given.expires_at) : Number.NaN;
+  const expiresAtMs = parseTime(given.expires_at) ?? nowMs;
   if (expiresAtMs > nowMs) return { ok: true, change: { ...change, expiresAtMs } };
   const detail = 'Give a time in the future, in RFC 3339 form with an offset.';
   return { ok: false, errors: [{ pointer: '/expires_at', code: 'invalid_time', detail }] };
 }
-
-/** Date.parse alone would take much more than it should. */
-const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
 function parseTarget(given: NewSuppression): Pick<Wanted, 'key' | 'email' | 'domain'> | FieldError {
   if (given.email !== undefined && given.domain !== undefined) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidFloor, uuidv7 } from '../base/ids.ts';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
@@ -92,7 +92,7 @@ export class Suppressions {
   ): Promise<{ suppression: Suppression; created: boolean }> {
     const [result] = await this.addMany(scope, [given]);
     if (!result) throw new Error('Broken invariant: every entry has a result');
-    if ('errors' in result) throw refused(result.errors);
+    if ('errors' in result) throw invalidFields(result.errors);
     return result;
   }
 
@@ -152,7 +152,7 @@ export class Suppressions {
   ): Promise<Suppression> {
     const nowMs = this.#clock.now();
     const parsed = parseChange(given, nowMs);
-    if (!parsed.ok) throw refused(parsed.errors);
+    if (!parsed.ok) throw invalidFields(parsed.errors);
     return inTransaction(this.#pool, async (client) => {
       const before = found(await findSuppression(client, scope, id, nowMs, 'for update'));
       const after = { ...before, ...parsed.change };
@@ -304,12 +304,4 @@ function found(entry: Suppression | undefined): Suppression {
 
 function notFound(): RefusedError {
   return new RefusedError('not_found', 'There is no suppression with this id or address.');
-}
-
-function refused(errors: readonly [FieldError, ...FieldError[]]): RefusedError {
-  const detail =
-    errors.length === 1
-      ? `${errors[0].pointer}: ${errors[0].detail}`
-      : `${errors.length} fields are not valid.`;
-  return new RefusedError('validation_failed', detail, { errors });
 }

@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { canonicalLocale } from './locales.ts';
 import type { ContentKind, Sender, StoredContent, Words } from './stored-content.ts';
@@ -114,13 +114,7 @@ const KEY_RULE =
 const UNKNOWN = 'This field is not known here.';
 
 function refuseAny(errors: readonly FieldError[]): void {
-  const [first] = errors;
-  if (!first) return;
-  const detail =
-    errors.length > 1
-      ? `${errors.length} fields are not valid.`
-      : `${first.pointer || 'The content'}: ${first.detail}`;
-  throw new RefusedError('validation_failed', detail, { errors });
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 function parseName(value: unknown, pointer: string, errors: FieldError[]): string | undefined {

@@ -1,6 +1,6 @@
 import { type Clock, pause } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
 import {
@@ -228,11 +228,7 @@ function known(webhook: Webhook | undefined): Webhook {
 }
 
 function refuse(errors: readonly FieldError[]): void {
-  if (errors.length === 0) return;
-  const [first] = errors;
-  const detail =
-    errors.length === 1 ? `${first?.pointer}: ${first?.detail}` : 'Some fields are not valid.';
-  throw new RefusedError('validation_failed', detail, { errors });
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 function timeOrNull(ms: number | null): string | null {

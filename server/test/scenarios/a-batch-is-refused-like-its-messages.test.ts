@@ -43,6 +43,8 @@ const WRONG: [string, () => string, Record<string, unknown>][] = [
   ['content_missing', () => app.testKey, goodSend({ html: undefined })],
   ['template_not_found', () => app.testKey, { ...goodSend({ template_key: 'x' }), ...noContent() }],
   ['validation_failed', () => app.testKey, goodSend({ to: { email: 'nobody' } })],
+  ['validation_failed', () => app.testKey, goodSend({ to: undefined })],
+  ['validation_failed', () => app.testKey, goodSend({ unknown: 1, headers: { From: 'x' } })],
 ];
 
 function noContent(): Record<string, unknown> {
@@ -79,6 +81,18 @@ test.each(WRONG)('%s', async (code, key, wrong) => {
     { index: 2, message: { status: 'queued' } },
   ]);
   expect(await messages()).toBe(before + 2);
+});
+
+test('what is no message at all refuses itself alone', async () => {
+  const { status, json } = await app.call('POST', '/transactional/batch', {
+    body: { messages: [goodSend(), 'no message', null], mode: 'permissive' },
+  });
+  expect(status).toBe(202);
+  expect(json.data).toMatchObject([
+    { index: 0, message: { status: 'queued' } },
+    { index: 1, error: { code: 'validation_failed', errors: [{ pointer: '/messages/1' }] } },
+    { index: 2, error: { code: 'validation_failed', errors: [{ pointer: '/messages/2' }] } },
+  ]);
 });
 
 test('a permissive batch without one good message is refused', async () => {

@@ -48,6 +48,19 @@ test('a change is in force at once', async () => {
   expect((await app.call('GET', '/messages', { key: token })).status).toBe(200);
 });
 
+test('a key ends at a time with an offset, or is not made', async () => {
+  for (const expires_at of ['2999', '2999-01-01', '2999-01-01T00:00:00', 'Jan 1 2999']) {
+    const { status, json } = await app.call('POST', '/api-keys', {
+      body: { name: 'K', expires_at },
+    });
+    expect([expires_at, status]).toEqual([expires_at, 422]);
+    expect(json.errors).toMatchObject([{ pointer: '/expires_at', code: 'invalid_time' }]);
+  }
+  const body = { name: 'K', expires_at: '2999-01-01T00:00:00+01:00' };
+  const { json } = await app.call('POST', '/api-keys', { body });
+  expect(json.expires_at).toBe('2998-12-31T23:00:00.000Z');
+});
+
 test('a rotated key has two secrets for a while, then one', async () => {
   const { id, token } = await made();
   const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });

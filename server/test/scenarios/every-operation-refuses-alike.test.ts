@@ -117,6 +117,18 @@ test('a wrong method is 405 with Allow, before anyone is asked for a key', async
   }
 });
 
+test('every answer names its request, the pages beside the API too', async () => {
+  for (const path of ['/', '/app', '/docs', '/healthz', '/readyz', '/metrics', '/nowhere']) {
+    const { headers } = await fetch(`${app.url}${path}`, { redirect: 'manual' });
+    expect([path, headers.get('x-request-id')]).toEqual([path, expect.stringMatching(/^req_/)]);
+  }
+});
+
+test('the bare address leads people to the dashboard', async () => {
+  const answer = await fetch(`${app.url}/`, { redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/app']);
+});
+
 test('an unknown path is 404 before anyone is asked for a key', async () => {
   for (const path of ['/api/v1/nothing', '/api/v2/messages', '/nothing', '/api/v1/messages/']) {
     const response = await fetch(app.url + path);

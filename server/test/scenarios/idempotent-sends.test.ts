@@ -32,6 +32,22 @@ test('the same key and body give the first answer again', async () => {
   expect(await countTagged('again')).toBe(1);
 });
 
+test('a repeated answer of another POST says where its thing is, like the first', async () => {
+  const email = `where-${Date.now()}@example.com`;
+  for (const [path, body, place] of [
+    ['/contacts', { email }, `/api/v1/contacts/${encodeURIComponent(email)}`],
+    ['/templates', { key: `t-${Date.now()}` }, /^\/api\/v1\/templates\/t-/],
+  ] as const) {
+    const headers = { 'idempotency-key': `where ${path} ${email}`.replaceAll(' ', '-') };
+    const first = await app.call('POST', path, { body, headers });
+    const second = await app.call('POST', path, { body, headers });
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect(first.headers.get('location')).toMatch(place);
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+  }
+});
+
 test('the same body in another spelling is the same body', async () => {
   const body = { ...goodSend(), tags: ['spelling'] };
   const reversed = Object.fromEntries(Object.entries(body).reverse());

@@ -145,6 +145,76 @@ test('all that is wrong is told at once', async () => {
   expect(pointers).toEqual(['/cc/0/email', '/extra', '/tags/0', '/to/email']);
 });
 
+test('what is wrong in shape and what is wrong in meaning is told in one answer', async () => {
+  const told = async (changes: object) => {
+    const body = { ...goodSend(), ...changes };
+    const { json } = await app.call('POST', '/transactional/send', { body });
+    const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
+    return [json.code, ...pointers];
+  };
+  const misshapen = { extra: 1, headers: { From: 'x' }, time_zone: 'Mars/Base' };
+  expect(await told({ ...misshapen, from: undefined })).toEqual([
+    'validation_failed',
+    ...['/extra', '/from', '/headers/From', '/time_zone'],
+  ]);
+  expect(await told({ subject: undefined, subjct: 'Hello' })).toEqual([
+    'validation_failed',
+    ...['/subject', '/subjct'].sort(),
+  ]);
+  const absent = { from: undefined, html: undefined };
+  expect(await told({ ...absent, to: { email: 'x' } })).toEqual([
+    'validation_failed',
+    ...['/from', '/html', '/to/email'],
+  ]);
+  expect(await told(absent)).toEqual(['content_missing', '/from', '/html']);
+  // Nothing is said about what cannot be known: here the template might have a sender.
+  const template = { subject: undefined, html: undefined, from: undefined, template_key: 'No!' };
+  expect(await told(template)).toEqual(['validation_failed', '/template_key']);
+});
+
+test('of a field that has two forms, the fault of the form that was meant is told', async () => {
+  const detailOf = async (reply_to: unknown): Promise<string> => {
+    const body = goodSend({ reply_to });
+    const { json } = await app.call('POST', '/transactional/send', { body });
+    expect(json.errors).toHaveLength(1);
+    return json.detail;
+  };
+  const many = Array.from({ length: 11 }, (_, i) => ({ email: `r${i}@example.com` }));
+  expect(await detailOf(many)).toBe('/reply_to: Takes at most 10.');
+  expect(await detailOf({ name: 'Jane' })).toBe('/reply_to/email: This field is required.');
+  expect(await detailOf([{ email: 5 }])).toBe('/reply_to/0/email: Must be of type string.');
+  expect(await detailOf('jane@example.com')).toContain('/reply_to: Fits none');
+});
+
+test('a fault of the whole body is told without a place before it', async () => {
+  const recipients = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@example.com` }));
+  const answers = await Promise.all([
+    app.call('POST', '/transactional/send', { body: goodSend({ cc: recipients }) }),
+    app.call('POST', '/transactional/send', { body: [] }),
+  ]);
+  expect(answers.map(({ json }) => json.detail)).toEqual([
+    'A message takes at most 50 recipients; this one has 51.',
+    'Must be of type object.',
+  ]);
+});
+
+test('an operator who allows more recipients gets them in any field', async () => {
+  await using wide = await startApp({ env: { ROLES: 'api', RECIPIENTS_MAX: '80' } });
+  const cc = Array.from({ length: 79 }, (_, i) => ({ email: `r${i}@example.com` }));
+  const { status, json } = await wide.call('POST', '/transactional/send', {
+    body: goodSend({ cc }),
+  });
+  expect([status, json.recipients?.length]).toEqual([202, 80]);
+});
+
+test('a template that is not there is pointed at', async () => {
+  const body = { ...goodSend(), subject: undefined, html: undefined, template_key: 'none' };
+  const { json } = await app.call('POST', '/transactional/send', { body });
+  expect(json.errors).toEqual([
+    { pointer: '/template_key', code: 'template_not_found', detail: json.detail },
+  ]);
+});
+
 test('content is either inline or a template', async () => {
   const codeOf = async (changes: object): Promise<string> => {
     const body = { ...goodSend(), ...changes };

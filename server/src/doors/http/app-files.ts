@@ -69,6 +69,8 @@ export function addApp(server: FastifyInstance, { folder }: AppFiles): void {
     if (name.startsWith('assets/')) return reply.code(404).send();
     return index ? send(request, reply, index) : notBuilt(reply);
   };
+  // The address that the server is known by, pasted into a browser, leads to what people want.
+  server.get('/', (_request, reply) => reply.redirect('/app', 302));
   server.get('/app', answer);
   server.get('/app/*', answer);
   for (const [name, policy] of Object.entries(PREVIEW_POLICIES)) {

@@ -135,7 +135,7 @@ const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} }
 function validatorsOf({ rules }: Operation): Checks {
   return {
     query: queryValidator(rules.query ?? NO_QUERY),
-    body: rules.body && bodyValidator(rules.body),
+    body: rules.body && bodyValidator(rules.checkedBody ?? rules.body, rules.moreFaults),
     bodyOptional: rules.body !== undefined && isOptionalBody(rules.body),
   };
 }
@@ -148,7 +148,7 @@ async function answer(
   reply: FastifyReply,
 ): Promise<void> {
   try {
-    send(reply, await run(parts, operation, checks, request, reply));
+    send(reply, await run(parts, operation, checks, request, reply), operation.rules.location);
     counted(request, reply);
     if (operation.rules.method !== 'GET') parts.changed();
   } catch (error) {
@@ -280,10 +280,11 @@ async function runOnce(
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function send(reply: FastifyReply, answer: Reply): void {
+function send(reply: FastifyReply, answer: Reply, location: Rules['location']): void {
   reply.code(answer.status);
   if (answer.headers) reply.headers(answer.headers);
   const { body, mediaType } = answer;
+  if (location) reply.header('location', location(parsed(body)));
   if (body === undefined) {
     reply.send();
   } else if (mediaType !== undefined) {
@@ -291,6 +292,11 @@ function send(reply: FastifyReply, answer: Reply): void {
   } else {
     reply.type(JSON_TYPE).send(typeof body === 'string' ? body : JSON.stringify(body));
   }
+}
+
+/** What is repeated comes as it was stored. */
+function parsed(body: unknown): never {
+  return (typeof body === 'string' ? JSON.parse(body) : body) as never;
 }
 
 function answerError(

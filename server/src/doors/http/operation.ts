@@ -5,6 +5,7 @@ import type { TeamRight } from '../../accounts/roles.ts';
 import type { Scope } from '../../accounts/scopes.ts';
 import type { IdempotencyRequest } from '../../messages/idempotency.ts';
 import type { ProblemCode } from './problem-types.ts';
+import type { MoreFaults } from './validate.ts';
 import type { Visit } from './visit.ts';
 
 /**
@@ -33,6 +34,10 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
   params?: P;
   query?: Q;
   body?: B;
+  /** What the door checks of the body, where the operation itself looks at the rest. */
+  checkedBody?: TSchema;
+  /** For a body whose shape is wrong: what is wrong with it besides. */
+  moreFaults?: MoreFaults;
   /** Named examples of the body. */
   examples?: Record<string, { summary: string; value: unknown }>;
   /** A body that is not JSON, by media type; the handler reads the stream. */
@@ -40,6 +45,8 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
   answers: Record<number, Answer>;
   /** Refusals beyond those that the rules above imply. */
   refusals?: readonly ProblemCode[];
+  /** Where what the answer shows is found: told in `Location`, also when the answer is repeated. */
+  location?: (body: never) => string;
   /** The work commits the Idempotency-Key itself, together with what it stores. */
   keepsOwnIdempotency?: boolean;
   testKeysOnly?: boolean;

@@ -10,10 +10,13 @@ import { readBody } from './read-body.ts';
 const BYTES_MAX = 100;
 let server: http.Server;
 let outcomes: (string | Error)[] = [];
+/** Whether the client had sent all of it by then. */
+let wasWhole = false;
 
 beforeAll(async () => {
   server = http.createServer((request, response) => {
     readBody(request, BYTES_MAX, (error, body) => {
+      wasWhole = request.complete;
       outcomes.push(error ?? body.toString());
       response.end();
     });
@@ -58,11 +61,23 @@ test('as large as may be, and no larger: by what is announced, and by what comes
   const most = 'x'.repeat(BYTES_MAX);
   expect(await outcomeOf(`Content-Length: ${BYTES_MAX}`, most)).toBe(most);
   const tooLarge = expect.objectContaining({ code: 'body_too_large' });
-  expect(await outcomeOf(`Content-Length: ${BYTES_MAX + 1}`)).toEqual(tooLarge);
+  expect(await outcomeOf(`Content-Length: ${BYTES_MAX + 1}`, most, 'x')).toEqual(tooLarge);
   const chunks = [chunk(most), chunk('x'), chunk('')];
   const grown = await outcomeOf('Transfer-Encoding: chunked', ...chunks);
   expect(grown).toEqual(tooLarge);
   expect(grown).toBeInstanceOf(RefusedError);
+});
+
+test('one that is too large is read to its end before it is refused, up to twice the size', async () => {
+  const tooLarge = expect.objectContaining({ code: 'body_too_large' });
+  const [most, more] = ['x'.repeat(BYTES_MAX), 'x'.repeat(BYTES_MAX - 1)];
+  expect(await outcomeOf(`Content-Length: ${2 * BYTES_MAX}`, most, more, 'x')).toEqual(tooLarge);
+  expect(wasWhole).toBe(true);
+  expect(await outcomeOf(`Content-Length: ${2 * BYTES_MAX + 1}`)).toEqual(tooLarge);
+  expect(wasWhole).toBe(false);
+  const flood = [chunk(most), chunk(most), chunk('x')];
+  expect(await outcomeOf('Transfer-Encoding: chunked', ...flood)).toEqual(tooLarge);
+  expect(wasWhole).toBe(false);
 });
 
 test('one that breaks off is an error', async () => {

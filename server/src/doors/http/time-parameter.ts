@@ -1,5 +1,5 @@
 import { RefusedError } from '../../base/refused-error.ts';
-import { parseTime } from '../../messages/parse-options.ts';
+import { parseTime } from '../../base/rfc3339.ts';
 
 /** A time from the query under the name that a room uses, or nothing when it was not given. */
 export function timeParameter<Name extends string>(

@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
-import { type FieldError, RefusedError } from '../../base/refused-error.ts';
+import { type FieldError, invalidFields, type RefusedError } from '../../base/refused-error.ts';
+import { parseTime } from '../../base/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { parseTime } from '../../messages/parse-options.ts';
 
 /**
  * Checks shapes. The quick validator stops at the first fault and is what every request meets; only
@@ -15,8 +15,16 @@ export interface Validator {
   check(value: unknown): void;
 }
 
+/** What is wrong beyond the shape, in a body that has lost its fields of a wrong shape, `faulty`. */
+export type MoreFaults = (
+  body: Record<string, unknown>,
+  faulty: ReadonlySet<string>,
+) => readonly FieldError[];
+
 /** Finding all faults of a huge hostile body would cost more than it helps. */
 const THOROUGH_NODES_MAX = 20_000;
+
+const NAMED = { body: 'field', query: 'parameter' } as const;
 
 const shared = { strict: false, validateFormats: true, discriminator: false } as const;
 const quickBody = new Ajv2020({ ...shared, validateFormats: false });
@@ -29,8 +37,26 @@ for (const ajv of [thoroughBody, thoroughQuery]) {
   ajv.addFormat('uri', true);
 }
 
-export function bodyValidator(schema: TSchema): Validator {
-  return validatorOf(schema, quickBody, thoroughBody, 'body');
+export function bodyValidator(schema: TSchema, moreFaults?: MoreFaults): Validator {
+  const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
+  return {
+    check(value) {
+      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
+      if (refusal) throw refusal;
+    },
+  };
+}
+
+/** Checks the members of a list each for itself: what is refused stands in their place. */
+export function listValidator(
+  schema: TSchema,
+  moreFaults?: MoreFaults,
+): (values: readonly unknown[]) => (RefusedError | undefined)[] {
+  const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
+  return (values) => {
+    const budget = { nodesLeft: THOROUGH_NODES_MAX };
+    return values.map((value) => check(value, budget));
+  };
 }
 
 /** A body in which nothing is required may be left out. */
@@ -40,10 +66,11 @@ export function isOptionalBody(schema: TSchema): boolean {
 }
 
 export function queryValidator(schema: TSchema): Validator {
-  const shape = validatorOf(schema, quickQuery, thoroughQuery, 'query');
+  const check = checkOf(schema, quickQuery, thoroughQuery, 'query');
   return {
     check(value) {
-      shape.check(value);
+      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
+      if (refusal) throw refusal;
       refuseNul(value as Record<string, unknown>);
     },
   };
@@ -56,8 +83,7 @@ function refuseNul(query: Record<string, unknown>): void {
     .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
     .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Cannot hold NUL.' }));
   if (errors.length === 0) return;
-  const [first] = errors as [FieldError];
-  throw new RefusedError('validation_failed', `${first.parameter}: ${first.detail}`, { errors });
+  throw invalidFields(errors);
 }
 
 function hasAny(query: object): boolean {
@@ -66,30 +92,37 @@ function hasAny(query: object): boolean {
 }
 
 /** Compiling takes milliseconds a schema, and there are hundreds: each waits for its first use. */
-function validatorOf(
+function checkOf(
   schema: TSchema,
   quickly: Ajv2020,
   thoroughly: Ajv2020,
   part: 'body' | 'query',
-): Validator {
+  moreFaults?: MoreFaults,
+): (value: unknown, budget: { nodesLeft: number }) => RefusedError | undefined {
   let quick: ValidateFunction | undefined;
-  return {
-    check(value) {
-      quick ??= quickly.compile(schema);
-      if (quick(value)) return;
-      const thorough = thoroughly.compile(schema);
-      let faults = quick.errors ?? [];
-      if (nodesOf(value, THOROUGH_NODES_MAX) < THOROUGH_NODES_MAX && !thorough(value)) {
-        faults = thorough.errors ?? faults;
-      }
-      const errors = fieldErrors(faults, part);
-      const detail =
-        errors.length === 1
-          ? `${errors[0]?.pointer ?? errors[0]?.parameter}: ${errors[0]?.detail}`
-          : `${errors.length} fields are not valid.`;
-      throw new RefusedError('validation_failed', detail, { errors });
-    },
+  return (value, budget) => {
+    quick ??= quickly.compile(schema);
+    if (quick(value)) return undefined;
+    const thorough = thoroughly.compile(schema);
+    let faults = quick.errors ?? [];
+    budget.nodesLeft -= nodesOf(value, budget.nodesLeft);
+    const affordable = budget.nodesLeft > 0;
+    if (affordable && !thorough(value)) faults = thorough.errors ?? faults;
+    const errors = fieldErrors(faults, part);
+    if (affordable && moreFaults) errors.push(...beyondShape(value, errors, moreFaults));
+    return invalidFields(errors);
   };
+}
+
+function beyondShape(
+  body: unknown,
+  errors: readonly FieldError[],
+  moreFaults: MoreFaults,
+): readonly FieldError[] {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return [];
+  const faulty = new Set(errors.map(({ pointer = '' }) => pointer.split('/')[1] ?? ''));
+  const sound = Object.entries(body).filter(([name]) => !faulty.has(escaped(name)));
+  return moreFaults(Object.fromEntries(sound), faulty);
 }
 
 function nodesOf(value: unknown, max: number): number {
@@ -108,18 +141,9 @@ function nodesOf(value: unknown, max: number): number {
 function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[] {
   const seen = new Set<string>();
   const errors: FieldError[] = [];
+  const choices = choicesAmong(faults);
   for (const fault of faults) {
-    // The branches of an anyOf say one after the other what each would have wanted: noise, when
-    // the fault of the whole is told as well.
-    if (fault.keyword === 'if' || fault.schemaPath.includes('/anyOf/')) {
-      if (
-        faults.some(
-          (other) => other.keyword === 'anyOf' && fault.instancePath === other.instancePath,
-        )
-      ) {
-        continue;
-      }
-    }
+    if (choices.some((choice) => isNoise(fault, choice))) continue;
     const error = fieldError(fault, part);
     const name = `${error.pointer ?? error.parameter} ${error.code}`;
     if (seen.has(name)) continue;
@@ -129,29 +153,80 @@ function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[
   return errors;
 }
 
+/** An anyOf that failed, and the one of its branches that is about values of this kind. */
+interface Choice {
+  whole: ErrorObject;
+  meant: string | undefined;
+}
+
+/** Each is held against all faults; a body with more of them is hostile, and gets it all told. */
+const CHOICES_MAX = 50;
+
+function choicesAmong(faults: readonly ErrorObject[]): Choice[] {
+  return faults
+    .filter(({ keyword }) => keyword === 'anyOf')
+    .slice(0, CHOICES_MAX)
+    .map((whole) => ({ whole, meant: branchMeant(whole, faults) }));
+}
+
+function branchMeant(whole: ErrorObject, faults: readonly ErrorObject[]): string | undefined {
+  const branches = new Set<string>();
+  const ofOtherKind = new Set<string>();
+  for (const fault of faults) {
+    const branch = branchOf(fault, whole);
+    if (branch === undefined) continue;
+    branches.add(branch);
+    const { keyword, instancePath } = fault;
+    if (instancePath !== whole.instancePath) continue;
+    if (keyword === 'type' || keyword === 'const') ofOtherKind.add(branch);
+  }
+  const left = [...branches].filter((branch) => !ofOtherKind.has(branch));
+  return left.length === 1 ? left[0] : undefined;
+}
+
+function branchOf(fault: ErrorObject, { schemaPath, instancePath }: ErrorObject) {
+  if (!fault.schemaPath.startsWith(`${schemaPath}/`)) return undefined;
+  if (!`${fault.instancePath}/`.startsWith(`${instancePath}/`)) return undefined;
+  return fault.schemaPath.slice(schemaPath.length + 1).split('/')[0];
+}
+
+/**
+ * The branches of an anyOf say one after the other what each would have wanted. What the one that is
+ * meant says is all there is to say; when none is, it is what the whole says.
+ */
+function isNoise(fault: ErrorObject, { whole, meant }: Choice): boolean {
+  if (fault === whole) return meant !== undefined;
+  const branch = branchOf(fault, whole);
+  return branch !== undefined && branch !== meant;
+}
+
 function fieldError(fault: ErrorObject, part: 'body' | 'query'): FieldError {
   const params = fault.params as Record<string, unknown>;
   const inner = params.additionalProperty ?? params.missingProperty;
   const pointer =
-    inner === undefined
-      ? fault.instancePath
-      : `${fault.instancePath}/${String(inner).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  const { code, detail } = wording(fault, params);
+    inner === undefined ? fault.instancePath : `${fault.instancePath}/${escaped(String(inner))}`;
+  const { code, detail } = wording(fault, params, part);
   if (part === 'body') return { pointer, code, detail };
   const parameter = pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
   return { parameter, code, detail };
 }
 
+/** RFC 6901 section 4. */
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
 function wording(
   fault: ErrorObject,
   params: Record<string, unknown>,
+  part: 'body' | 'query',
 ): { code: string; detail: string } {
   switch (fault.keyword) {
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return { code: 'unknown_field', detail: 'This field is not known here.' };
+      return { code: 'unknown_field', detail: `This ${NAMED[part]} is not known here.` };
     case 'required':
-      return { code: 'required', detail: 'This field is required.' };
+      return { code: 'required', detail: `This ${NAMED[part]} is required.` };
     case 'type':
       return {
         code: 'invalid_type',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
+import { API_PREFIX } from '../http-server.ts';
 import { operation } from '../operation.ts';
 import { CONTACT_EXAMPLE, Contact, CreateContact } from '../schemas/contacts.ts';
 
@@ -24,15 +25,13 @@ export function createContact(parts: { contacts: Contacts }) {
           headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
         },
       },
+      location: ({ email }: { email: string }) =>
+        `${API_PREFIX}/contacts/${encodeURIComponent(email)}`,
       refusals: ['conflict'],
     },
     async ({ caller, body }) => {
       const contact = await parts.contacts.create(caller, body as Record<string, unknown>);
-      return {
-        status: 201,
-        body: publicContact(caller, contact),
-        headers: { location: `/api/v1/contacts/${encodeURIComponent(contact.email)}` },
-      };
+      return { status: 201, body: publicContact(caller, contact) };
     },
   );
 }

@@ -26,13 +26,13 @@ export function createTemplate(parts: TemplateParts, kind: ContentKind) {
           headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
         },
       },
+      location: ({ key }: { key: string }) => `${API_PREFIX}${path}/${key}`,
       refusals: ['conflict', 'quota_exceeded'],
     },
     async ({ caller, body }) => {
       const fields = body as Record<string, unknown>;
       const template = await parts.templates.create(caller, kind, fields);
-      const location = `${API_PREFIX}${path}/${template.key}`;
-      return { status: 201, body: await shownTemplate(parts, template), headers: { location } };
+      return { status: 201, body: await shownTemplate(parts, template) };
     },
   );
 }

@@ -4,8 +4,9 @@ import type { Clock } from '../../../base/clock.ts';
 import { RefusedError } from '../../../base/refused-error.ts';
 import type { ContactLookup } from '../../../contacts/contact-lookup.ts';
 import { parseMailbox } from '../../../mail/address.ts';
+import { checkTimeZone } from '../../../messages/check-fields.ts';
+import { FieldErrors } from '../../../messages/field-errors.ts';
 import { contentView } from '../../../messages/preview.ts';
-import { checkedTimeZone } from '../../../messages/render-request.ts';
 import type { CompiledTemplate } from '../../../templates/compile-template.ts';
 import { type Preview, previewTemplate } from '../../../templates/preview-template.ts';
 import { operation } from '../operation.ts';
@@ -109,7 +110,10 @@ export function renderTemplate(parts: RenderParts) {
       await parts.templates.get(caller, 'template', key);
       const version = body.version ?? 'draft';
       const template = await parts.templateDirectory.resolve(caller, { key, version });
-      const timeZone = checkedTimeZone(body.time_zone);
+      const { time_zone: timeZone } = body;
+      const errors = new FieldErrors();
+      checkTimeZone(timeZone, errors);
+      errors.throwIfAny();
       const contact = await contactOf(parts, caller, body);
       const preview = previewTemplate(
         template,

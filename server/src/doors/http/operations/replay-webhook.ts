@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import { RefusedError } from '../../../base/refused-error.ts';
-import { parseTime } from '../../../messages/parse-options.ts';
+import { parseTime } from '../../../base/rfc3339.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';

@@ -1,13 +1,25 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { BatchItem, MessageAcceptor } from '../../../messages/accept-message.ts';
 import type { SendRequest } from '../../../messages/send-request.ts';
 import { operation } from '../operation.ts';
 import { problemOf } from '../problem.ts';
 import { AcceptedMessage, SendMessage } from '../schemas/messages.ts';
 import { closed, oneOf, Problem } from '../schemas/pieces.ts';
+import { listValidator } from '../validate.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
 
 export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; batchMax: number }) {
+  const bodyOf = (message: TSchema) =>
+    closed(
+      {
+        messages: Type.Array(message, { minItems: 1, maxItems: parts.batchMax }),
+        mode: Type.Optional(oneOf(['strict', 'permissive'] as const, { default: 'strict' })),
+      },
+      { title: 'SendBatch' },
+    );
+  const refusalsOf = listValidator(SendMessage, (body, faulty) =>
+    parts.acceptor.faultsBeside(faulty, body),
+  );
   return operation(
     {
       id: 'sendBatch',
@@ -20,13 +32,9 @@ export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; b
         'is accepted. `permissive`: the good ones are accepted and each bad one has its problem; ' +
         'when none is good the answer is 422.',
       scope: 'send:transactional',
-      body: closed(
-        {
-          messages: Type.Array(SendMessage, { minItems: 1, maxItems: parts.batchMax }),
-          mode: Type.Optional(oneOf(['strict', 'permissive'] as const, { default: 'strict' })),
-        },
-        { title: 'SendBatch' },
-      ),
+      body: bodyOf(SendMessage),
+      // Each message is looked at for itself: one of a wrong shape is no more than one bad message.
+      checkedBody: bodyOf(Type.Unknown()),
       examples: {
         two: {
           summary: 'Two messages',
@@ -74,9 +82,10 @@ export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; b
           ),
         }),
       });
+      const refusals = refusalsOf(body.messages);
       const { answer, replayed } = await parts.acceptor.acceptBatch(
         caller,
-        body.messages as SendRequest[],
+        body.messages.map((message, index) => refusals[index] ?? (message as SendRequest)),
         body.mode !== 'permissive',
         idempotency,
         write,

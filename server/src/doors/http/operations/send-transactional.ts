@@ -29,6 +29,7 @@ export function sendTransactional(parts: { acceptor: MessageAcceptor }) {
         ),
       }),
       body: SendMessage,
+      moreFaults: (body, faulty) => parts.acceptor.faultsBeside(faulty, body),
       examples: {
         inline: {
           summary: 'Inline content',

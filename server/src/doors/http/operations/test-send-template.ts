@@ -55,6 +55,7 @@ export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAccep
           },
         },
       },
+      location: ({ id }: Accepted) => `${API_PREFIX}/messages/${id}`,
       refusals: ['not_found', ...SEND_REFUSALS.filter((code) => !OF_CONTENT.has(code))],
     },
     async ({ caller, params: { key }, body }) => {
@@ -80,9 +81,7 @@ export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAccep
         (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
         { draftsAllowed: true, sampleContact: sampleContact(template, locale) },
       );
-      const message = JSON.parse(answer.body) as Accepted;
-      const headers = { location: `${API_PREFIX}/messages/${message.id}` };
-      return { status: answer.status, body: message, headers };
+      return { status: answer.status, body: JSON.parse(answer.body) as Accepted };
     },
   );
 }

@@ -57,6 +57,9 @@ export const TimeZone = Type.String({
   examples: ['Europe/Vienna'],
 });
 
+/** As many as an operator can allow; `recipients` of `GET /limits` tells how many it are. */
+const RECIPIENTS_MOST = 1000;
+
 export const SendMessage = closed(
   {
     to: described(Address, 'The recipient.'),
@@ -64,11 +67,14 @@ export const SendMessage = closed(
       described(Address, 'The sender, on a domain of yours. A template may have a default one.'),
     ),
     cc: Type.Optional(
-      Type.Array(Address, { maxItems: 50, description: 'Further recipients, seen by all.' }),
+      Type.Array(Address, {
+        maxItems: RECIPIENTS_MOST,
+        description: 'Further recipients, seen by all.',
+      }),
     ),
     bcc: Type.Optional(
       Type.Array(Address, {
-        maxItems: 50,
+        maxItems: RECIPIENTS_MOST,
         description: 'Further recipients, seen by nobody else.',
       }),
     ),
