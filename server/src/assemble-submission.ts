@@ -11,6 +11,7 @@ import { bodyValidator } from './doors/http/validate.ts';
 import type { SmtpDoorLimits } from './doors/smtp/door-limits.ts';
 import { portFault } from './doors/smtp/smtp-port.ts';
 import { SubmissionDoor } from './doors/smtp/submission-door.ts';
+import { TrustedProxies } from './doors/smtp/trusted-proxies.ts';
 import type { MessageAcceptor } from './messages/accept-message.ts';
 import { StorageStartError } from './storage/start-error.ts';
 
@@ -117,6 +118,7 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       name: config.delivery.heloName,
       certificate: submission.tls,
       allowPlaintext: submission.allowPlaintext,
+      trustedProxies: new TrustedProxies(submission.trustProxy),
       connectionsMax: submission.connectionsMax,
       connectionsPerSource: submission.connectionsPerSource,
       messageBytesMax: limits.messageMaxBytes,

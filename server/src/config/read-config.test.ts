@@ -32,6 +32,7 @@ describe('an empty environment', () => {
       host: '127.0.0.1',
       tls: undefined,
       allowPlaintext: false,
+      trustProxy: [],
       connectionsMax: 1000,
       connectionsPerSource: 100,
     });

@@ -29,6 +29,7 @@ export interface Config {
     readonly host: string;
     readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
     readonly allowPlaintext: boolean;
+    readonly trustProxy: readonly string[];
     readonly connectionsMax: number;
     readonly connectionsPerSource: number;
   };
@@ -38,6 +39,7 @@ export interface Config {
     readonly port: number | undefined;
     readonly portIsWished: boolean;
     readonly host: string;
+    readonly trustProxy: readonly string[];
     readonly connectionsMax: number;
     readonly connectionsPerSource: number;
   };
@@ -289,6 +291,7 @@ function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['sub
     host: of('SUBMISSION_HOST') ?? of('HOST'),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     allowPlaintext: of('SUBMISSION_ALLOW_PLAINTEXT'),
+    trustProxy: of('SUBMISSION_TRUST_PROXY'),
     connectionsMax: of('SUBMISSION_CONNECTIONS_MAX'),
     connectionsPerSource: of('SUBMISSION_CONNECTIONS_PER_SOURCE'),
   };
@@ -300,6 +303,7 @@ function arrangeReturnPath(of: Values['of'], portIsWished: boolean): Config['ret
     port: port === 'off' ? undefined : port,
     portIsWished,
     host: of('RETURN_PATH_HOST') ?? of('HOST'),
+    trustProxy: of('RETURN_PATH_TRUST_PROXY'),
     connectionsMax: of('RETURN_PATH_CONNECTIONS_MAX'),
     connectionsPerSource: of('RETURN_PATH_CONNECTIONS_PER_SOURCE'),
   };

@@ -1,4 +1,4 @@
-import { integer, portOrOff, text } from './kinds.ts';
+import { integer, networks, portOrOff, text } from './kinds.ts';
 
 /** The settings of the door that takes bounces and complaints from the servers of the world. */
 export const returnPath = {
@@ -12,6 +12,10 @@ export const returnPath = {
     standard: undefined,
     standardText: '`HOST`',
     accepts: /^[A-Za-z0-9.:_-]+$/,
+  }),
+  RETURN_PATH_TRUST_PROXY: networks({
+    says: 'Proxies in front of that port that tell the address of the client with the PROXY protocol.',
+    standardText: 'nobody',
   }),
   RETURN_PATH_CONNECTIONS_MAX: integer({
     says: 'Connections to that port at the same time.',

@@ -1,4 +1,4 @@
-import { integer, portOrOff, text, yesNo } from './kinds.ts';
+import { integer, networks, portOrOff, text, yesNo } from './kinds.ts';
 
 /** The settings of the door for programs that speak SMTP. */
 export const submission = {
@@ -32,6 +32,10 @@ export const submission = {
   SUBMISSION_ALLOW_PLAINTEXT: yesNo({
     says: 'Take API keys over unencrypted connections from other machines too, not only from this one.',
     standard: false,
+  }),
+  SUBMISSION_TRUST_PROXY: networks({
+    says: 'Proxies in front of these ports that tell the address of the client with the PROXY protocol, version 1 or 2. Every connection of theirs must begin with its header.',
+    standardText: 'nobody',
   }),
   SUBMISSION_CONNECTIONS_MAX: integer({
     says: 'Connections to these ports at the same time.',

@@ -4,36 +4,49 @@ import { type SecureContext, TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { Crowd } from './crowd.ts';
+import { type ProxyHeader, readProxyHeader } from './proxy-header.ts';
+import {
+  directOrigin,
+  type Origin,
+  proxiedOrigin,
+  type TrustedProxies,
+} from './trusted-proxies.ts';
 
 /**
- * One place on which connections arrive. On a place for TLS a client shakes hands before anybody
- * greets it (RFC 8314 3.3); those who do not, or not in time, are let go without a word. Until then
- * no session counts them, so that they are counted here.
+ * One place on which connections arrive. Before anybody is greeted a trusted proxy tells for whom it
+ * speaks, and on a place for TLS the client shakes hands (RFC 8314 3.3); those who do not, or not in
+ * time, are let go without a word. Until then no session counts them, so that they are counted here.
  */
 
 export interface ListenerParts {
   clock: Clock;
   log: Log;
+  /** For the log. */
+  title: string;
   host: string;
   port: number;
   /** What a connection is encrypted with from its first byte; asked anew for each. Undefined: it is not. */
   secureContext: (() => SecureContext) | undefined;
-  /** From the connection to the greeting. */
+  trustedProxies: TrustedProxies;
+  /** For each thing that comes before the greeting. */
   arrivalMs: number;
   connectionsMax: number;
   connectionsPerSource: number;
-  arrived(socket: Socket): void;
+  arrived(socket: Socket, origin: Origin): void;
 }
 
 export class Listener {
   readonly #parts: ListenerParts;
   readonly #server: Server;
-  readonly #crowd: Crowd;
+  readonly #handshakes: Crowd;
+  /** Proxies bring many clients from one address. */
+  readonly #headers: Crowd;
   readonly #arriving = new Set<Socket>();
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
-    this.#crowd = new Crowd(parts.connectionsMax, parts.connectionsPerSource);
+    this.#handshakes = new Crowd(parts.connectionsMax, parts.connectionsPerSource);
+    this.#headers = new Crowd(parts.connectionsMax, parts.connectionsMax);
     this.#server = createServer((socket) => this.#accept(socket));
     this.#server.on('error', (error) =>
       parts.log.debug({ err: error }, 'an SMTP port has a fault'),
@@ -56,40 +69,76 @@ export class Listener {
   #accept(socket: Socket): void {
     // A client that breaks its connection is no fault of ours; what follows hears of it by the close.
     socket.on('error', () => {});
-    if (this.#parts.secureContext) void this.#shakeHands(socket, this.#parts.secureContext());
-    else this.#parts.arrived(socket);
+    const peer = socket.remoteAddress ?? '';
+    if (this.#parts.trustedProxies.include(peer)) void this.#acceptProxied(socket, peer);
+    else void this.#introduce(socket, directOrigin(peer));
   }
 
-  async #shakeHands(socket: Socket, secureContext: SecureContext): Promise<void> {
-    const ip = socket.remoteAddress ?? '';
-    if (this.#crowd.enter(ip) !== undefined) {
-      socket.destroy();
-      return;
-    }
-    const secure = new TLSSocket(socket, { isServer: true, secureContext });
+  /** There must be a header: whoever guesses whether it is one lets clients write it. */
+  async #acceptProxied(socket: Socket, peer: string): Promise<void> {
+    const header = await this.#inTime<ProxyHeader>(this.#headers, peer, socket, (done) =>
+      whenHeaderIsRead(socket, done),
+    );
+    if (header?.kind === 'header')
+      return this.#introduce(socket, proxiedOrigin(peer, header.client));
+    if (header?.kind !== 'invalid') return;
+    const { log, title } = this.#parts;
+    log.warn({ ip: peer }, `a connection of a proxy to ${title} was let go: ${header.detail}`);
+    socket.destroy();
+  }
+
+  async #introduce(socket: Socket, origin: Origin): Promise<void> {
+    const { secureContext, arrived } = this.#parts;
+    if (!secureContext) return arrived(socket, origin);
+    const secure = new TLSSocket(socket, { isServer: true, secureContext: secureContext() });
     secure.on('error', () => {});
-    const shaken = await this.#inTime(secure, (done) => secure.once('secure', () => done(true)));
-    this.#crowd.leave(ip);
-    if (shaken) this.#parts.arrived(secure);
+    const shaken = await this.#inTime<true>(this.#handshakes, origin.ip, secure, (done) =>
+      secure.once('secure', () => done(true)),
+    );
+    if (shaken) arrived(secure, origin);
   }
 
-  /** What `wait` tells, or undefined when the socket closes first: by itself, or because it is late. */
-  #inTime<T>(socket: Socket, wait: (done: (result: T) => void) => void): Promise<T | undefined> {
+  /**
+   * What `wait` tells; or undefined when there is no room, or the socket closes first: by itself, or
+   * because it is late.
+   */
+  async #inTime<T>(
+    crowd: Crowd,
+    ip: string,
+    socket: Socket,
+    wait: (done: (result: T) => void) => void,
+  ): Promise<T | undefined> {
+    if (crowd.enter(ip) !== undefined) {
+      socket.destroy();
+      return undefined;
+    }
     this.#arriving.add(socket);
     const timer = this.#parts.clock.after(this.#parts.arrivalMs, () => socket.destroy());
-    return new Promise<T | undefined>((resolve) => {
-      socket.once('close', gone);
-      wait(settle);
-      function gone(): void {
-        resolve(undefined);
-      }
-      function settle(result: T): void {
-        socket.off('close', gone);
-        resolve(result);
-      }
-    }).finally(() => {
-      timer.cancel();
-      this.#arriving.delete(socket);
+    const told = await new Promise<T | undefined>((resolve) => {
+      socket.once('close', () => resolve(undefined));
+      wait(resolve);
     });
+    timer.cancel();
+    this.#arriving.delete(socket);
+    crowd.leave(ip);
+    return told;
   }
+}
+
+/** What came behind the header is put back, to be read by whoever comes next. */
+function whenHeaderIsRead(socket: Socket, done: (header: ProxyHeader) => void): void {
+  let data: Buffer = Buffer.alloc(0);
+  // A client that only closes its side is gone too, and tells nobody who does not read.
+  const end = (): void => void socket.destroy();
+  const read = (): void => {
+    const chunk: Buffer | null = socket.read();
+    if (chunk === null) return;
+    data = Buffer.concat([data, chunk]);
+    const header = readProxyHeader(data);
+    if (header.kind === 'incomplete') return;
+    socket.off('readable', read).off('end', end);
+    if (header.kind === 'header') socket.unshift(data.subarray(header.bytes));
+    done(header);
+  };
+  socket.on('readable', read).on('end', end);
 }

@@ -2,15 +2,11 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { Certificate } from './certificate.ts';
 import type { DoorSession } from './session.ts';
+import type { Origin } from './trusted-proxies.ts';
 
-export type NewSession = (
-  server: SMTPServer,
-  socket: Socket,
-  options?: SMTPConnectionOptions | null,
-) => DoorSession;
+export type NewSession = (server: SMTPServer, socket: Socket, origin: Origin) => DoorSession;
 
 /**
  * The library's server, whose connections are our sessions, and how it is set up. It listens
@@ -29,8 +25,8 @@ export class ProtocolServer extends SMTPServer {
     return this.secureContext.get('*') as SecureContext;
   }
 
-  override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
-    const session = this.#newSession(this, socket, options);
+  receive(socket: Socket, origin: Origin): void {
+    const session = this.#newSession(this, socket, origin);
     this.connections.add(session);
     session.on('error', (error) => this._onError(error));
     session.init();

@@ -104,12 +104,12 @@ export class ReturnPathDoor {
             'the port of the return path',
             connections,
           ),
-        newSession: (rules, server, socket, options) =>
+        newSession: (rules, server, socket, origin) =>
           new DoorSession(
             server,
             socket,
             { ...rules, times: limits, disabledCommands: disabled },
-            options,
+            origin,
           ),
       },
     );

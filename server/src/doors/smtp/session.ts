@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { SMTPServer } from 'smtp-server';
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
+import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
 import type { Clock, Timer } from '../../base/clock.ts';
+import type { Origin } from './trusted-proxies.ts';
 
 /**
  * One connection of a client: the library's, with what every door of ours needs besides. Our replies
@@ -38,13 +39,8 @@ export class DoorSession extends SMTPConnection {
   #leaving: string | undefined;
   #counted = false;
 
-  constructor(
-    server: SMTPServer,
-    socket: Socket,
-    rules: SessionRules,
-    options?: SMTPConnectionOptions | null,
-  ) {
-    super(server, socket, options);
+  constructor(server: SMTPServer, socket: Socket, rules: SessionRules, { ip }: Origin) {
+    super(server, socket, { remoteAddress: ip });
     this.#rules = rules;
     // The library believes its server in this, but ours has ports of both kinds.
     this.secure = socket instanceof TLSSocket;

@@ -11,6 +11,7 @@ import type { PortMetrics } from './metrics.ts';
 import { type NewSession, ProtocolServer } from './protocol-server.ts';
 import { replyTo, SmtpReply } from './reply.ts';
 import type { DoorSession, SessionRules } from './session.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 /**
  * A port on which SMTP is spoken, whatever for, and perhaps a second one for TLS: who is connected
@@ -25,6 +26,7 @@ export interface SmtpPortParts {
   title: string;
   connectionsMax: number;
   connectionsPerSource: number;
+  trustedProxies: TrustedProxies;
 }
 
 export interface SmtpPlace {
@@ -93,7 +95,7 @@ export class SmtpPort<S extends DoorSession> {
       ...place,
       arrivalMs: this.#arrivalMs,
       secureContext: implicitTls ? () => this.#server.context : undefined,
-      arrived: (socket) => this.#server.connect(socket),
+      arrived: (socket, origin) => this.#server.receive(socket, origin),
     });
     const address = await listener.listen();
     this.#listeners.push(listener);

@@ -79,7 +79,7 @@ export class SubmissionDoor {
         certificateFiles: parts.certificate,
         metrics: (connections) =>
           createPortMetrics(parts.registry, 'smtp', 'the submission port', connections),
-        newSession: (rules, server, socket, options) =>
+        newSession: (rules, server, socket, origin) =>
           new SubmissionSession(
             server,
             socket,
@@ -88,9 +88,9 @@ export class SubmissionDoor {
               times: limits,
               loginMs: limits.loginMs,
               disabledCommands: disabled,
-              plaintextAllowed: (ip) => parts.allowPlaintext || limits.isLocal(ip),
+              plaintextAllowed: ({ way }) => parts.allowPlaintext || way.every(limits.isLocal),
             },
-            options,
+            origin,
           ),
       },
     );

@@ -1,31 +1,28 @@
 import type { Socket } from 'node:net';
 import type { SMTPServer } from 'smtp-server';
-import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import { DoorSession, type SessionRules } from './session.ts';
+import type { Origin } from './trusted-proxies.ts';
 
 /** A session in which a client shows its key: the key passes only where nobody listens. */
 
 export interface SubmissionRules extends SessionRules {
   /** Until AUTH has succeeded. */
   loginMs: number;
-  /** Whether a key may cross an unencrypted connection from this address. */
-  plaintextAllowed(ip: string): boolean;
+  /** Whether a key may cross an unencrypted connection from there. */
+  plaintextAllowed(origin: Origin): boolean;
 }
 
 const LOGINS_MAX = 3;
 
 export class SubmissionSession extends DoorSession {
   readonly #rules: SubmissionRules;
+  readonly #origin: Origin;
   #failedLogins = 0;
 
-  constructor(
-    server: SMTPServer,
-    socket: Socket,
-    rules: SubmissionRules,
-    options?: SMTPConnectionOptions | null,
-  ) {
-    super(server, socket, rules, options);
+  constructor(server: SMTPServer, socket: Socket, rules: SubmissionRules, origin: Origin) {
+    super(server, socket, rules, origin);
     this.#rules = rules;
+    this.#origin = origin;
   }
 
   /** Hides AUTH where a key must not pass, so that no client gives it away unasked (RFC 4954 4). */
@@ -65,6 +62,6 @@ export class SubmissionSession extends DoorSession {
   }
 
   #keyMayPass(): boolean {
-    return this.secure || this.#rules.plaintextAllowed(this.remoteAddress);
+    return this.secure || this.#rules.plaintextAllowed(this.#origin);
   }
 }

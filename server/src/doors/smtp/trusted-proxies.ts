@@ -1,0 +1,48 @@
+import ipaddr from 'ipaddr.js';
+import { isLoopback } from '../../accounts/people/source-network.ts';
+
+/** Whose PROXY headers are believed, by the address that a connection really comes from. */
+export class TrustedProxies {
+  readonly #networks: [ipaddr.IPv4 | ipaddr.IPv6, number][];
+
+  constructor(networks: readonly string[]) {
+    this.#networks = networks.map((text) => {
+      if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+      const address = ipaddr.process(text);
+      return [address, address.kind() === 'ipv4' ? 32 : 128];
+    });
+  }
+
+  include(peer: string): boolean {
+    if (!ipaddr.isValid(peer)) return false;
+    const address = ipaddr.process(peer);
+    return this.#networks.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
+    );
+  }
+}
+
+/** Where a connection comes from. */
+export interface Origin {
+  /** Whom limits, logs and the networks of a key are about. */
+  ip: string;
+  /** Every address on the way that we know of: a key crosses no network when all are this machine. */
+  way: readonly string[];
+}
+
+/** Straight from the client. */
+export function directOrigin(peer: string): Origin {
+  return { ip: peer, way: [peer] };
+}
+
+const NOT_TOLD = 'unknown';
+
+/**
+ * By a proxy. A loopback address means the proxy's own machine, so that from another one it says no
+ * more than the proxy's address; and a client that is not told may be anywhere.
+ */
+export function proxiedOrigin(peer: string, client: string | undefined): Origin {
+  const isElsewhere = client !== undefined && isLoopback(client) && !isLoopback(peer);
+  const told = isElsewhere ? undefined : client;
+  return { ip: told ?? peer, way: [peer, told ?? NOT_TOLD] };
+}
