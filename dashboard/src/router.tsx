@@ -67,7 +67,17 @@ const apiKeys = createRoute({
 const messages = createRoute({
   getParentRoute: () => inside,
   path: '/messages',
-  validateSearch: texts('q', 'status', 'recipient', 'tag', 'template', 'metadata', 'since'),
+  validateSearch: texts(
+    'q',
+    'status',
+    'since',
+    'recipient',
+    'receiver',
+    'domain',
+    'tag',
+    'template',
+    'metadata',
+  ),
   component: lazyRouteComponent(() => import('./pages/messages/messages.tsx'), 'MessagesPage'),
 });
 

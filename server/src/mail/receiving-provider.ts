@@ -12,6 +12,10 @@ export function receivingProvider(recipient: string, mx: string | null): string 
   return MAIL_SERVERS.find(([suffix]) => host.endsWith(suffix))?.[1] ?? 'other';
 }
 
+export function isReceivingProvider(name: string): boolean {
+  return name === 'other' || PROVIDERS.has(name);
+}
+
 const DOMAINS = new Map<string, string>(
   Object.entries({
     google: ['gmail.com', 'googlemail.com'],
@@ -30,6 +34,8 @@ const DOMAINS = new Map<string, string>(
     netease: ['163.com', '126.com'],
   }).flatMap(([provider, domains]) => domains.map((domain) => [domain, provider] as const)),
 );
+
+const PROVIDERS = new Set(DOMAINS.values());
 
 /** With the dot in front: a host of that name, or one below it. */
 const MAIL_SERVERS: readonly (readonly [suffix: string, provider: string])[] = [

@@ -1,10 +1,11 @@
 import { uuidFloor } from '../base/ids.ts';
-import { parseMailbox } from '../mail/address.ts';
+import { receivingProvider } from '../mail/receiving-provider.ts';
 import type { Pool } from '../storage/pool.ts';
 import { messageStatus } from './message-status.ts';
 import {
   findMessages,
   type MessageFilter,
+  type ScannedMessage,
   type Scope,
   type StoredMessage,
   scanMessages,
@@ -14,15 +15,14 @@ import type { MessageStatus } from './send-request.ts';
 /**
  * The list of messages, newest first. Without a filter, or by recipient, an index leads straight to
  * the rows. Other filters are applied while walking back through time, and one request walks only so
- * far: a page may then be short, or even empty, and still have a cursor to go on from.
+ * far: a page may then be short, or even empty, and still have a cursor to go on from. A status and a
+ * receiving provider are no column, and judged here.
  */
 
-export interface MessageQuery {
+export interface MessageQuery extends Omit<MessageFilter, 'words' | 'withReceivers'> {
   status?: MessageStatus;
-  recipient?: string;
-  tag?: string;
-  templateKey?: string;
-  metadata?: Record<string, string>;
+  /** As `receivingProvider` names it. */
+  provider?: string;
   createdAfterMs?: number;
   createdBeforeMs?: number;
   text?: string;
@@ -46,7 +46,7 @@ export async function listMessages(
   for (let scanned = 0; scanned < SCANNED_MAX; ) {
     const step = await scanMessages(pool, scope, filter, { beforeId, sinceId, scanMax });
     for (const match of step.matches) {
-      if (query.status !== undefined && messageStatus(match.statuses) !== query.status) continue;
+      if (!fits(match, query)) continue;
       if (found.length === page.limit) return answer(found[found.length - 1] as string);
       found.push(match.id);
     }
@@ -62,24 +62,36 @@ export async function listMessages(
 }
 
 function filterOf(query: MessageQuery): MessageFilter {
-  const filter: MessageFilter = {};
-  if (query.recipient !== undefined) {
-    const parsed = parseMailbox(query.recipient);
-    filter.recipientKey = parsed.ok ? parsed.mailbox.key : query.recipient.toLowerCase();
-  }
-  if (query.tag !== undefined) filter.tag = query.tag;
-  if (query.templateKey !== undefined) filter.templateKey = query.templateKey;
-  if (query.metadata !== undefined) filter.metadata = query.metadata;
-  const words = query.text?.toLowerCase().split(/\s+/).filter(Boolean) ?? [];
-  if (words.length > 0) filter.words = words;
-  return filter;
+  const {
+    status: _status,
+    provider,
+    createdAfterMs: _after,
+    createdBeforeMs: _before,
+    ...own
+  } = query;
+  const { text, ...filter } = own;
+  const words = text?.toLowerCase().split(/\s+/).filter(Boolean) ?? [];
+  return {
+    ...filter,
+    ...(words.length === 0 ? {} : { words }),
+    ...(provider === undefined ? {} : { withReceivers: true }),
+  };
+}
+
+function fits(
+  { statuses, receivers }: ScannedMessage,
+  { status, provider }: MessageQuery,
+): boolean {
+  if (status !== undefined && messageStatus(statuses) !== status) return false;
+  if (provider === undefined) return true;
+  return receivers.some(({ recipient, mx }) => receivingProvider(recipient, mx) === provider);
 }
 
 function isUnfiltered(query: MessageQuery): boolean {
   const {
     createdAfterMs: _after,
     createdBeforeMs: _before,
-    recipient: _recipient,
+    recipientKey: _recipient,
     ...others
   } = query;
   return Object.values(others).every((value) => value === undefined);

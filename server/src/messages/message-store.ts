@@ -87,16 +87,20 @@ export async function findMessages(
 export interface ScannedMessage {
   id: string;
   statuses: DeliveryStatus[];
+  /** Empty unless asked for. */
+  receivers: { recipient: string; mx: string | null }[];
 }
 
 export interface MessageFilter {
   recipientKey?: string;
+  /** Domains in lower case. */
+  senderDomain?: string;
+  recipientDomain?: string;
   tag?: string;
   templateKey?: string;
   metadata?: Record<string, string>;
-  createdAfterMs?: number;
-  createdBeforeMs?: number;
   words?: string[];
+  withReceivers?: boolean;
 }
 
 /**
@@ -109,7 +113,7 @@ export async function scanMessages(
   filter: MessageFilter,
   bounds: { beforeId: string; sinceId: string; scanMax: number },
 ): Promise<{ matches: ScannedMessage[]; scanned: number; lastId: string | null }> {
-  const { rows } = await db.query<{ id: string; matched: boolean; statuses: DeliveryStatus[] }>({
+  const { rows } = await db.query<ScannedMessage & { matched: boolean }>({
     name: filter.recipientKey === undefined ? 'scan-messages' : 'scan-messages-of-recipient',
     text: `with scanned as materialized (${filter.recipientKey === undefined ? SCAN_ALL : SCAN_RECIPIENT})
       select s.id,
@@ -119,7 +123,16 @@ export async function scanMessages(
             select from unnest($9::text[]) word where strpos(lower(s.subject), word) = 0
               and strpos(lower(s.sender), word) = 0 and not exists (
                 select from deliveries d where d.workspace_id = $1 and d.mode = $2
-                  and d.message_id = s.id and strpos(d.recipient_key, word) > 0))) as matched,
+                  and d.message_id = s.id and strpos(d.recipient_key, word) > 0)))
+          and ($10::text is null or lower(right(s.sender, length($10) + 1)) = '@' || $10)
+          and ($11::text is null or exists (
+            select from deliveries d where d.workspace_id = $1 and d.mode = $2
+              and d.message_id = s.id
+              and right(d.recipient_key, length($11) + 1) = '@' || $11)) as matched,
+        case when $12 then (
+          select json_agg(json_build_object('recipient', d.recipient_key, 'mx', d.smtp->>'mx'))
+          from deliveries d where d.workspace_id = $1 and d.mode = $2
+            and d.message_id = s.id) else '[]' end as receivers,
         (select array_agg(d.status::text order by d.ordinal) from deliveries d
           where d.workspace_id = $1 and d.mode = $2 and d.message_id = s.id) as statuses
       from scanned s order by s.id desc`,
@@ -133,6 +146,9 @@ export async function scanMessages(
       filter.templateKey ?? null,
       filter.metadata ? JSON.stringify(filter.metadata) : null,
       filter.words ?? null,
+      filter.senderDomain ?? null,
+      filter.recipientDomain ?? null,
+      filter.withReceivers ?? false,
       ...(filter.recipientKey === undefined ? [] : [filter.recipientKey]),
     ],
   });
@@ -149,7 +165,7 @@ const SCAN_ALL = `select id, tags, template_key, metadata, subject, sender from 
 /** By the index on recipients: "where did Jane's mail go" is the question asked most. */
 const SCAN_RECIPIENT = `select m.id, m.tags, m.template_key, m.metadata, m.subject, m.sender
   from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
-  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $10 and r.message_id < $3
+  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $13 and r.message_id < $3
     and r.message_id >= $4 order by r.message_id desc limit $5`;
 
 export async function findContent(

@@ -56,6 +56,23 @@ browserSuite('the overview', (suite) => {
     await page.waitForURL(/by=domain/);
     const senders = page.getByRole('table', { name: 'Figures by sender' });
     await senders.getByRole('row', { name: /^shop\.example .*100%/ }).waitFor();
+    await senders.getByRole('link', { name: 'shop.example' }).click();
+    await page.waitForURL('**/app/messages?domain=shop.example&since=7d');
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Receiver' }).click();
+    await page
+      .getByRole('table', { name: 'Figures by receiver' })
+      .getByRole('link', { name: 'Everybody else' })
+      .click();
+    await page.waitForURL('**/app/messages?receiver=other&since=7d');
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    await page.getByRole('button', { name: 'receiver: Everybody else' }).click();
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('Receiver').fill('gmail.com');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('No message fits these filters').waitFor();
+    await page.goto('/app?range=week&by=domain');
     await page.getByRole('button', { name: 'Template' }).click();
     await page.getByText('No message of this time was made from a template.').waitFor();
     await page.getByRole('button', { name: 'Tag' }).click();

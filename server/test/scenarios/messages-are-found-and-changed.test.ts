@@ -52,6 +52,38 @@ test('every filter finds its messages and no other', async () => {
   expect(await idsOf('q=another')).toContain(other.id);
 });
 
+test('messages are found by who sent them and by who receives them', async () => {
+  const gmail = await send({
+    from: { email: 'hello@Bills.Example' },
+    to: { email: 'someone@gmail.com' },
+    cc: [{ email: 'boss@corp.example' }],
+    scheduled_at: inAnHour(),
+  });
+  const office = await send({
+    from: { email: 'hello@sub.bills.example' },
+    to: { email: 'other@corp.example' },
+    scheduled_at: inAnHour(),
+  });
+  // What the mail server that answered gave away, as after an attempt.
+  const mx = 'corp-example.mail.protection.outlook.com';
+  await app.database.pool.query(
+    `update deliveries set smtp = $1 where recipient_key = 'other@corp.example'`,
+    [{ code: 250, enhanced: null, text: 'OK', mx, ip: '192.0.2.1', tls: null }],
+  );
+  const found = async (query: string) =>
+    (await idsOf(query)).filter((id) => id === gmail.id || id === office.id);
+  expect(await found('domain=bills.example')).toEqual([gmail.id]);
+  expect(await found('domain=SUB.bills.example')).toEqual([office.id]);
+  expect(await found('receiver=google')).toEqual([gmail.id]);
+  expect(await found('receiver=microsoft')).toEqual([office.id]);
+  expect(await found('receiver=gmail.com')).toEqual([gmail.id]);
+  expect(await found('receiver=corp.example')).toEqual([office.id, gmail.id]);
+  expect(await found('receiver=orp.example')).toEqual([]);
+  expect(await found('receiver=other')).toEqual([gmail.id]);
+  expect(await found('recipient=boss@corp.example&receiver=google')).toEqual([gmail.id]);
+  expect(await found('recipient=other@corp.example&domain=bills.example')).toEqual([]);
+});
+
 test('pages are stable while new messages arrive', async () => {
   const made: string[] = [];
   for (let i = 0; i < 7; i++) made.push((await send({ tags: ['pages'] })).id);
@@ -75,6 +107,9 @@ test('a bad cursor, limit or time is named', async () => {
     ['limit=x', 'limit'],
     ['created_after=yesterday', 'created_after'],
     ['status=sent', 'status'],
+    ['recipient=jane', 'recipient'],
+    ['domain=not%20a%20domain', 'domain'],
+    ['receiver=goggle', 'receiver'],
   ]) {
     const { status, json } = await app.call('GET', `/messages?${query}`);
     expect([query, status]).toEqual([query, 422]);

@@ -1,8 +1,9 @@
 import { ListFilter, Search, X } from 'lucide-react';
 import { Popover } from 'radix-ui';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Field, Select, TextInput } from '../../parts/field.tsx';
+import { groupName, RECEIVERS } from '../overview/group-names.ts';
 import type { MessageFilters } from './use-messages.ts';
 
 const STATUSES = [
@@ -18,7 +19,9 @@ const STATUSES = [
   'partial',
 ];
 
-const MORE = ['recipient', 'tag', 'template', 'metadata'] as const;
+const MORE = ['recipient', 'receiver', 'domain', 'tag', 'template', 'metadata'] as const;
+
+const NAMES: Partial<Record<(typeof MORE)[number], string>> = { domain: 'from' };
 
 const TYPING_MS = 250;
 
@@ -70,7 +73,7 @@ export function MessageFilterBar({
           onClick={() => onChange({ ...filters, [name]: '' })}
           className="inline-flex h-7 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink"
         >
-          {name}: {filters[name]}
+          {NAMES[name] ?? name}: {groupName(name, filters[name] ?? '')}
           <X className="size-3.5" aria-hidden />
         </button>
       ))}
@@ -136,6 +139,7 @@ function MoreFilters({
 }) {
   const [open, setOpen] = useState(false);
   const [draft, setDraft] = useState<MessageFilters>({});
+  const providers = useId();
   const set = (name: (typeof MORE)[number]) => (event: { target: { value: string } }) =>
     setDraft({ ...draft, [name]: event.target.value });
   return (
@@ -155,7 +159,7 @@ function MoreFilters({
           sideOffset={6}
           collisionPadding={12}
           aria-label="More filters"
-          className="pop z-40 w-72 rounded-xl border border-line bg-raised p-4 shadow-pop"
+          className="pop z-40 max-h-(--radix-popover-content-available-height) w-72 overflow-y-auto rounded-xl border border-line bg-raised p-4 shadow-pop"
         >
           <form
             className="grid gap-3"
@@ -170,6 +174,26 @@ function MoreFilters({
                 value={draft.recipient ?? ''}
                 onChange={set('recipient')}
                 placeholder="jane@example.com"
+              />
+            </Field>
+            <Field label="Receiver" hint="Who runs the mailbox, or the domain of the address.">
+              <TextInput
+                value={draft.receiver ?? ''}
+                onChange={set('receiver')}
+                placeholder="google, or example.com"
+                list={providers}
+              />
+              <datalist id={providers}>
+                {Object.entries(RECEIVERS).map(([provider, label]) => (
+                  <option key={provider} value={provider} label={label} />
+                ))}
+              </datalist>
+            </Field>
+            <Field label="Sender’s domain">
+              <TextInput
+                value={draft.domain ?? ''}
+                onChange={set('domain')}
+                placeholder="yourdomain.com"
               />
             </Field>
             <Field label="Tag">

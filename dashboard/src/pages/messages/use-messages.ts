@@ -12,6 +12,10 @@ export interface MessageFilters {
   q?: string;
   status?: string;
   recipient?: string;
+  /** A provider as the statistics name it, or a domain. */
+  receiver?: string;
+  /** Of the sender. */
+  domain?: string;
   tag?: string;
   template?: string;
   metadata?: string;
@@ -94,7 +98,7 @@ export function withHead(known: Pages, head: PageOf<MessageSummary>): Pages {
 }
 
 function fetchMessages(api: Api, filters: MessageFilters, cursor: string | undefined) {
-  const { q, status, recipient, tag, template, metadata, since } = filters;
+  const { q, status, recipient, receiver, domain, tag, template, metadata, since } = filters;
   const [name, ...value] = metadata?.split('=') ?? [];
   const sinceMs = since === undefined ? undefined : SINCE_MS[since];
   const query = {
@@ -103,6 +107,8 @@ function fetchMessages(api: Api, filters: MessageFilters, cursor: string | undef
     ...(q ? { q } : {}),
     ...(status ? { status } : {}),
     ...(recipient ? { recipient } : {}),
+    ...(receiver ? { receiver } : {}),
+    ...(domain ? { domain } : {}),
     ...(tag ? { tag } : {}),
     ...(template ? { template_key: template } : {}),
     ...(name ? { [`metadata[${name}]`]: value.join('=') } : {}),

@@ -247,7 +247,7 @@ function filterOf(group: string, by: Dimension, range: RangeName) {
   const since = RANGES[range].since;
   if (by === 'tag') return { tag: group, since };
   if (by === 'template') return { template: group, since };
-  return undefined;
+  return by === 'domain' ? { domain: group, since } : { receiver: group, since };
 }
 
 /** As long as its share of the largest group, in the colours of what became of it. */

@@ -3,7 +3,7 @@
 /** What is counted together, because a tenant has more values than are counted. */
 const REST = '(other)';
 
-const RECEIVERS: Record<string, string> = {
+export const RECEIVERS: Record<string, string> = {
   google: 'Google',
   microsoft: 'Microsoft',
   yahoo: 'Yahoo, AOL',

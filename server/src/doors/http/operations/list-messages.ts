@@ -1,4 +1,8 @@
 import { Type } from 'typebox';
+import { invalidFields } from '../../../base/refused-error.ts';
+import { parseMailbox } from '../../../mail/address.ts';
+import { parseDomainName } from '../../../mail/domain-name.ts';
+import { isReceivingProvider } from '../../../mail/receiving-provider.ts';
 import { listMessages as findPage, type MessageQuery } from '../../../messages/find-messages.ts';
 import { publicMessage } from '../../../messages/public-message.ts';
 import type { MessageStatus } from '../../../messages/send-request.ts';
@@ -28,6 +32,22 @@ export function listMessages(parts: { pool: Pool }) {
           status: Type.Optional(oneOf(MESSAGE_STATUSES)),
           recipient: Type.Optional(
             Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
+          ),
+          domain: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 255,
+              description: 'The domain of the sender’s address.',
+            }),
+          ),
+          receiver: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 255,
+              description:
+                'Who runs a recipient’s mailbox, as `GET /stats?group_by=receiver` names it ' +
+                '(`google`, `microsoft`, …, `other`), or the domain of a recipient’s address.',
+            }),
           ),
           tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
           template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
@@ -68,7 +88,9 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     .map(([name, value]) => [name.slice('metadata['.length, -1), String(value)]);
   return {
     ...(query.status === undefined ? {} : { status: query.status as MessageStatus }),
-    ...(query.recipient === undefined ? {} : { recipient: query.recipient as string }),
+    ...(query.recipient === undefined ? {} : { recipientKey: addressKey(query.recipient) }),
+    ...(query.domain === undefined ? {} : { senderDomain: domainOf('domain', query.domain) }),
+    ...receiverOf(query.receiver),
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
     ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
     ...(query.q === undefined ? {} : { text: query.q as string }),
@@ -76,4 +98,22 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     ...timeParameter('createdAfterMs', 'created_after', query),
     ...timeParameter('createdBeforeMs', 'created_before', query),
   };
+}
+
+function addressKey(text: unknown): string {
+  const parsed = parseMailbox(String(text));
+  if (parsed.ok) return parsed.mailbox.key;
+  throw invalidFields([{ parameter: 'recipient', code: 'invalid_email', detail: parsed.detail }]);
+}
+
+function receiverOf(text: unknown): Pick<MessageQuery, 'provider' | 'recipientDomain'> {
+  if (text === undefined) return {};
+  if (isReceivingProvider(String(text))) return { provider: String(text) };
+  return { recipientDomain: domainOf('receiver', text) };
+}
+
+function domainOf(parameter: string, text: unknown): string {
+  const parsed = parseDomainName(String(text));
+  if (parsed.ok) return parsed.domain;
+  throw invalidFields([{ parameter, code: 'invalid_domain', detail: parsed.detail }]);
 }
