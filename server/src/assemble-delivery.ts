@@ -4,12 +4,10 @@ import { isIPv6 } from 'node:net';
 import type { Clock } from './base/clock.ts';
 import type { Config } from './config/read-config.ts';
 import type { Route } from './delivery/delivery.ts';
-import type { Engine } from './delivery/engine.ts';
 import type { SenderDomains } from './delivery/outgoing-mail.ts';
 import { faultsOf, type ShapingFor, type ShapingRules, shapingBy } from './delivery/shaping.ts';
 import { smtpRoute } from './delivery/smtp-route.ts';
 import type { SigningKeys } from './domains/signing-keys.ts';
-import { type createRegistry, gauge } from './doors/http/metrics.ts';
 import { createResolver } from './mail/dns.ts';
 import { createMtaSts } from './mail/mta-sts.ts';
 import { createPolicyFetcher } from './mail/mta-sts-fetch.ts';
@@ -93,19 +91,4 @@ function readShaping(file: string | undefined): ShapingFor {
   const faults = faultsOf(rules);
   if (faults.length > 0) throw new StorageStartError(`SHAPING_FILE: ${faults.join(' ')}`);
   return shapingBy(rules as ShapingRules);
-}
-
-export function addEngineMetrics(
-  registry: ReturnType<typeof createRegistry>,
-  engine: Engine,
-): void {
-  for (const name of Object.keys(engine.stats) as (keyof Engine['stats'])[]) {
-    const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    gauge(
-      registry,
-      `delivery_${snake}`,
-      `Delivery engine: ${snake.replaceAll('_', ' ')}.`,
-      () => engine.stats[name],
-    );
-  }
 }

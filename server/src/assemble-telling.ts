@@ -15,10 +15,11 @@ import { Alarms } from './stats/alarms.ts';
 import { StatisticsFollower } from './stats/statistics.ts';
 import type { Listener } from './storage/listen.ts';
 import type { Storage } from './storage/open-storage.ts';
-import { openPool } from './storage/pool.ts';
+import { openPool, type Pool } from './storage/pool.ts';
 import { TrackingLinks } from './tracking/tracking-links.ts';
 import { Visits } from './tracking/visits.ts';
 import { VERSION } from './version.ts';
+import type { Dispatcher } from './webhooks/dispatcher.ts';
 import {
   type OpenWebhooksParts,
   openWebhooks,
@@ -31,6 +32,9 @@ import {
  */
 export interface Telling {
   parts: Pick<OperationParts, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
+  /** Who sends webhooks here, and over which connections; neither without that role. */
+  readonly dispatcher: Dispatcher | undefined;
+  readonly pool: Pool | undefined;
   /** Readers that stay connected are asked to go, so that the server can close. */
   closeStreams(): void;
   /** For whoever has appended events in a way that none of the others hears of. */
@@ -107,6 +111,8 @@ export function openTelling(options: TellingOptions): Telling {
       webhookTester: room.tester,
       eventStreams,
     },
+    dispatcher: room.dispatcher,
+    pool: dispatchPool,
     closeStreams: () => eventStreams.closeAll(),
     ring: () => bell.ring(),
     tellingOf: (store) => ({

@@ -13,7 +13,7 @@ import {
   publishedLimits,
   sendLimits,
 } from './assemble-accepting.ts';
-import { addEngineMetrics, createLiveRoute, returnPathKey } from './assemble-delivery.ts';
+import { createLiveRoute, returnPathKey } from './assemble-delivery.ts';
 import {
   openReturnPath,
   type ReturnPathNeeds,
@@ -22,6 +22,7 @@ import {
 import { startRounds } from './assemble-rounds.ts';
 import { openSubmission, type Submission, type SubmissionNeeds } from './assemble-submission.ts';
 import { openTelling, type TellingOptions } from './assemble-telling.ts';
+import { addWatching, listenHttp } from './assemble-watching.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { createSealer } from './base/sealer.ts';
@@ -38,9 +39,8 @@ import { openDomains } from './domains/open-domains.ts';
 import { addPages } from './doors/http/add-pages.ts';
 import { addApp } from './doors/http/app-files.ts';
 import { addDocs } from './doors/http/docs/add-docs.ts';
-import { addHealth } from './doors/http/health.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
-import { createHttpMetrics, createRegistry, gauge } from './doors/http/metrics.ts';
+import { createHttpMetrics, createRegistry } from './doors/http/metrics.ts';
 import { openapiDocument } from './doors/http/openapi.ts';
 import { allOperations } from './doors/http/operations.ts';
 import { sessionCookie } from './doors/http/session-cookie.ts';
@@ -50,7 +50,6 @@ import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
 import { TestInbox } from './messages/test-inbox.ts';
 import { isOwnPlace } from './own-places.ts';
 import { createOwnPost } from './own-post.ts';
-import { databaseAnswers } from './storage/database-answers.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
@@ -69,7 +68,7 @@ import { VERSION } from './version.ts';
 
 export interface App extends AsyncDisposable {
   readonly http: FastifyInstance;
-  /** Where the API answers; set once it listens. */
+  /** Where HTTP is answered: the API, or health and figures alone; empty where nothing listens. */
   readonly address: string;
   readonly storage: Storage;
   readonly workspaces: Workspaces;
@@ -305,8 +304,9 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     batchMax: config.limits.batchMax,
     document,
   });
+  const isApi = config.roles.has('api');
   const http = createHttpServer({
-    operations,
+    operations: isApi ? operations : [],
     authenticator,
     sessions: people.sessions,
     cookie,
@@ -321,18 +321,22 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     requestTimeoutMs: config.http.requestTimeoutMs,
     changed: () => telling.ring(),
   });
-  const notReady = async (): Promise<string | undefined> => {
-    if (state !== 'ready') return state;
-    return (await databaseAnswers(pool)) ? undefined : 'the database cannot be reached';
-  };
   addPages(http, (room) => {
-    telling.listenTo(room);
-    addApp(room, { folder: DASHBOARD });
-    addDocs(room, { document });
-    addHealth(room, { registry, notReady });
+    if (isApi) {
+      telling.listenTo(room);
+      addApp(room, { folder: DASHBOARD });
+      addDocs(room, { document });
+    }
+    addWatching(room, {
+      registry,
+      clock,
+      state: () => state,
+      pools: { main: pool, delivery: deliveryPool, webhooks: telling.pool },
+      acceptor,
+      engine,
+      dispatcher: telling.dispatcher,
+    });
   });
-  gauge(registry, 'accept_waiting', 'Sends that wait for their commit.', () => acceptor.waiting);
-  if (engine) addEngineMetrics(registry, engine);
 
   const leaving = new AbortController();
   const rounds = startRounds({
@@ -355,9 +359,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   await submission.listen();
   undo.defer(() => returnPath.drain(0));
   await returnPath.listen();
-  const address = config.roles.has('api')
-    ? await http.listen({ host: config.http.host, port: config.http.port })
-    : '';
+  const address = await listenHttp(http, config, log);
   engine?.start();
   telling.start();
   state = 'ready';

@@ -7,6 +7,7 @@ import type { Config } from './config/read-config.ts';
  * and shows a command that works when pasted.
  */
 export async function welcome(app: App, config: Config): Promise<string> {
+  if (!config.roles.has('api')) return welcomeOfWorker(app, config);
   const url = config.http.port === 0 ? app.address : config.http.baseUrl;
   const token = await firstKey(app);
   const setupLink = await app.people.setup.link(url);
@@ -23,6 +24,13 @@ export async function welcome(app: App, config: Config): Promise<string> {
     '',
   ];
   return lines.join('\n');
+}
+
+/** A node without the API makes nothing by itself: there is another one for that. */
+function welcomeOfWorker(app: App, config: Config): string {
+  const watched = app.address === '' ? [] : [`  Health: ${app.address}/readyz`];
+  const roles = [...config.roles].join(', ');
+  return ['', `  Postrider is running: ${roles}`, ...watched, ...smtpLine(app), ''].join('\n');
 }
 
 function smtpLine({ submission }: App): string[] {

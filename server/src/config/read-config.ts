@@ -14,6 +14,8 @@ export interface Config {
   readonly http: {
     readonly host: string;
     readonly port: number;
+    /** Nobody asked for the default: a node that answers no API runs without it when it is taken. */
+    readonly portIsWished: boolean;
     readonly baseUrl: string;
     readonly trustProxy: readonly string[];
     readonly requestTimeoutMs: number;
@@ -215,6 +217,7 @@ function arrange({ of, wasGiven }: Values): Config {
     http: {
       host,
       port,
+      portIsWished: wasGiven('PORT'),
       baseUrl,
       trustProxy: of('TRUST_PROXY'),
       requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,

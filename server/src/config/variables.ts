@@ -34,7 +34,7 @@ const http = {
     accepts: /^[A-Za-z0-9.:_-]+$/,
   }),
   PORT: integer({
-    says: 'Port of the API and the dashboard. 0 takes any free one.',
+    says: 'Port of the API and the dashboard; without the role `api`, of `/healthz`, `/readyz` and `/metrics` alone. 0 takes any free one.',
     standard: 3000,
     min: 0,
     max: 65_535,

@@ -2,7 +2,7 @@ import type { Mode } from '../accounts/mode.ts';
 import type { Pool } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 
-/** What of a workspace has not left yet, at this moment. */
+/** What has not left yet at this moment, of a workspace or of all. */
 export interface QueueNow {
   queued: number;
   deferred: number;
@@ -18,17 +18,17 @@ const COUNTED_MAX = 10_000;
 
 export async function readQueue(
   pool: Pool,
-  scope: { workspaceId: string; mode: Mode },
+  scope: { workspaceId: string; mode: Mode } | 'all',
   nowMs: number,
 ): Promise<QueueNow> {
+  const narrowed = scope === 'all' ? '' : 'workspace_id = $3 and mode = $4 and';
   const { rows } = await pool.query<{ status: string; n: number; oldest: number | null }>(
     // What a node has in hand is due at the end of its lease, and so does not count as late.
-    `select status, count(*)::int as n, min(due_at) filter (where due_at <= $3) as oldest
+    `select status, count(*)::int as n, min(due_at) filter (where due_at <= $1) as oldest
        from (select status, due_at from deliveries
-              where workspace_id = $1 and mode = $2
-                and status in ('scheduled', 'queued', 'deferred') limit $4) waiting
+              where ${narrowed} status in ('scheduled', 'queued', 'deferred') limit $2) waiting
       group by status`,
-    [scope.workspaceId, scope.mode, sqlTime(nowMs), COUNTED_MAX],
+    [sqlTime(nowMs), COUNTED_MAX, ...(scope === 'all' ? [] : [scope.workspaceId, scope.mode])],
   );
   const of = (status: string): number => rows.find((row) => row.status === status)?.n ?? 0;
   const late = rows.flatMap(({ oldest }) => (oldest === null ? [] : [oldest]));

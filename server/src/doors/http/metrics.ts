@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Histogram, Registry } from 'prom-client';
+import { Counter, type Metric, Registry } from 'prom-client';
 
 /** What the door counts: requests by operation and status, and how long they took. */
 export interface HttpMetrics {
@@ -7,11 +7,38 @@ export interface HttpMetrics {
 }
 
 export function createRegistry(): Registry {
-  const registry = new Registry();
-  registry.setDefaultLabels({ service: 'postrider' });
-  return registry;
+  return new Registry();
 }
 
+export interface Reading {
+  value: number;
+  labels?: Readonly<Record<string, string>>;
+  /** Where it is not the figure's own, as in the lines of a histogram. */
+  metricName?: string;
+}
+
+export interface Figure {
+  name: string;
+  help: string;
+  type: 'gauge' | 'counter' | 'histogram';
+  read: () => number | Reading[] | Promise<number | Reading[]>;
+}
+
+/** A figure that is kept elsewhere, and read when somebody asks for it. */
+export function addFigure(registry: Registry, { name, help, type, read }: Figure): void {
+  const metric = {
+    name,
+    async get() {
+      const found = await read();
+      const readings: Reading[] = typeof found === 'number' ? [{ value: found }] : found;
+      return { name, help, type, aggregator: 'sum', values: readings };
+    },
+  };
+  // All that the registry asks of a metric.
+  registry.registerMetric(metric as unknown as Metric);
+}
+
+const SECONDS = 'postrider_http_request_seconds';
 const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 export function createHttpMetrics(registry: Registry): HttpMetrics {
@@ -22,7 +49,13 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     registers: [registry],
   });
   const times = new Map<string, Times>();
-  registry.registerMetric(histogramOf(times) as unknown as Histogram);
+  addFigure(registry, {
+    name: SECONDS,
+    help: 'Time from a request to its answer, by operation.',
+    type: 'histogram',
+    // The library's own finds its labels anew at every request.
+    read: () => [...times].flatMap(([operation, time]) => linesOf(operation, time)),
+  });
   return {
     operation(id) {
       const time: Times = { buckets: BUCKETS_SECONDS.map(() => 0), count: 0, sum: 0 };
@@ -55,50 +88,21 @@ function observe(time: Times, seconds: number): void {
   time.sum += seconds;
 }
 
-/** What the registry asks of a metric. The library's own finds its labels anew at every request. */
-function histogramOf(times: ReadonlyMap<string, Times>) {
-  const name = 'postrider_http_request_seconds';
-  return {
-    name,
-    async get() {
-      const values = [...times]
-        .filter(([, { count }]) => count > 0)
-        .flatMap(([operation, { buckets, count, sum }]) => {
-          let below = 0;
-          const value = (metricName: string, amount: number, le?: number | '+Inf') => ({
-            metricName,
-            value: amount,
-            labels: le === undefined ? { operation } : { le, operation },
-          });
-          return [
-            ...BUCKETS_SECONDS.map((max, index) => {
-              below += buckets[index] as number;
-              return value(`${name}_bucket`, below, max);
-            }),
-            value(`${name}_bucket`, count, '+Inf'),
-            value(`${name}_sum`, sum),
-            value(`${name}_count`, count),
-          ];
-        });
-      const help = 'Time from a request to its answer, by operation.';
-      return { name, help, type: 'histogram', aggregator: 'sum', values };
-    },
-  };
-}
-
-/** A figure that is read when somebody asks for it. */
-export function gauge(
-  registry: Registry,
-  name: string,
-  help: string,
-  read: () => number | Promise<number>,
-): void {
-  new Gauge({
-    name: `postrider_${name}`,
-    help,
-    registers: [registry],
-    async collect() {
-      this.set(await read());
-    },
+function linesOf(operation: string, { buckets, count, sum }: Times): Reading[] {
+  if (count === 0) return [];
+  let below = 0;
+  const bucket = (le: string, value: number): Reading => ({
+    metricName: `${SECONDS}_bucket`,
+    value,
+    labels: { le, operation },
   });
+  return [
+    ...BUCKETS_SECONDS.map((max, index) => {
+      below += buckets[index] as number;
+      return bucket(String(max), below);
+    }),
+    bucket('+Inf', count),
+    { metricName: `${SECONDS}_sum`, value: sum, labels: { operation } },
+    { metricName: `${SECONDS}_count`, value: count, labels: { operation } },
+  ];
 }

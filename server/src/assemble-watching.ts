@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { Clock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import type { Config } from './config/read-config.ts';
+import type { Engine } from './delivery/engine.ts';
+import { addHealth } from './doors/http/health.ts';
+import { addFigure } from './doors/http/metrics.ts';
+import {
+  addDeliveryMetrics,
+  addPoolMetrics,
+  addProcessMetrics,
+  addQueueMetrics,
+  addWebhookMetrics,
+} from './doors/http/node-metrics.ts';
+import type { MessageAcceptor } from './messages/accept-message.ts';
+import { readQueue } from './stats/queue-store.ts';
+import { databaseAnswers } from './storage/database-answers.ts';
+import type { Pool } from './storage/pool.ts';
+import { VERSION } from './version.ts';
+import type { Dispatcher } from './webhooks/dispatcher.ts';
+
+/**
+ * What an operator may ask of every node, whatever its roles: whether it lives, whether it should
+ * get traffic, and its figures.
+ */
+export interface WatchedParts {
+  registry: Registry;
+  clock: Clock;
+  /** `ready`, or what the node is doing instead. */
+  state: () => string;
+  /** Connections by what they are for; the first is asked whether the database answers. */
+  pools: { main: Pool; delivery?: Pool | undefined; webhooks?: Pool | undefined };
+  acceptor: MessageAcceptor;
+  engine: Engine | undefined;
+  dispatcher: Dispatcher | undefined;
+}
+
+export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
+  const { registry, clock, engine, dispatcher, acceptor } = parts;
+  const pool = parts.pools.main;
+  addHealth(http, {
+    registry,
+    notReady: async () => {
+      const state = parts.state();
+      if (state !== 'ready') return state;
+      return (await databaseAnswers(pool)) ? undefined : 'the database cannot be reached';
+    },
+  });
+  addProcessMetrics(registry, VERSION);
+  addFigure(registry, {
+    name: 'postrider_accept_waiting',
+    help: 'Sends that wait for their commit.',
+    type: 'gauge',
+    read: () => acceptor.waiting,
+  });
+  if (engine) addDeliveryMetrics(registry, () => engine.stats);
+  if (dispatcher) addWebhookMetrics(registry, () => dispatcher.stats);
+  const open = Object.entries(parts.pools).flatMap(([name, one]) => (one ? [[name, one]] : []));
+  addPoolMetrics(registry, Object.fromEntries(open));
+  addQueueMetrics(registry, {
+    readQueue: () => readQueue(pool, 'all', clock.now()),
+    now: () => clock.now(),
+  });
+}
+
+/**
+ * A node that answers no API only needs its port to be watched. Where several share a machine and
+ * nobody gave them ports, they work all the same.
+ */
+export async function listenHttp(http: FastifyInstance, config: Config, log: Log): Promise<string> {
+  const { host, port, portIsWished } = config.http;
+  try {
+    return await http.listen({ host, port });
+  } catch (error) {
+    const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    if (!taken || portIsWished || config.roles.has('api')) throw error;
+    log.warn({ port }, 'the port is taken: this node cannot be watched. Set PORT');
+    return '';
+  }
+}
