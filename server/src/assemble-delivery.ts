@@ -1,28 +1,89 @@
 import { hkdfSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
+import { hostname } from 'node:os';
 import type { Clock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import type { Sealer } from './base/sealer.ts';
 import type { Config } from './config/read-config.ts';
 import type { Route } from './delivery/delivery.ts';
+import { type DeliveryStore, openDeliveryStore } from './delivery/delivery-store.ts';
+import { createEngine, type Engine } from './delivery/engine.ts';
 import type { SenderDomains } from './delivery/outgoing-mail.ts';
 import { faultsOf, type ShapingFor, type ShapingRules, shapingBy } from './delivery/shaping.ts';
+import { simulatorRoute } from './delivery/simulator.ts';
 import { smtpRoute } from './delivery/smtp-route.ts';
 import type { SigningKeys } from './domains/signing-keys.ts';
 import { createResolver } from './mail/dns.ts';
 import { createMtaSts } from './mail/mta-sts.ts';
 import { createPolicyFetcher } from './mail/mta-sts-fetch.ts';
 import { isPublicAddress } from './mail/mx-address.ts';
+import { openContent } from './messages/sealed-content.ts';
+import type { Listener } from './storage/listen.ts';
+import type { Storage } from './storage/open-storage.ts';
+import { openPool, type Pool } from './storage/pool.ts';
 import { StorageStartError } from './storage/start-error.ts';
 
-/** How live mail leaves, built from the configuration. */
-export function createLiveRoute(parts: {
+/** The part of the assembly that sends: the engine, its own connections, and the ways out. */
+export interface DeliveryNeeds {
   config: Config;
   clock: Clock;
+  log: Log;
+  storage: Storage;
+  notices: Listener;
   signingKeys: SigningKeys;
+  sealer: Sealer;
   returnPathKey: Buffer;
   /** An address and port on which we take mail ourselves. */
   isOwnAddress: (ip: string, port: number) => boolean;
-}): Route {
+  /** Puts the bell of the ledger on what the engine writes. */
+  tellingOf: (store: DeliveryStore) => DeliveryStore;
+  /** How live mail leaves, when not by the configured routes. */
+  liveRoute?: Route;
+  aroundLiveRoute?: (route: Route) => Route;
+}
+
+/** Nothing without the role `delivery`. */
+export interface DeliveryRoom {
+  engine: Engine | undefined;
+  pool: Pool | undefined;
+}
+
+export function openDelivery(needs: DeliveryNeeds): DeliveryRoom {
+  const { config, clock, log, storage, notices, sealer } = needs;
+  if (!config.roles.has('delivery')) return { engine: undefined, pool: undefined };
+  const pool = openPool({
+    places: storage.places,
+    log,
+    max: 6,
+    applicationName: 'postrider delivery',
+  });
+  const { aroundLiveRoute = (route) => route } = needs;
+  const engine = createEngine({
+    store: needs.tellingOf(openDeliveryStore(pool, (sealed) => openContent(sealer, sealed))),
+    clock,
+    routes: {
+      live: needs.liveRoute ?? aroundLiveRoute(createLiveRoute(needs)),
+      test: simulatorRoute(clock),
+    },
+    log,
+    nodeName: `${hostname()}/${process.pid}`,
+    limits: {
+      leaseMs: config.delivery.leaseMs,
+      windowMs: config.delivery.retryWindowMs,
+      backoff: config.delivery.backoff,
+      wireMax: config.delivery.concurrency,
+    },
+  });
+  notices.on('deliveries', () => engine.wake());
+  notices.onGap(() => engine.wake());
+  return { engine, pool };
+}
+
+/** How live mail leaves, built from the configuration. */
+function createLiveRoute(
+  parts: Pick<DeliveryNeeds, 'config' | 'clock' | 'signingKeys' | 'returnPathKey' | 'isOwnAddress'>,
+): Route {
   const { config, clock } = parts;
   const { delivery } = config;
   const servers = delivery.dnsServers.map(({ host, port }) =>

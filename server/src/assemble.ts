@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeys } from './accounts/api-keys.ts';
@@ -13,7 +12,7 @@ import {
   publishedLimits,
   sendLimits,
 } from './assemble-accepting.ts';
-import { createLiveRoute, returnPathKey } from './assemble-delivery.ts';
+import { openDelivery, returnPathKey } from './assemble-delivery.ts';
 import {
   openReturnPath,
   type ReturnPathNeeds,
@@ -30,9 +29,7 @@ import type { Config } from './config/read-config.ts';
 import { ContactLookup } from './contacts/contact-lookup.ts';
 import { openContacts } from './contacts/open-contacts.ts';
 import type { Route } from './delivery/delivery.ts';
-import { openDeliveryStore } from './delivery/delivery-store.ts';
-import { createEngine, type Engine } from './delivery/engine.ts';
-import { simulatorRoute } from './delivery/simulator.ts';
+import type { Engine } from './delivery/engine.ts';
 import { DomainDirectory } from './domains/domain-directory.ts';
 import type { Domains } from './domains/domains.ts';
 import { openDomains } from './domains/open-domains.ts';
@@ -46,14 +43,13 @@ import { allOperations } from './doors/http/operations.ts';
 import { sessionCookie } from './doors/http/session-cookie.ts';
 import { MessageChanges } from './messages/change-message.ts';
 import { noHandover } from './messages/handover.ts';
-import { CONTENT_PURPOSE, openContent } from './messages/sealed-content.ts';
+import { CONTENT_PURPOSE } from './messages/sealed-content.ts';
 import { TestInbox } from './messages/test-inbox.ts';
 import { isOwnPlace } from './own-places.ts';
 import { createOwnPost } from './own-post.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
-import { openPool } from './storage/pool.ts';
 import { startUpkeep } from './storage/upkeep.ts';
 import { createAddressHash } from './suppressions/address-hash.ts';
 import { Suppressions } from './suppressions/suppressions.ts';
@@ -179,44 +175,25 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     ...(options.streams ? { streams: options.streams } : {}),
   });
-  const deliveryPool = config.roles.has('delivery')
-    ? openPool({ places: storage.places, log, max: 6, applicationName: 'postrider delivery' })
-    : undefined;
   const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
-  const around = options.aroundLiveRoute ?? ((route) => route);
   const pathKey = returnPathKey(storage.secretKey);
   /** The doors open later; what leaves before then cannot meet them. */
   const ownPlaces = () =>
     [...submission.places, returnPath.place].filter((place) => place !== undefined);
-  const isOwnAddress = (ip: string, port: number) => isOwnPlace(ownPlaces(), ip, port);
-  const engine =
-    deliveryPool &&
-    createEngine({
-      store: telling.tellingOf(
-        openDeliveryStore(deliveryPool, (sealed) => openContent(sealer, sealed)),
-      ),
-      clock,
-      routes: {
-        live:
-          options.liveRoute ??
-          around(
-            createLiveRoute({ config, clock, signingKeys, returnPathKey: pathKey, isOwnAddress }),
-          ),
-        test: simulatorRoute(clock),
-      },
-      log,
-      nodeName: `${hostname()}/${process.pid}`,
-      limits: {
-        leaseMs: config.delivery.leaseMs,
-        windowMs: config.delivery.retryWindowMs,
-        backoff: config.delivery.backoff,
-        wireMax: config.delivery.concurrency,
-      },
-    });
-  if (engine) {
-    notices.on('deliveries', () => engine.wake());
-    notices.onGap(() => engine.wake());
-  }
+  const { engine, pool: deliveryPool } = openDelivery({
+    config,
+    clock,
+    log,
+    storage,
+    notices,
+    signingKeys,
+    sealer,
+    returnPathKey: pathKey,
+    isOwnAddress: (ip, port) => isOwnPlace(ownPlaces(), ip, port),
+    tellingOf: (store) => telling.tellingOf(store),
+    ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
+    ...(options.aroundLiveRoute ? { aroundLiveRoute: options.aroundLiveRoute } : {}),
+  });
 
   const limits = sendLimits(config);
   const handover = engine ?? noHandover;
