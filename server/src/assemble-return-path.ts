@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { Networks } from './accounts/networks.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import { Reports } from './bounces/reports.ts';
 import type { Config } from './config/read-config.ts';
 import { ReturnPathDoor, type ReturnPathLimits } from './doors/smtp/return-path-door.ts';
 import { portFault } from './doors/smtp/smtp-port.ts';
-import { TrustedProxies } from './doors/smtp/trusted-proxies.ts';
 import type { Pool } from './storage/pool.ts';
 import { StorageStartError } from './storage/start-error.ts';
 import type { Suppressions } from './suppressions/suppressions.ts';
@@ -77,7 +77,7 @@ function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathDoor> {
     name: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
     certificate: config.submission.tls,
-    trustedProxies: new TrustedProxies(config.returnPath.trustProxy),
+    trustedProxies: new Networks(config.returnPath.trustProxy),
     connectionsMax: config.returnPath.connectionsMax,
     connectionsPerSource: config.returnPath.connectionsPerSource,
     sentBytesMax: config.limits.messageMaxBytes,

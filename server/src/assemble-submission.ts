@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Authenticator } from './accounts/authenticate.ts';
+import { Networks } from './accounts/networks.ts';
 import type { RateLimiter } from './accounts/rate-limit.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
@@ -11,7 +12,6 @@ import { bodyValidator } from './doors/http/validate.ts';
 import type { SmtpDoorLimits } from './doors/smtp/door-limits.ts';
 import { portFault } from './doors/smtp/smtp-port.ts';
 import { SubmissionDoor } from './doors/smtp/submission-door.ts';
-import { TrustedProxies } from './doors/smtp/trusted-proxies.ts';
 import type { MessageAcceptor } from './messages/accept-message.ts';
 import { StorageStartError } from './storage/start-error.ts';
 
@@ -118,7 +118,7 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       name: config.delivery.heloName,
       certificate: submission.tls,
       allowPlaintext: submission.allowPlaintext,
-      trustedProxies: new TrustedProxies(submission.trustProxy),
+      trustedProxies: new Networks(submission.trustProxy),
       connectionsMax: submission.connectionsMax,
       connectionsPerSource: submission.connectionsPerSource,
       messageBytesMax: limits.messageMaxBytes,

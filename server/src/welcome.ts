@@ -35,9 +35,8 @@ function welcomeOfWorker(app: App, config: Config): string {
 
 function smtpLine({ submission }: App): string[] {
   const { open, host, port, tls_port: tlsPort, user } = submission.settings();
-  return open
-    ? [`  SMTP: ${host}:${tlsPort ?? port}, user ${user}, an API key as the password`]
-    : [];
+  const place = tlsPort === null ? `${host}:${port}` : `${host}:${tlsPort} with TLS`;
+  return open ? [`  SMTP: ${place}, user ${user}, an API key as the password`] : [];
 }
 
 /** Whoever reads this may become the owner: the link is theirs alone to hand on. */

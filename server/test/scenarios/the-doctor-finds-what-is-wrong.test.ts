@@ -7,8 +7,10 @@ import { startApp } from '../harness/app.ts';
 import { environmentOf, postrider } from '../harness/command.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { dnsServer } from '../harness/dns-server.ts';
+import { freePort } from '../harness/free-port.ts';
 import { scratchFolder } from '../harness/scratch-folder.ts';
 import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
  * Goal: the doctor says ok of what works, names what does not and what to do, and changes nothing.
@@ -32,7 +34,9 @@ async function examine(env: Record<string, string>, ...args: string[]) {
 it('finds nothing wrong with a server that runs', async () => {
   await using dns = await dnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
   const HELO_NAME = 'mail.example.org';
-  await using app = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });
+  const env = { RETURN_PATH_PORT: '0', SUBMISSION_PORT: '0', HELO_NAME };
+  await using app = await startApp({ env });
+  const submissionPort = String(app.app.submission.port);
   // Both ways lead over one port here: out to a mail server, and in to ourselves.
   const port = String(app.app.returnPath.place?.port);
   const { code, checks, of } = await examine(
@@ -43,6 +47,7 @@ it('finds nothing wrong with a server that runs', async () => {
       HELO_NAME,
       MX_PORT: port,
       RETURN_PATH_PORT: port,
+      SUBMISSION_PORT: submissionPort,
     },
     '--outgoing',
     '127.0.0.1',
@@ -59,6 +64,9 @@ it('finds nothing wrong with a server that runs', async () => {
   expect(of('return path')?.detail).toBe(`The door on 127.0.0.1:${port} is open.`);
   expect(of('way back')?.detail).toBe('mail.example.org (BOUNCE_HOST) leads to 127.0.0.1.');
   expect(of('incoming mail')?.detail).toBe(`127.0.0.1:${port} is our own door.`);
+  expect(of('submission')?.detail).toBe(
+    `The door on 127.0.0.1:${submissionPort} is open, to programs on this machine.`,
+  );
   expect(of('clock')?.detail).toMatch(/0\.[0-9] s apart/);
 });
 
@@ -123,6 +131,116 @@ it('finds a way back that leads nowhere, or to another', async () => {
     status: 'warn',
     detail: expect.stringContaining('gone.example.org (BOUNCE_HOST) has no address record'),
   });
+});
+
+it('looks at the doors for programs as they would, and at what their certificate is worth', {
+  timeout: 60_000,
+}, async () => {
+  await using folder = await scratchFolder();
+  await using dns = await dnsServer({});
+  const files = {
+    SUBMISSION_TLS_CERT: path.join(folder.path, 'cert.pem'),
+    SUBMISSION_TLS_KEY: path.join(folder.path, 'key.pem'),
+  };
+  const write = async ({ cert, key }: { cert: string; key: string }) => {
+    await writeFile(files.SUBMISSION_TLS_CERT, cert);
+    await writeFile(files.SUBMISSION_TLS_KEY, key);
+  };
+  await write(tlsFixtures.good);
+  // As behind a proxy on this machine: the doctor itself is none, and says so.
+  const proxies = { SUBMISSION_TRUST_PROXY: '127.0.0.1', RETURN_PATH_TRUST_PROXY: '127.0.0.1' };
+  const zero = { SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', RETURN_PATH_PORT: '0' };
+  await using app = await startApp({
+    env: { ...files, ...proxies, ...zero, HELO_NAME: 'vm.test' },
+  });
+  const env = {
+    ...environmentOf(app.database),
+    ...files,
+    ...proxies,
+    PORT: '0',
+    BASE_URL: 'https://mx.example.test',
+    DNS_SERVERS: dns.address,
+    HELO_NAME: 'vm.test',
+    NODE_EXTRA_CA_CERTS: path.join(import.meta.dirname, '../fixtures/tls/ca.crt'),
+    SUBMISSION_PORT: String(app.app.submission.port),
+    SUBMISSION_TLS_PORT: String(app.app.submission.tlsPort),
+    RETURN_PATH_PORT: String(app.app.returnPath.place?.port),
+  };
+  const well = await examine(env);
+  expect(well.of('submission')).toMatchObject({
+    status: 'ok',
+    detail: expect.stringMatching(/ is open, and offers STARTTLS\.$/),
+  });
+  expect(well.of('submission with TLS')).toMatchObject({
+    status: 'ok',
+    detail: expect.stringMatching(/ is open, with TLS from the first byte\.$/),
+  });
+  expect(well.of('certificate')).toMatchObject({
+    status: 'ok',
+    detail: expect.stringContaining('for mx.example.test, and good until 2125-01-01'),
+  });
+  expect(well.of('return path')?.detail).toMatch(/ is open\.$/);
+
+  const unknown = await examine({
+    ...env,
+    BASE_URL: 'https://other.test',
+    NODE_EXTRA_CA_CERTS: '',
+  });
+  const words = unknown.checks.filter(({ name }) => name === 'certificate');
+  expect(words.map(({ status, detail }) => [status, detail])).toEqual([
+    ['warn', expect.stringContaining('not for other.test (BASE_URL)')],
+    ['warn', expect.stringContaining('does not trust the certificate')],
+  ]);
+
+  // What a server shows counts, and not what lies in the file meanwhile.
+  await write(tlsFixtures.selfSigned);
+  expect((await examine(env)).of('certificate')?.status).toBe('ok');
+  await app.app.submission.renewCertificate();
+  expect((await examine(env)).of('certificate')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('self-signed'),
+  });
+
+  const bare = { SUBMISSION_PORT: 'off', SUBMISSION_TLS_PORT: env.SUBMISSION_PORT };
+  const wrong = await examine({ ...env, ...bare });
+  expect(wrong.of('submission with TLS')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('without TLS'),
+  });
+});
+
+it('looks at the certificate before a server shows it, and at doors that are another’s', async () => {
+  await using other = await smtpReceiver();
+  await using folder = await scratchFolder();
+  await using dns = await dnsServer({});
+  await using database = await freshDatabase();
+  const SUBMISSION_TLS_CERT = path.join(folder.path, 'cert.pem');
+  const SUBMISSION_TLS_KEY = path.join(folder.path, 'key.pem');
+  await writeFile(SUBMISSION_TLS_CERT, tlsFixtures.expired.cert);
+  await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.expired.key);
+  const env = { ...environmentOf(database), PORT: '0', DNS_SERVERS: dns.address };
+  const settings = {
+    ...env,
+    SUBMISSION_PORT: String(await freePort()),
+    BASE_URL: 'http://localhost',
+  };
+  const expired = await examine({ ...settings, SUBMISSION_TLS_CERT, SUBMISSION_TLS_KEY });
+  expect(expired.of('submission')?.detail).toContain('no server runs there');
+  expect(expired.of('certificate')).toMatchObject({
+    status: 'fail',
+    detail: expect.stringContaining('ran out on'),
+  });
+  expect(expired.code).toBe(1);
+  await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.good.key);
+  const broken = await examine({ ...settings, SUBMISSION_TLS_CERT, SUBMISSION_TLS_KEY });
+  expect(broken.of('certificate')?.detail).toContain('no certificate with its key');
+  const taken = await examine({ ...env, SUBMISSION_PORT: String(other.port) });
+  expect(taken.of('submission')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('Another program listens'),
+  });
+  const off = await examine({ ...env, SUBMISSION_PORT: 'off' });
+  expect(off.of('submission')).toMatchObject({ status: 'ok' });
 });
 
 it('looks at a machine before the first start without making anything', async () => {

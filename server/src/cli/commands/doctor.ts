@@ -8,6 +8,7 @@ import { type Finding, fail, ok } from '../doctor/finding.ts';
 import { checkFolder, checkNode, checkPort, checkSpace } from '../doctor/machine-checks.ts';
 import { checkHeloName, checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
 import { checkReturnPath } from '../doctor/return-path-checks.ts';
+import { checkSubmission } from '../doctor/submission-checks.ts';
 
 export const doctor: Command = {
   name: 'doctor',
@@ -47,6 +48,7 @@ async function examine(outgoingHost: string | undefined, incoming: boolean): Pro
   findings.push(
     ...(await checkDatabase(config, systemClock)),
     await checkPort(config.http),
+    ...(await checkSubmission(config, systemClock)),
     checkHeloName(config.delivery.heloName),
     await checkNameServers(config.delivery, systemClock),
     ...(await checkReturnPath(config, systemClock, incoming)),

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import type { Config } from '../../config/read-config.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+import { reachable } from './network-checks.ts';
 
 /** The machine: its Node, its folder, its port. */
 
@@ -77,8 +78,8 @@ function listenError(host: string, port: number): Promise<string | undefined> {
 }
 
 async function isOurs(host: string, port: number): Promise<boolean> {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const address = reachable.includes(':') ? `[${reachable}]` : reachable;
+  const near = reachable(host);
+  const address = near.includes(':') ? `[${near}]` : near;
   try {
     const answer = await fetch(`http://${address}:${port}/healthz`, {
       signal: AbortSignal.timeout(3000),

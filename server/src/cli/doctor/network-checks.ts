@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/read-config.ts';
 import { createResolver, type Resolver } from '../../mail/dns.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+import { introduceOurselves } from './smtp-look.ts';
 
 /** The way out: names, name servers and, when asked, a receiver's port. */
 
@@ -70,6 +71,7 @@ export async function checkOutgoing(host: string, port: number): Promise<Finding
 export function greetingOf(
   host: string,
   port: number,
+  trustProxy: readonly string[] = [],
 ): Promise<{ greeting?: string; reason?: string }> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: GREETING_WITHIN_MS });
@@ -79,6 +81,7 @@ export function greetingOf(
       resolve(result);
     };
     socket.setEncoding('latin1');
+    socket.on('connect', () => introduceOurselves(socket, trustProxy));
     socket.on('data', (chunk: string) => {
       text += chunk;
       const [line, rest] = text.split('\r\n', 2);
@@ -91,6 +94,16 @@ export function greetingOf(
 }
 
 /** A stranger's words end up on a terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(/[^ -~]/g, '?').slice(0, 200);
+}
+
+/** Whether a greeting is that of a port of ours. */
+export function isOurs(greeting: string, heloName: string): boolean {
+  return greeting.toLowerCase().startsWith(`220 ${heloName.toLowerCase()} `);
+}
+
+/** Where a client on this machine finds what listens there. */
+export function reachable(host: string): string {
+  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }

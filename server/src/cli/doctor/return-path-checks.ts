@@ -3,7 +3,7 @@ import type { Config } from '../../config/read-config.ts';
 import type { Resolver } from '../../mail/dns.ts';
 import { resolveRoute } from '../../mail/mx.ts';
 import { type Finding, ok, warn } from './finding.ts';
-import { greetingOf, resolverOf } from './network-checks.ts';
+import { greetingOf, isOurs, reachable, resolverOf } from './network-checks.ts';
 
 /** The way back: the door for bounces and complaints, and whether the world finds it. */
 
@@ -32,12 +32,12 @@ export async function checkReturnPath(
 /** Open, closed, or another's. */
 async function checkDoor({ returnPath, delivery }: Config): Promise<Finding> {
   const name = 'return path';
-  const { host, port } = returnPath;
+  const { host, port, trustProxy } = returnPath;
   if (port === undefined) {
     const detail = 'RETURN_PATH_PORT is off: what receivers send back later is not heard of.';
     return warn(name, detail, 'Open it, unless another node takes bounces.');
   }
-  const { greeting, reason } = await greetingOf(reachable(host), port);
+  const { greeting, reason } = await greetingOf(reachable(host), port, trustProxy);
   if (greeting === undefined) {
     return ok(name, `Nothing listens on ${host}:${port} (${reason}): no server runs there.`);
   }
@@ -70,12 +70,4 @@ async function addressesOf(host: string, resolver: Resolver): Promise<string[] |
   const route = await resolveRoute(host, resolver, { addressAllowed: () => true });
   if (route.kind === 'temporary') return undefined;
   return route.kind === 'hosts' ? route.hosts.flatMap(({ addresses }) => [...addresses]) : [];
-}
-
-function isOurs(greeting: string, heloName: string): boolean {
-  return greeting.toLowerCase().startsWith(`220 ${heloName.toLowerCase()} `);
-}
-
-function reachable(host: string): string {
-  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }

@@ -1,16 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
+import type { Networks } from '../../accounts/networks.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { Crowd } from './crowd.ts';
+import { directOrigin, type Origin, proxiedOrigin } from './origin.ts';
 import { type ProxyHeader, readProxyHeader } from './proxy-header.ts';
-import {
-  directOrigin,
-  type Origin,
-  proxiedOrigin,
-  type TrustedProxies,
-} from './trusted-proxies.ts';
 
 /**
  * One place on which connections arrive. Before anybody is greeted a trusted proxy tells for whom it
@@ -27,7 +23,7 @@ export interface ListenerParts {
   port: number;
   /** What a connection is encrypted with from its first byte; asked anew for each. Undefined: it is not. */
   secureContext: (() => SecureContext) | undefined;
-  trustedProxies: TrustedProxies;
+  trustedProxies: Networks;
   /** For each thing that comes before the greeting. */
   arrivalMs: number;
   connectionsMax: number;

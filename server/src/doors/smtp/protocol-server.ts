@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Certificate } from './certificate.ts';
+import type { Origin } from './origin.ts';
 import type { DoorSession } from './session.ts';
-import type { Origin } from './trusted-proxies.ts';
 
 export type NewSession = (server: SMTPServer, socket: Socket, origin: Origin) => DoorSession;
 

@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls';
 import type { SMTPServer } from 'smtp-server';
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { Origin } from './trusted-proxies.ts';
+import type { Origin } from './origin.ts';
 
 /**
  * One connection of a client: the library's, with what every door of ours needs besides. Our replies

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { SMTPServerOptions } from 'smtp-server';
+import type { Networks } from '../../accounts/networks.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { RefusedError } from '../../base/refused-error.ts';
@@ -11,7 +12,6 @@ import type { PortMetrics } from './metrics.ts';
 import { type NewSession, ProtocolServer } from './protocol-server.ts';
 import { replyTo, SmtpReply } from './reply.ts';
 import type { DoorSession, SessionRules } from './session.ts';
-import type { TrustedProxies } from './trusted-proxies.ts';
 
 /**
  * A port on which SMTP is spoken, whatever for, and perhaps a second one for TLS: who is connected
@@ -26,7 +26,7 @@ export interface SmtpPortParts {
   title: string;
   connectionsMax: number;
   connectionsPerSource: number;
-  trustedProxies: TrustedProxies;
+  trustedProxies: Networks;
 }
 
 export interface SmtpPlace {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { SMTPServer } from 'smtp-server';
+import type { Origin } from './origin.ts';
 import { DoorSession, type SessionRules } from './session.ts';
-import type { Origin } from './trusted-proxies.ts';
 
 /** A session in which a client shows its key: the key passes only where nobody listens. */
 

@@ -1,26 +1,4 @@
-import ipaddr from 'ipaddr.js';
 import { isLoopback } from '../../accounts/people/source-network.ts';
-
-/** Whose PROXY headers are believed, by the address that a connection really comes from. */
-export class TrustedProxies {
-  readonly #networks: [ipaddr.IPv4 | ipaddr.IPv6, number][];
-
-  constructor(networks: readonly string[]) {
-    this.#networks = networks.map((text) => {
-      if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-      const address = ipaddr.process(text);
-      return [address, address.kind() === 'ipv4' ? 32 : 128];
-    });
-  }
-
-  include(peer: string): boolean {
-    if (!ipaddr.isValid(peer)) return false;
-    const address = ipaddr.process(peer);
-    return this.#networks.some(
-      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
-    );
-  }
-}
 
 /** Where a connection comes from. */
 export interface Origin {
