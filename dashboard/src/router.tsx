@@ -187,6 +187,9 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
 });
 
+/** An address of ours that leads nowhere keeps what stands around the page. */
+const missing = createRoute({ getParentRoute: () => inside, path: '$', component: PageMissing });
+
 export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
@@ -213,6 +216,7 @@ export const router = createRouter({
       find,
       team,
       settings,
+      missing,
     ]),
   ]),
   defaultPendingComponent: SkeletonPage,

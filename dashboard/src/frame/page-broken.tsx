@@ -2,6 +2,7 @@ import { type ErrorComponentProps, Link } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
 import { buttonClass } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
+import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 
 export function PageBroken({ error, reset }: ErrorComponentProps) {
@@ -14,16 +15,18 @@ export function PageBroken({ error, reset }: ErrorComponentProps) {
 
 export function PageMissing() {
   return (
-    <Empty
-      icon={Compass}
-      title="There is no such page"
-      actions={
-        <Link to="/" className={buttonClass('primary')}>
-          To the overview
-        </Link>
-      }
-    >
-      The address may be mistyped, or what it led to is gone.
-    </Empty>
+    <Page title="Page">
+      <Empty
+        icon={Compass}
+        title="There is no such page"
+        actions={
+          <Link to="/" className={buttonClass('primary')}>
+            To the overview
+          </Link>
+        }
+      >
+        The address may be mistyped, or what it led to is gone.
+      </Empty>
+    </Page>
   );
 }

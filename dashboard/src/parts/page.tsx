@@ -20,10 +20,15 @@ export function Page({ title, heading, description, actions, back, children, ful
   useEffect(() => {
     document.title = `${title} · Postrider`;
   }, [title]);
+  const about = description !== undefined && (
+    <div className="mt-0.5 max-w-2xl text-sm text-soft">{description}</div>
+  );
+  // A list has a short title, and on a phone its button stands beside it; what a single thing is
+  // called may be long, and gets the whole line.
   return (
     <div className="flex min-h-full flex-col">
       <header className="flex flex-wrap items-start gap-x-4 gap-y-3 px-4 pt-4 pb-3 sm:px-6 sm:pt-5">
-        <div className="min-w-0 flex-1 basis-60">
+        <div className={classNames('min-w-0 flex-1', back ? 'basis-60' : 'basis-28')}>
           {back && (
             <Link
               to={back.to}
@@ -34,13 +39,12 @@ export function Page({ title, heading, description, actions, back, children, ful
             </Link>
           )}
           <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
-          {description !== undefined && (
-            <div className="mt-0.5 max-w-2xl text-sm text-soft">{description}</div>
-          )}
+          {back && about}
         </div>
         {actions !== undefined && (
           <div className="flex flex-wrap items-center gap-2">{actions}</div>
         )}
+        {!back && about && <div className="-mt-2.5 basis-full">{about}</div>}
       </header>
       <div className={classNames('flex min-h-0 flex-1 flex-col', !full && 'px-4 pb-10 sm:px-6')}>
         {children}

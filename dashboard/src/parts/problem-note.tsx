@@ -16,7 +16,12 @@ export function ProblemNote({
   className?: string;
 }) {
   const problem = problemOf(error);
-  const more = (problem.errors ?? []).filter((one) => one.detail !== problem.detail);
+  const more = (problem.errors ?? []).filter(
+    ({ detail, pointer, parameter }) =>
+      ![detail, `${pointer ?? parameter}: ${detail}`].includes(problem.detail),
+  );
+  const ofFields = problem.code === 'validation_failed';
+  const retry = ofFields ? undefined : onRetry;
   return (
     <Note tone="bad" title={problem.detail || problem.title} className={className}>
       {more.length > 0 && (
@@ -31,11 +36,12 @@ export function ProblemNote({
           ))}
         </ul>
       )}
-      <p>{problem.fix}</p>
-      {(problem.request_id !== '' || onRetry) && (
+      {/* It speaks of the answer's fields, which stand here in words. */}
+      {!ofFields && <p>{problem.fix}</p>}
+      {(problem.request_id !== '' || retry) && (
         <div className="mt-1 flex flex-wrap items-center gap-3">
-          {onRetry && (
-            <Button size="small" onClick={onRetry}>
+          {retry && (
+            <Button size="small" onClick={retry}>
               Try again
             </Button>
           )}

@@ -12,7 +12,7 @@ const key = (
   dnsValue: `v=DKIM1; k=${algorithm}; p=${selector}`,
 });
 
-const records = recordsToPublish({
+const WANTED = {
   domain: 'example.com',
   ownershipToken: 'token',
   keys: [
@@ -25,7 +25,8 @@ const records = recordsToPublish({
   returnPathHost: 'bounce.example.com',
   bounceHost: 'mail.postrider.test',
   spfMechanism: 'include:spf.postrider.test',
-});
+};
+const records = recordsToPublish(WANTED);
 
 describe('the records to publish', () => {
   test('are these', () => {
@@ -48,6 +49,15 @@ describe('the records to publish', () => {
 
   test('each say what they are for in a sentence', () => {
     for (const { explanation } of records) expect(explanation).toMatch(/^[A-Z].+\.$/);
+  });
+
+  test('say so when the machine has no name that DNS knows', () => {
+    const ofHost = (host: string) =>
+      recordsToPublish({ ...WANTED, bounceHost: host, spfMechanism: `a:${host}` })
+        .filter(({ purpose }) => purpose.startsWith('return_path'))
+        .map(({ explanation }) => /“laptop” is known to this machine alone/.test(explanation));
+    expect(ofHost('laptop')).toEqual([true, true]);
+    expect(ofHost('mail.example.net')).toEqual([false, false]);
   });
 
   test('include the tracking host where there is one', () => {

@@ -66,7 +66,9 @@ export function recordsToPublish(wanted: RecordsWanted): DomainRecord[] {
       name: returnPathHost,
       value: `10 ${wanted.bounceHost}`,
       required: true,
-      explanation: 'Brings bounces back to us, so that addresses which do not exist are noticed.',
+      explanation:
+        'Brings bounces back to us, so that addresses which do not exist are noticed.' +
+        butNoHost(wanted.bounceHost, 'BOUNCE_HOST'),
     },
     {
       purpose: 'return_path_spf',
@@ -74,7 +76,9 @@ export function recordsToPublish(wanted: RecordsWanted): DomainRecord[] {
       name: returnPathHost,
       value: `v=spf1 ${wanted.spfMechanism} ~all`,
       required: true,
-      explanation: 'Names our servers as senders for the domain (SPF).',
+      explanation:
+        'Names our servers as senders for the domain (SPF).' +
+        butNoHost(/^a:(\S+)$/.exec(wanted.spfMechanism)?.[1], 'SPF_MECHANISM'),
     },
     {
       purpose: 'dmarc',
@@ -87,6 +91,12 @@ export function recordsToPublish(wanted: RecordsWanted): DomainRecord[] {
     },
     ...trackingRecords(wanted.tracking),
   ];
+}
+
+/** A server that nobody has named calls itself what its machine is called, which no DNS knows. */
+function butNoHost(host: string | undefined, setting: string): string {
+  if (host === undefined || host.includes('.')) return '';
+  return ` Not as it stands: “${host}” is known to this machine alone. The operator sets HELO_NAME, or ${setting}, to a full name, and this record follows.`;
 }
 
 /** Told to one workspace for one domain: nobody can guess what another one has to publish. */

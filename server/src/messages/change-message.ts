@@ -68,14 +68,17 @@ export class MessageChanges {
     return this.#find(scope, id);
   }
 
-  async reschedule(scope: Scope, id: string, scheduledAt: string): Promise<StoredMessage> {
+  /** To another time, or with null to this one. */
+  async reschedule(scope: Scope, id: string, scheduledAt: string | null): Promise<StoredMessage> {
     const message = await this.#find(scope, id);
     const nowMs = this.#clock.now();
     const errors = new FieldErrors();
     const ttl = message.ttlSeconds === null ? {} : { ttl_seconds: message.ttlSeconds };
-    const wanted = { scheduled_at: scheduledAt, ...ttl };
-    const { scheduledAtMs, expiresAtMs } = parseSchedule(wanted, this.#limits, nowMs, errors);
+    const wanted = scheduledAt === null ? ttl : { scheduled_at: scheduledAt, ...ttl };
+    const schedule = parseSchedule(wanted, this.#limits, nowMs, errors);
     errors.throwIfAny();
+    const { expiresAtMs, scheduledAtMs: laterMs } = schedule;
+    const scheduledAtMs = laterMs ?? nowMs;
     await inTransaction(this.#pool, async (client) => {
       const deliveries = await lockDeliveries(client, scope, id);
       const scheduled = deliveries.filter(
@@ -84,12 +87,12 @@ export class MessageChanges {
       if (scheduled.length === 0) {
         throw new RefusedError('conflict', 'Only a message that is still scheduled can be moved.');
       }
-      await rescheduleDeliveries(client, scope, id, scheduledAtMs as number, expiresAtMs);
+      await rescheduleDeliveries(client, scope, id, scheduledAtMs, expiresAtMs);
       const data = {
         message_id: encodeId('msg', id),
         metadata: message.metadata,
         tags: message.tags,
-        scheduled_at: new Date(scheduledAtMs as number).toISOString(),
+        scheduled_at: new Date(scheduledAtMs).toISOString(),
       };
       const told = Math.max(...scheduled.map((one) => one.told)) + 1;
       await appendEvents(client, [

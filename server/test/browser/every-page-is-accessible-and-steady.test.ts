@@ -32,6 +32,12 @@ const tab = (name: string) => (page: Page) => page.getByRole('tab', { name }).cl
 const PLACES: Place[] = [
   { name: 'Overview', path: () => '/app' },
   { name: 'Messages', path: () => '/app/messages' },
+  {
+    name: 'Messages, more filters',
+    path: () => '/app/messages',
+    open: (page) => page.getByRole('button', { name: 'Filter' }).click(),
+  },
+  { name: 'Nowhere', path: () => '/app/nowhere' },
   { name: 'Message, why it bounced', path: ({ bouncedId }) => `/app/messages/${bouncedId}` },
   {
     name: 'Message, content',
@@ -107,6 +113,29 @@ browserSuite(
       expect(await faults(page)).toEqual([]);
       await page.setViewportSize({ width: 390, height: 800 });
       expect(await tooWide(page)).toEqual([]);
+    });
+
+    test.each([
+      '/app/templates',
+      '/app/templates/template/order-shipped',
+      '/app/contacts',
+      '/app/domains',
+    ])('on a phone the buttons of %s stand in the line of its title', async (path) => {
+      const app = suite.app();
+      const filling = filled.get(app) ?? fill();
+      filled.set(app, filling);
+      await filling;
+      const page = await suite.openAs('owner');
+      await page.setViewportSize({ width: 390, height: 800 });
+      await page.goto(path);
+      await settled(page);
+      const head = page.locator('main header').first();
+      const title = (await head.boundingBox())?.y ?? 0;
+      const tops = await head
+        .getByRole('button')
+        .evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top));
+      expect(tops.length).toBeGreaterThan(0);
+      for (const top of tops) expect(top - title).toBeLessThan(40);
     });
 
     test('Sign-in', async () => {

@@ -142,6 +142,18 @@ test('a scheduled message is moved, then cancelled, then neither', async () => {
   ]);
 });
 
+test('a scheduled message is sent now on request', async () => {
+  const to = `hurried-${Date.now()}@example.com`;
+  const { id } = await send({ scheduled_at: inAnHour(), to: { email: to }, ttl_seconds: 600 });
+  const moved = await app.call('PATCH', `/messages/${id}`, { body: { scheduled_at: null } });
+  expect(moved.status).toBe(200);
+  expect(Date.parse(moved.json.scheduled_at)).toBeLessThanOrEqual(Date.now());
+  const { json } = await app.call('GET', `/test/inbox/wait?to=${to}`);
+  expect(json.message.id).toBe(id);
+  const again = await app.call('PATCH', `/messages/${id}`, { body: { scheduled_at: null } });
+  expect([again.status, again.json.code]).toEqual([409, 'conflict']);
+});
+
 test('a scheduled message leaves when its time comes', async () => {
   const scheduled_at = new Date(Date.now() + 1_000).toISOString();
   const { id, status } = await send({ scheduled_at, to: { email: 'timed@example.com' } });

@@ -56,7 +56,11 @@ export function ApiKeysPage() {
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isLoadingError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 ? (
         <Empty
           icon={KeyRound}

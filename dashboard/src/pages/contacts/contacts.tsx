@@ -53,13 +53,13 @@ export function ContactsPage() {
         <>
           {list.rows.length > 0 && (
             <Button icon={Download} onClick={() => void download().catch(tellProblem)}>
-              Export
+              <span className="max-sm:sr-only">Export</span>
             </Button>
           )}
           {mayWrite && (
             <>
               <Button icon={Upload} onClick={() => setImporting(true)}>
-                Import
+                <span className="max-sm:sr-only">Import</span>
               </Button>
               <Button kind="primary" icon={Plus} onClick={() => go({ ...filter, new: 'true' })}>
                 Add
@@ -79,7 +79,11 @@ export function ContactsPage() {
       {list.isPending ? (
         <SkeletonRows />
       ) : list.isLoadingError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 && !list.hasNextPage ? (
         <NoContacts filtered={q !== undefined} />
       ) : (

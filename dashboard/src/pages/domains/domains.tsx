@@ -46,7 +46,11 @@ export function DomainsPage() {
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isLoadingError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 ? (
         <Empty icon={AtSign} title="No sending domain yet" actions={addButton}>
           Live mail needs one. Add the domain of your From addresses, publish the records shown at

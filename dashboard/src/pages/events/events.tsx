@@ -70,7 +70,11 @@ export function EventsPage() {
       {list.isPending ? (
         <SkeletonRows rows={12} />
       ) : list.isError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 && !list.hasNextPage ? (
         <NoEvents filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
       ) : (

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { CalendarClock, CircleX, Download, Ellipsis, RotateCw } from 'lucide-react';
+import { CalendarClock, CircleX, Download, Ellipsis, RotateCw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { ask, askRaw, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
@@ -42,6 +42,15 @@ export function MessageActions({ message }: { message: Message }) {
     },
     onError: tellProblem,
   });
+  const sending = useMutation({
+    mutationFn: () =>
+      ask(api.PATCH('/api/v1/messages/{id}', { params, body: { scheduled_at: null } })),
+    onSuccess: async () => {
+      await changed();
+      tell('It leaves now.');
+    },
+    onError: tellProblem,
+  });
   const cancel = () =>
     confirmFirst({
       title: 'Cancel this message?',
@@ -61,8 +70,8 @@ export function MessageActions({ message }: { message: Message }) {
         </Button>
       )}
       {some(['scheduled']) && (
-        <Button icon={CalendarClock} onClick={() => setRescheduling(true)}>
-          Reschedule
+        <Button icon={Send} busy={sending.isPending} onClick={() => sending.mutate()}>
+          Send now
         </Button>
       )}
       <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
@@ -72,6 +81,11 @@ export function MessageActions({ message }: { message: Message }) {
         >
           Download as .eml
         </MenuItem>
+        {some(['scheduled']) && (
+          <MenuItem icon={CalendarClock} onSelect={() => setRescheduling(true)}>
+            Reschedule
+          </MenuItem>
+        )}
         {some(CANCELLABLE) && (
           <MenuItem icon={CircleX} danger onSelect={cancel}>
             Cancel

@@ -209,7 +209,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
               {recipient.attempts > 1 && ` · ${recipient.attempts} attempts`}
               {recipient.next_attempt_at && (
                 <>
-                  {' · next try '}
+                  {recipient.status === 'scheduled' ? ' · leaves ' : ' · next try '}
                   <Time at={recipient.next_attempt_at} />
                 </>
               )}
@@ -259,8 +259,10 @@ function Details({ message }: { message: Schema<'Message'> }) {
           <Fact name="Tags">
             <span className="flex flex-wrap gap-1">
               {message.tags.map((tag) => (
-                <Link key={tag} to="/messages" search={{ tag }}>
-                  <Badge>{tag}</Badge>
+                <Link key={tag} to="/messages" search={{ tag }} title={tag} className="max-w-full">
+                  <Badge>
+                    <span className="truncate">{tag}</span>
+                  </Badge>
                 </Link>
               ))}
             </span>

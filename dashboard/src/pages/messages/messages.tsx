@@ -35,7 +35,11 @@ export function MessagesPage() {
       {list.isPending ? (
         <SkeletonRows rows={12} />
       ) : list.isLoadingError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 && !list.hasNextPage ? (
         <NoMessages filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
       ) : (

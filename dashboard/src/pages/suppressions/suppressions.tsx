@@ -90,7 +90,11 @@ export function SuppressionsPage() {
       {list.isPending ? (
         <SkeletonRows />
       ) : list.isLoadingError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 ? (
         <NoSuppressions filtered={q !== undefined || reason !== undefined} />
       ) : (

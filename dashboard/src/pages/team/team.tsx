@@ -54,7 +54,11 @@ function Members() {
   if (members.isPending) return <SkeletonRows rows={3} />;
   if (members.isLoadingError) {
     return (
-      <ProblemNote error={members.error} className="mx-6" onRetry={() => void members.refetch()} />
+      <ProblemNote
+        error={members.error}
+        className="mx-4 sm:mx-6"
+        onRetry={() => void members.refetch()}
+      />
     );
   }
   return (

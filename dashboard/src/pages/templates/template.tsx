@@ -129,7 +129,7 @@ function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
   const { stored, fields, state } = draft;
   return (
     <header className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 pt-4 pb-3 sm:px-6">
-      <div className="min-w-0 flex-1 basis-56">
+      <div className="min-w-0 flex-1 basis-40">
         <Link
           to="/templates"
           search={{ kind }}
@@ -157,24 +157,26 @@ function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
           </span>
         </div>
       </div>
-      {kind === 'template' && maySend && (
-        <Button icon={Send} onClick={() => setOpen('test')}>
-          Send a test
-        </Button>
-      )}
-      {mayWrite && (
-        <>
-          <Button
-            kind="primary"
-            icon={UploadCloud}
-            disabled={!stored.has_unpublished_changes && stored.published_version !== null}
-            onClick={() => setOpen('publish')}
-          >
-            Publish
+      <div className="flex items-center gap-2 self-start">
+        {kind === 'template' && maySend && (
+          <Button icon={Send} onClick={() => setOpen('test')}>
+            <span className="max-sm:sr-only">Send a test</span>
           </Button>
-          <DeleteMenu kind={kind} stored={stored} />
-        </>
-      )}
+        )}
+        {mayWrite && (
+          <>
+            <Button
+              kind="primary"
+              icon={UploadCloud}
+              disabled={!stored.has_unpublished_changes && stored.published_version !== null}
+              onClick={() => setOpen('publish')}
+            >
+              Publish
+            </Button>
+            <DeleteMenu kind={kind} stored={stored} />
+          </>
+        )}
+      </div>
       {open === 'publish' && (
         <PublishDialog kind={kind} draft={draft} onClose={() => setOpen(undefined)} />
       )}

@@ -65,7 +65,11 @@ export function TemplatesPage() {
       {list.isPending ? (
         <SkeletonRows rows={5} />
       ) : list.isLoadingError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 ? (
         <NoTemplates kind={kind} action={createButton} />
       ) : (

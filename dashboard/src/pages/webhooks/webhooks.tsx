@@ -48,7 +48,11 @@ export function WebhooksPage() {
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isError ? (
-        <ProblemNote error={list.error} className="mx-6" onRetry={() => void list.refetch()} />
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
       ) : list.rows.length === 0 ? (
         <NoWebhooks addButton={addButton} />
       ) : (

@@ -252,8 +252,9 @@ function wording(
     case 'maxProperties':
       return { code: 'too_many', detail: `Takes at most ${params.limit}.` };
     case 'minItems':
-    case 'minProperties':
       return { code: 'too_few', detail: `Needs at least ${params.limit}.` };
+    case 'minProperties':
+      return { code: 'too_few', detail: `Needs at least ${params.limit} of its fields.` };
     case 'minimum':
     case 'maximum':
       return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };

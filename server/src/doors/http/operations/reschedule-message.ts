@@ -13,21 +13,23 @@ export function rescheduleMessage(parts: { changes: MessageChanges }) {
       method: 'PATCH',
       path: '/messages/{id}',
       tag: 'Messages',
-      summary: 'Move a scheduled message',
+      summary: 'Move a scheduled message, or send it now',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
       body: closed(
         {
-          scheduled_at: Type.String({
-            format: 'date-time',
-            maxLength: 64,
-            description: 'RFC 3339 with an offset, at most 30 days ahead.',
-          }),
+          scheduled_at: Type.Union(
+            [Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()],
+            {
+              description: 'RFC 3339 with an offset, at most 30 days ahead; `null` sends it now.',
+            },
+          ),
         },
         { title: 'RescheduleMessage' },
       ),
       examples: {
         later: { summary: 'Next year', value: { scheduled_at: '2027-01-31T09:00:00+01:00' } },
+        now: { summary: 'Now', value: { scheduled_at: null } },
       },
       answers: { 200: { description: 'The message, moved.', body: MessageSummary } },
       refusals: ['not_found', 'conflict'],
