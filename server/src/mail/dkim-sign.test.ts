@@ -70,6 +70,11 @@ describe('a DKIM signature', () => {
     );
   });
 
+  it('holds where a field stands more than once', async () => {
+    const fields = 'References: <1@a>\r\nX-Trace: 1\r\nReferences: <2@a>\r\nX-Trace: 2\r\n';
+    await expectPass(message('Hello\r\n', header + fields), [rsaKey, edKey]);
+  });
+
   it.each([
     ['no body', ''],
     ['an empty line', '\r\n'],

@@ -2,7 +2,12 @@
 // Method: examples; that any text survives is proven with a reader in compose.test.ts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { writeBase64, writeQuotedPrintable, writeSevenBit } from './transfer-encoding.ts';
+import {
+  readQuotedPrintable,
+  writeBase64,
+  writeQuotedPrintable,
+  writeSevenBit,
+} from './transfer-encoding.ts';
 import { WireBuffer } from './wire-buffer.ts';
 
 function written(write: (wire: WireBuffer) => void): string {
@@ -75,6 +80,33 @@ describe('7bit', () => {
       expect(wire.copyOut().toString()).toBe('before');
     },
   );
+});
+
+describe('reading quoted-printable', () => {
+  const read = (text: string) =>
+    readQuotedPrintable(Buffer.from(text, 'latin1')).toString('latin1');
+
+  it.each([
+    ['a=3Db=0d=0A=c3=A9', 'a=b\r\n\xc3\xa9'],
+    ['one\r\ntwo\nthree', 'one\r\ntwo\nthree'],
+    ['one =\r\ntwo=\nthree= \t\r\nfour=', 'one twothreefour'],
+    ['=', ''],
+    ['=\r=4', '=\r=4'],
+    ['a=XY=3=G1=', 'a=XY=3=G1'],
+    ['==41', '=A'],
+    ['', ''],
+  ])('%j is %j', (encoded, decoded) => {
+    expect(read(encoded)).toBe(decoded);
+  });
+
+  it('gives back what was written', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const canonical = text.replaceAll(/\r\n|\r|\n/g, '\r\n');
+        expect(read(quotedPrintable(text))).toBe(Buffer.from(canonical).toString('latin1'));
+      }),
+    );
+  });
 });
 
 describe('base64', () => {

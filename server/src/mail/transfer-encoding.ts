@@ -199,3 +199,40 @@ const PRINTABLE = new Uint8Array(256).fill(1, SPACE, 0x7f);
 PRINTABLE[TAB] = 1;
 const QUOTED_LITERAL = PRINTABLE.slice();
 QUOTED_LITERAL[EQUALS] = 0;
+
+/**
+ * The bytes that a quoted-printable body stands for (RFC 2045 6.7). Its own line breaks are kept as
+ * they are, and what is no escape is taken as it stands.
+ */
+export function readQuotedPrintable(encoded: Buffer): Buffer {
+  const decoded = Buffer.alloc(encoded.length);
+  let length = 0;
+  let from = 0;
+  for (let at = encoded.indexOf(EQUALS); at !== -1; at = encoded.indexOf(EQUALS, from)) {
+    length += encoded.copy(decoded, length, from, at);
+    from = softBreakEnd(encoded, at);
+    if (from !== -1) continue;
+    const value = hexValue(encoded[at + 1]) * 16 + hexValue(encoded[at + 2]);
+    decoded[length] = value >= 0 ? value : EQUALS;
+    length += 1;
+    from = at + (value >= 0 ? 3 : 1);
+  }
+  length += encoded.copy(decoded, length, from);
+  return decoded.subarray(0, length);
+}
+
+/** Behind the line break that a "=" takes back, with blanks that transports may add; -1: there is none. */
+function softBreakEnd(encoded: Buffer, at: number): number {
+  let next = at + 1;
+  while (encoded[next] === SPACE || encoded[next] === TAB) next += 1;
+  if (next >= encoded.length) return encoded.length;
+  if (encoded[next] === LF) return next + 1;
+  return encoded[next] === CR && encoded[next + 1] === LF ? next + 2 : -1;
+}
+
+/** Far below zero when it is no hexadecimal digit, so that both digits together are, too. */
+function hexValue(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte & ~0x20;
+  return letter >= 0x41 && letter <= LETTER_F ? letter - 0x37 : -1_000;
+}

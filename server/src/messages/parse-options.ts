@@ -18,7 +18,8 @@ export function parseHeaders(
   errors: FieldErrors,
 ): [string, string][] {
   if (!request.headers) return [];
-  const headers = Object.entries(request.headers);
+  const { headers: given } = request;
+  const headers = Array.isArray(given) ? given : Object.entries(given);
   if (headers.length > limits.headersMax) {
     const detail = `At most ${limits.headersMax} extra headers are taken.`;
     errors.add('/headers', 'too_many_headers', detail);

@@ -18,7 +18,8 @@ export interface SendRequest {
   locale?: string;
   time_zone?: string;
   attachments?: AttachmentInput[];
-  headers?: Record<string, string>;
+  /** The API takes each name once. Mail that comes finished may repeat one: then it is a list. */
+  headers?: Record<string, string> | [string, string][];
   metadata?: Record<string, string>;
   tags?: string[];
   tracking?: { opens?: boolean; clicks?: boolean };

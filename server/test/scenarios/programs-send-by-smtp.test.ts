@@ -59,7 +59,7 @@ describe('what is handed in is what is sent', () => {
     const html = '<p>Grüße, {{ name }} <img src="cid:logo@shop"></p>';
     const text = 'Grüße, {{ name }} ${x}\n.dot\n..two\n\nEnd';
     const image = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
-    const csv = 'a;b\n1;2\n';
+    const csv = 'a;b\r\n1;2\r\n';
     const data = [
       'From: =?utf-8?q?B=C3=BCro?= <hello@example.org>',
       'To: "Jane (Doe)" <jane-all@example.com>, Bob <bob-all@example.com>',
@@ -106,7 +106,7 @@ describe('what is handed in is what is sent', () => {
       'Content-Type: text/csv; charset=us-ascii',
       "Content-Disposition: attachment; filename*=utf-8''%C3%9Cbersicht.csv",
       '',
-      csv.replaceAll('\n', '\r\n'),
+      csv,
       '--m--',
     ].join('\r\n');
     const to = ['jane-all@example.com', 'bob-all@example.com', 'joerg-all@example.com'];
@@ -155,6 +155,73 @@ describe('what is handed in is what is sent', () => {
     const empty = await submit(mail(['To: p@example.com'], ''), ['p@example.com']);
     expect(empty.code).toBe(250);
     expect(await content(empty.id)).toMatchObject({ subject: '', html: '', text: '' });
+  });
+
+  test.each([
+    ['text', 'text/csv', '', 'a;b\r\n1;2\r\n'],
+    ['text without a last break', 'text/plain', '7bit', 'one\r\ntwo'],
+    ['text that ends in empty lines', 'text/plain', '7bit', 'one\r\n\r\n\r\n'],
+    ['breaks of every kind', 'application/octet-stream', '8bit', 'a\nb\r\nc\rd\r\r\ne\xff\r'],
+    ['a lone break', 'text/plain', '7bit', '\r\n'],
+    ['nothing', 'text/plain', '7bit', ''],
+    ['quoted text', 'text/plain', 'quoted-printable', 'Gr\xfc\xdfe\r\n=\r\n'],
+    ['base64', 'application/pdf', 'base64', 'a\nb\r\n\0\xff'],
+    ['a mail', 'message/rfc822', '7bit', 'From: a@b.example\r\nSubject: x\r\n\r\nHi\r\n'],
+    [
+      'an invitation',
+      'text/calendar; method=REQUEST; charset=iso-8859-1',
+      '8bit',
+      'BEGIN:\xe4\r\nEND:\r\n',
+    ],
+  ])('a file arrives byte for byte: %s', async (_name, type, encoding, file) => {
+    const encoded: Record<string, string> = {
+      'quoted-printable': 'Gr=FC=DF=\r\ne\r\n=3D\r\n',
+      base64: Buffer.from(file, 'latin1').toString('base64'),
+    };
+    const data = [
+      'From: hello@example.org',
+      'Content-Type: multipart/mixed; boundary=m',
+      '',
+      '--m',
+      '',
+      'Hello',
+      '--m',
+      `Content-Type: ${type}`,
+      'Content-Disposition: attachment; filename=file.bin',
+      ...(encoding === '' ? [] : [`Content-Transfer-Encoding: ${encoding}`]),
+      '',
+      encoded[encoding] ?? file,
+      '--m--',
+    ].join('\r\n');
+    const { id, text } = await submit(Buffer.from(data, 'latin1'), ['a@example.com']);
+    expect(text).toContain('Accepted');
+    const sent = /Type: (.+?);\r\n name="file.bin"[\s\S]*?\r\n\r\n([^-]*)\r\n--/.exec(
+      await raw(id),
+    );
+    expect(Buffer.from(sent?.[2] ?? 'nothing', 'base64').toString('latin1')).toBe(file);
+    if (type.startsWith('text/calendar')) expect(sent?.[1]).toBe(type);
+  });
+
+  test('a header that is repeated stays so, in its order', async () => {
+    const data = mail([
+      'To: a@example.com',
+      'X-Trace: 1',
+      'X-Other: x',
+      'x-trace: 2',
+      'X-Trace: 1',
+    ]);
+    const { id } = await submit(data, ['a@example.com']);
+    const headers = (await content(id)).headers as { name: string; value: string }[];
+    const extra = headers.filter(({ name }) => /^x-/i.test(name));
+    expect(extra.map(({ name, value }) => `${name}: ${value}`)).toEqual([
+      'X-Trace: 1',
+      'X-Other: x',
+      'x-trace: 2',
+      'X-Trace: 1',
+    ]);
+    const many = Array.from({ length: DEFAULT_LIMITS.headersMax + 1 }, () => 'X-Trace: 1');
+    const refused = await submit(mail(['To: a@example.com', ...many]), ['a@example.com']);
+    expect(refused).toMatchObject({ code: 550, text: expect.stringContaining('extra headers') });
   });
 
   test('addresses beyond ASCII', async () => {

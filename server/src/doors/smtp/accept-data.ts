@@ -47,8 +47,9 @@ export function acceptData(
   });
 }
 
-/** The envelope was checked address by address; the API's form has one `to`. */
-function shapeOf({ cc: _cc, bcc: _bcc, ...rest }: SendRequest, [first]: readonly string[]): object {
+/** The envelope was checked address by address, and each header is later; the API's form has one `to`. */
+function shapeOf(request: SendRequest, [first]: readonly string[]): object {
+  const { cc: _cc, bcc: _bcc, headers: _headers, ...rest } = request;
   return { ...rest, to: { email: first } };
 }
 

@@ -1,5 +1,6 @@
 import PostalMime, { type Attachment, type Email } from 'postal-mime';
 import { RefusedError } from '../../base/refused-error.ts';
+import { readQuotedPrintable } from '../../mail/transfer-encoding.ts';
 
 /**
  * The parser of mail, and what it needs around it: bounds for hostile mail, and what it knows of
@@ -30,6 +31,7 @@ export async function parseMail(data: Buffer): Promise<ParsedMail> {
   const linesMax = Math.min(LINES_MAX, SHORT_LINES_MAX + data.length / LINE_BYTES_USUAL);
   if (isMoreThan(data, '\n', linesMax)) throw unreadable('The message has too many lines.');
   const parser = new PostalMime(LIMITS);
+  const bodies = keepBodies(parser);
   let mail: Email;
   try {
     mail = await parser.parse(data);
@@ -37,15 +39,12 @@ export async function parseMail(data: Buffer): Promise<ParsedMail> {
     const why = error instanceof Error ? error.message : '';
     throw unreadable(`The message cannot be read: ${why}.`);
   }
-  const nodes = nodesByContent(parser);
   return {
     mail,
     file(part) {
-      const content = Buffer.from(part.content as ArrayBuffer);
-      const node = nodes.get(part.content);
-      const isBase64 = node?.contentTransferEncoding.encoding === 'base64';
-      const charset = node?.contentType.parsed.params.charset;
-      return { content: isBase64 ? content : withoutLastBreak(content), charset };
+      const body = bodies.get(part);
+      if (!body) throw new Error('the parser found a file without telling where it stands');
+      return { content: body.content(), charset: body.charset };
     },
   };
 }
@@ -64,25 +63,91 @@ function isMoreThan(data: Buffer, mark: string, max: number): boolean {
   return found > max;
 }
 
-/** What the parser keeps of a part, beyond its declared types. */
+/** What the parser has beyond its declared types. */
+interface Internals {
+  /** The whole mail; lines are views of its memory. */
+  av: Uint8Array;
+  currentNode: PartNode;
+  attachments: Attachment[];
+  processLine(line: Uint8Array, isFinal: boolean): Promise<void>;
+  collectAttachment(node: PartNode, decoded: ArrayBuffer, ...more: unknown[]): void;
+}
+
 interface PartNode {
-  content: ArrayBuffer | null;
   contentTransferEncoding: { encoding: string };
   contentType: { parsed: { params: Record<string, string> } };
-  childNodes: PartNode[];
+  contentDecoder: { update(line: Uint8Array): void } | null;
+  setupContentDecoder(encoding: string): void;
 }
 
-function nodesByContent(parser: PostalMime): Map<unknown, PartNode> {
-  const found = new Map<unknown, PartNode>();
-  const waiting = [(parser as unknown as { root: PartNode }).root];
-  for (let node = waiting.pop(); node; node = waiting.pop()) {
-    if (node.content) found.set(node.content, node);
-    waiting.push(...node.childNodes);
-  }
-  return found;
+interface Body {
+  content(): Buffer;
+  charset: string | undefined;
 }
 
-/** The parser ends every line it read; the break before a delimiter is none of the part (RFC 2046 5.1.1). */
-function withoutLastBreak(content: Buffer): Buffer {
-  return content.at(-1) === 0x0a ? content.subarray(0, -1) : content;
+/**
+ * The parser ends every line with LF and makes calendars over, which is right for text that it
+ * shows and wrong for a file. So we look where the lines of each part stand, and take its bytes from
+ * there.
+ */
+function keepBodies(parser: PostalMime): ReadonlyMap<Attachment, Body> {
+  const inner = parser as unknown as Internals;
+  const spans = new Map<PartNode, Span>();
+  const bodies = new Map<Attachment, Body>();
+  const { processLine, collectAttachment } = inner;
+  inner.processLine = (line, isFinal) => {
+    const { currentNode } = inner;
+    if (!spans.has(currentNode)) spans.set(currentNode, watchedSpan(currentNode));
+    return processLine.call(parser, line, isFinal);
+  };
+  inner.collectAttachment = (node, decoded, ...more) => {
+    collectAttachment.call(parser, node, decoded, ...more);
+    const part = inner.attachments.at(-1);
+    if (!part) return;
+    const charset = node.contentType.parsed.params.charset;
+    const content = () => contentOf(node, decoded, inner.av, spans.get(node));
+    bodies.set(part, { content, charset });
+  };
+  return bodies;
 }
+
+/** From the first byte of a part's first line to the last of its last, without that one's break. */
+interface Span {
+  start: number;
+  end: number;
+}
+
+function watchedSpan(node: PartNode): Span {
+  const span: Span = { start: -1, end: -1 };
+  const { setupContentDecoder } = node;
+  node.setupContentDecoder = (encoding) => {
+    setupContentDecoder.call(node, encoding);
+    const decoder = node.contentDecoder;
+    if (!decoder) return;
+    const { update } = decoder;
+    decoder.update = (line) => {
+      if (span.start === -1) span.start = line.byteOffset;
+      span.end = line.byteOffset + line.length;
+      update.call(decoder, line);
+    };
+  };
+  return span;
+}
+
+function contentOf(node: PartNode, decoded: ArrayBuffer, mail: Uint8Array, span?: Span): Buffer {
+  const { encoding } = node.contentTransferEncoding;
+  if (/base64/.test(encoding)) return Buffer.from(decoded);
+  if (!span || span.start === -1) return Buffer.alloc(0);
+  const raw = Buffer.from(mail.buffer as ArrayBuffer, span.start, endOf(mail, span) - span.start);
+  return /quoted-printable/.test(encoding) ? readQuotedPrintable(raw) : Buffer.from(raw);
+}
+
+/** The parser takes every CR off the end of a line; only the one of CRLF is a part of the break. */
+function endOf(mail: Uint8Array, { end }: Span): number {
+  let at = end;
+  while (mail[at] === CR) at += 1;
+  return mail[at] === LF && at > end ? at - 1 : at;
+}
+
+const CR = 0x0d;
+const LF = 0x0a;

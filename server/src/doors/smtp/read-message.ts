@@ -36,7 +36,7 @@ export async function readMessage(data: Buffer, recipients: readonly string[]): 
           attachments: mail.attachments.map((part, at) => attachmentOf(part, file(part), at, html)),
         }
       : {}),
-    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
+    ...(headers.length > 0 ? { headers } : {}),
     ...options,
   };
   return { request, idempotencyKey };
@@ -68,20 +68,20 @@ const READ_ELSEWHERE = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject'
 
 interface SortedHeaders {
   control: Control;
-  /** Extra headers in their order. The API takes each name once, so the first one counts. */
+  /** Extra headers in their order, each as often as it was written. */
   headers: [string, string][];
 }
 
 function sortHeaders(mail: Email): SortedHeaders {
   const controls: [string, string][] = [];
-  const extra = new Map<string, [string, string]>();
+  const headers: [string, string][] = [];
   for (const { key, originalKey, value } of mail.headers) {
     const text = headerText(decodeWords(value)).trim();
     if (key.startsWith('x-postrider-')) controls.push([originalKey, text]);
     else if (READ_ELSEWHERE.has(key) || isReservedHeader(key) || !isHeaderName(key)) continue;
-    else if (text !== '' && !extra.has(key)) extra.set(key, [originalKey, text]);
+    else if (text !== '') headers.push([originalKey, text]);
   }
-  return { control: readControls(controls), headers: [...extra.values()] };
+  return { control: readControls(controls), headers };
 }
 
 /** Without the break that ends its last line. The database cannot store NUL, and no mail may hold it. */
@@ -109,11 +109,10 @@ const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
 function typeOf({ mimeType, method }: Attachment, { charset }: File): string | undefined {
   if (!MEDIA_TYPE.test(mimeType)) return undefined;
   let type = mimeType;
-  // Calendars show an invitation only with its method; the parser has made their text UTF-8.
+  // Calendars show an invitation only with its method.
   const isInvitation = method !== undefined && /^[A-Z]{1,20}$/.test(method);
   if (isInvitation) type += `; method=${method}`;
-  if (/^(text\/calendar|application\/ics)$/.test(mimeType)) type += '; charset=utf-8';
-  else if (charset && /^[A-Za-z0-9._-]{1,40}$/.test(charset)) type += `; charset=${charset}`;
+  if (charset && /^[A-Za-z0-9._-]{1,40}$/.test(charset)) type += `; charset=${charset}`;
   return type;
 }
 
