@@ -211,13 +211,16 @@ function refuseToGrantMore(
   allowedDomains: readonly string[],
 ): void {
   if (maker.mode === 'test' && mode === 'live') {
-    throw new RefusedError('insufficient_scope', 'A test key makes only test keys.');
+    throw new RefusedError('insufficient_scope', 'A test key makes only test keys.', {
+      fix: 'Use a live key, or make it at {app}/app/api-keys.',
+    });
   }
   const lacking = scopes.filter((scope) => !maker.scopes.has(scope));
   if (lacking.length > 0) {
     throw new RefusedError(
       'insufficient_scope',
       `A key cannot grant what it lacks. This key does not have ${lacking.join(', ')}.`,
+      { fix: 'Ask for fewer scopes, or make the key at {app}/app/api-keys.' },
     );
   }
   if (maker.allowedDomains.length === 0) return;
@@ -226,6 +229,7 @@ function refuseToGrantMore(
     throw new RefusedError(
       'insufficient_scope',
       `A key cannot grant what it lacks. This key is limited to ${maker.allowedDomains.join(', ')}.`,
+      { fix: 'Name some of these in allowed_domains, or make the key at {app}/app/api-keys.' },
     );
   }
 }

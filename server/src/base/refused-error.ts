@@ -7,6 +7,7 @@ export class RefusedError extends Error {
   readonly code: string;
   readonly errors: readonly FieldError[];
   readonly retryAfterSeconds: number | undefined;
+  readonly fix: string | undefined;
 
   constructor(code: string, detail: string, more: RefusedMore = {}) {
     super(detail);
@@ -14,6 +15,7 @@ export class RefusedError extends Error {
     this.code = code;
     this.errors = more.errors ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds;
+    this.fix = more.fix;
   }
 }
 
@@ -33,6 +35,8 @@ function detailOf(errors: readonly FieldError[]): string {
 interface RefusedMore {
   errors?: readonly FieldError[];
   retryAfterSeconds?: number;
+  /** What to do about this one, where it is not what the code's own words say. */
+  fix?: string;
 }
 
 /** What is wrong with one field. `pointer` is a JSON Pointer into the body. */

@@ -257,6 +257,7 @@ function refuseTestKeys(owner: DomainOwner): void {
   throw new RefusedError(
     'insufficient_scope',
     'Live mail depends on domains: a test key may read them, but only a live key may change them.',
+    { fix: 'Use a live key (pr_live_…), or do it at {app}/app/domains.' },
   );
 }
 

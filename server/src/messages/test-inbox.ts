@@ -2,7 +2,6 @@ import { type Clock, pause } from '../base/clock.ts';
 import { encodeId } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
-import { parseMailbox } from '../mail/address.ts';
 import { extractCodes, extractLinks } from '../mail/links-and-codes.ts';
 import { plainTextOf } from '../mail/plain-text.ts';
 import type { Pool } from '../storage/pool.ts';
@@ -36,9 +35,9 @@ export class TestInbox {
 
   async list(
     workspaceId: string,
-    page: { beforeId: string | undefined; limit: number; to: string | undefined },
+    page: { beforeId: string | undefined; limit: number; recipientKey?: string },
   ) {
-    const recipientKey = page.to === undefined ? undefined : keyOf(page.to);
+    const { recipientKey } = page;
     const entries = await listInbox(this.#pool, workspaceId, { ...page, recipientKey });
     const ids = entries.map((entry) => entry.messageId);
     const scope = scopeOf(workspaceId);
@@ -67,16 +66,14 @@ export class TestInbox {
    */
   async wait(
     workspaceId: string,
-    wanted: { to: string | undefined; subject: string | undefined },
+    { recipientKey, subject }: { recipientKey?: string; subject?: string },
     timeoutMs: number,
     signal: AbortSignal,
   ) {
     const endsAtMs = this.#clock.now() + timeoutMs;
-    const recipientKey = wanted.to === undefined ? undefined : keyOf(wanted.to);
     while (!signal.aborted) {
       const nowMs = this.#clock.now();
-      const sought = { recipientKey, subject: wanted.subject };
-      const entry = await takeUnseen(this.#pool, workspaceId, sought, nowMs);
+      const entry = await takeUnseen(this.#pool, workspaceId, { recipientKey, subject }, nowMs);
       if (entry) return this.#open(workspaceId, entry);
       if (nowMs >= endsAtMs) return undefined;
       await pause(this.#clock, Math.min(POLL_MS, endsAtMs - nowMs), signal);
@@ -107,7 +104,7 @@ export class TestInbox {
       html: content.html,
       text,
       links: extractLinks(content.html, text),
-      codes: extractCodes(text),
+      codes: extractCodes(readable(content.subject, text, content.html)),
       attachments: content.attachments.map((file) => ({
         filename: file.filename,
         content_type: file.contentType,
@@ -124,13 +121,14 @@ export class TestInbox {
 
 const POLL_MS = 150;
 
-function scopeOf(workspaceId: string): Scope {
-  return { workspaceId, mode: 'test' };
+/** All that a person would see: many codes stand in the subject, or in one of the two bodies only. */
+function readable(subject: string, text: string, html: string): string {
+  const shown = plainTextOf(html);
+  return [subject, text, ...(shown === text ? [] : [shown])].join('\n\n');
 }
 
-function keyOf(address: string): string {
-  const parsed = parseMailbox(address);
-  return parsed.ok ? parsed.mailbox.key : address.toLowerCase();
+function scopeOf(workspaceId: string): Scope {
+  return { workspaceId, mode: 'test' };
 }
 
 type Found = NonNullable<Awaited<ReturnType<typeof findMessage>>>;

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
+import { PROBLEMS } from '../../src/doors/http/problem-types.ts';
 import { startApp } from '../harness/app.ts';
 
 /**
@@ -18,4 +21,24 @@ it('explains itself where type points', async () => {
   const reference = await fetch(`${app.url}/docs`);
   expect(reference.status).toBe(200);
   expect(await reference.text()).toContain('http://postrider.test/api/v1/transactional/send');
+});
+
+it('says what to do in this very case, at a page that exists', async () => {
+  await using app = await startApp({ env: { ROLES: 'api' } });
+  const reader = await app.newKey({ scopes: ['read:messages'] });
+  const fixOf = async (method: string, place: string, options: object) =>
+    (await app.call(method, place, options)).json.fix;
+  expect(await fixOf('POST', '/transactional/send', { key: reader, body: {} })).toBe(
+    'Create a key with send:transactional at http://postrider.test/app/api-keys.',
+  );
+  expect(await fixOf('POST', '/domains', { body: { name: 'ours.example' } })).toContain('live key');
+  expect(await fixOf('GET', '/test/inbox', { key: app.liveKey })).toContain('test key');
+  expect(await fixOf('GET', '/members', {})).toBe('Sign in at http://postrider.test/app.');
+
+  const router = path.join(import.meta.dirname, '../../../dashboard/src/router.tsx');
+  const pages = readFileSync(router, 'utf8').matchAll(/path: '([^']+)'/g);
+  const known = new Set([...pages].map(([, page]) => page));
+  for (const { fix } of Object.values(PROBLEMS)) {
+    for (const [, page] of fix.matchAll(/\{app\}\/app(\/[\w-]+)/g)) expect(known).toContain(page);
+  }
 });

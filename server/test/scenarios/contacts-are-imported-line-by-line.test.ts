@@ -225,10 +225,17 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-test('a body that is neither NDJSON nor CSV is 415', async () => {
-  const answer = await upload('[]', { 'content-type': 'application/json' });
-  expect([answer.status, answer.json.code]).toEqual([415, 'unsupported_media_type']);
-});
+test.each(['application/json', 'text/plain'])(
+  'a body of the type %s is 415, whatever is in it',
+  async (type) => {
+    const answer = await app.call('POST', '/contacts/import', {
+      rawBody: '{"half":',
+      headers: { 'content-type': type },
+    });
+    expect([answer.status, answer.json.code]).toEqual([415, 'unsupported_media_type']);
+    expect(answer.json.detail).toBe('Send the file as application/x-ndjson or text/csv.');
+  },
+);
 
 test('a file that is too large is 413, and nothing of it stays', async () => {
   await using small = await startApp({ env: { REQUEST_BODY_MAX_BYTES: '65536' } });

@@ -212,6 +212,31 @@ test('content and raw hold what was sent', async () => {
   expect(raw.text).toContain('X-Campaign: spring');
 });
 
+test('a one-time code is found wherever the mail shows it', async () => {
+  for (const [where, content] of Object.entries({
+    subject: { subject: 'Your code is 771204', html: '<p>See above.</p>' },
+    text: { html: '<p>See the text.</p>', text: 'Your code is 771204' },
+    html: { html: '<p>Your code is <b>771204</b></p>', text: 'See the html.' },
+    both: { html: '<p>Your code is <b>771204</b></p>' },
+  })) {
+    const to = `code-${where}-${Date.now()}@example.com`;
+    await send({ to: { email: to }, ...content });
+    const { json } = await app.call('GET', `/test/inbox/wait?to=${to}`);
+    expect([where, json.message.codes]).toEqual([where, ['771204']]);
+  }
+});
+
+test('an address that is none is named, and not waited for', async () => {
+  for (const [path, parameter] of [
+    ['/test/inbox/wait?to=jane', 'to'],
+    ['/test/inbox?to=jane', 'to'],
+    ['/events?recipient=jane', 'recipient'],
+  ] as const) {
+    const { status, json } = await app.call('GET', path);
+    expect([path, status, json.errors?.[0].parameter]).toEqual([path, 422, parameter]);
+  }
+});
+
 test('the test inbox lists, opens, waits once for each, and is emptied', async () => {
   await app.call('DELETE', '/test/inbox');
   const { id } = await send({

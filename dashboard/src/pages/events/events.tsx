@@ -53,6 +53,7 @@ export function EventsPage() {
       <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
         <SearchInput
           label="Address of a recipient"
+          whole="address"
           value={filters.recipient ?? ''}
           onChange={(recipient) => change({ ...filters, recipient })}
         />

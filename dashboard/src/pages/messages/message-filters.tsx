@@ -24,6 +24,7 @@ const MORE = ['recipient', 'receiver', 'domain', 'tag', 'template', 'metadata'] 
 const NAMES: Partial<Record<(typeof MORE)[number], string>> = { domain: 'from' };
 
 const TYPING_MS = 250;
+const ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@.]{2,}$/;
 
 export function MessageFilterBar({
   filters,
@@ -86,20 +87,24 @@ export function SearchInput({
   label,
   value,
   onChange,
+  whole,
 }: {
   label: string;
   value: string;
   onChange: (text: string) => void;
+  /** Only a whole address is looked for. */
+  whole?: 'address';
 }) {
   const [text, setText] = useState(value);
+  const isHalf = whole === 'address' && text !== '' && !ADDRESS.test(text);
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => setText(value), [value]);
   useEffect(() => {
-    if (text === value) return;
+    if (text === value || isHalf) return;
     const timer = setTimeout(() => latest.current(text), TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text, value]);
+  }, [text, value, isHalf]);
   return (
     <div className="relative min-w-48 flex-1 basis-64 sm:max-w-sm">
       <Search
@@ -121,6 +126,11 @@ export function SearchInput({
         }}
         className="pr-8 pl-8"
       />
+      {isHalf && (
+        <span className="pointer-events-none absolute top-2 right-8 text-xs text-faint">
+          a whole address
+        </span>
+      )}
       {text === '' && (
         <kbd className="pointer-events-none absolute top-1.5 right-2 hidden rounded sm:block border border-line px-1.5 font-mono text-2xs leading-5 text-faint">
           /

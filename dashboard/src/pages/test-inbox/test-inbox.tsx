@@ -167,6 +167,7 @@ function ListHead({ to, empty }: { to: string | undefined; empty: boolean }) {
       </div>
       <SearchInput
         label="Mail for an address"
+        whole="address"
         value={to ?? ''}
         onChange={(next) =>
           void navigate({ to: '/test-inbox', search: next ? { to: next } : {}, replace: true })

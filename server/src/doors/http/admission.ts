@@ -94,12 +94,13 @@ function admitKey(
   const { scope } = rules;
   if (scope === 'person' || isTeamRight(scope)) {
     const detail = 'This operation is for people who are signed in. No API key may use it.';
-    throw new RefusedError('insufficient_scope', detail);
+    throw new RefusedError('insufficient_scope', detail, { fix: 'Sign in at {app}/app.' });
   }
   if (scope !== 'any' && !caller.scopes.has(scope as never)) {
     const has = caller.scopes.size === 0 ? 'no scope' : [...caller.scopes].join(', ');
     const detail = `This key has ${has}. The operation needs ${scope}.`;
-    throw new RefusedError('insufficient_scope', detail);
+    const fix = `Create a key with ${scope} at {app}/app/api-keys.`;
+    throw new RefusedError('insufficient_scope', detail, { fix });
   }
   refuseLive(rules, caller.mode);
 }
@@ -186,7 +187,9 @@ function modeOf({ headers }: FastifyRequest): Mode {
 
 function refuseLive(rules: Rules, mode: Mode): void {
   if (!rules.testKeysOnly || mode === 'test') return;
-  throw new RefusedError('insufficient_scope', 'This operation works with test keys only.');
+  throw new RefusedError('insufficient_scope', 'This operation works with test keys only.', {
+    fix: 'Use a test key (pr_test_…): they are made at {app}/app/api-keys.',
+  });
 }
 
 /** Headers of the IETF draft "RateLimit header fields for HTTP". */

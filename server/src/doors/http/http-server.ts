@@ -105,8 +105,9 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
   const count = parts.metrics.operation(rules.id);
   // A body in another format flows to the operation unread, in a room of its own for its parsers.
   void server.register(async (room) => {
-    for (const mediaType of rules.rawBody ?? []) {
-      room.addContentTypeParser(mediaType, (_request, payload, done) => done(null, payload));
+    if (rules.rawBody) {
+      room.removeAllContentTypeParsers();
+      room.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     }
     room.route({
       method: rules.method,

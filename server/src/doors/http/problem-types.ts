@@ -55,7 +55,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'The sign-in is not right',
     meaning: 'The e-mail address, the password or the code is wrong.',
-    fix: 'Try again, or set a new password at {app}/app/forgot-password.',
+    fix: 'Try again, or set a new password at {app}/app/reset-password.',
   },
   invalid_session: {
     status: 401,

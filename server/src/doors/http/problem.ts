@@ -34,7 +34,7 @@ export function problemOf(error: unknown, requestId: string, baseUrl: string): P
     status,
     code: refused.code,
     detail: refused.message,
-    fix: fix.replaceAll('{app}', baseUrl),
+    fix: (refused.fix ?? fix).replaceAll('{app}', baseUrl),
     request_id: requestId,
   };
   if (refused.errors.length > 0) problem.errors = refused.errors.slice(0, ERRORS_MAX);

@@ -144,7 +144,7 @@ function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[
   const choices = choicesAmong(faults);
   for (const fault of faults) {
     if (choices.some((choice) => isNoise(fault, choice))) continue;
-    const error = fieldError(fault, part);
+    const error = kindError(fault, choices, part) ?? fieldError(fault, part);
     const name = `${error.pointer ?? error.parameter} ${error.code}`;
     if (seen.has(name)) continue;
     seen.add(name);
@@ -157,6 +157,19 @@ function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[
 interface Choice {
   whole: ErrorObject;
   meant: string | undefined;
+  /** What its branches take, when none takes values of this kind. */
+  kinds: string[];
+}
+
+function kindError(
+  fault: ErrorObject,
+  choices: readonly Choice[],
+  part: 'body' | 'query',
+): FieldError | undefined {
+  const kinds = choices.find(({ whole }) => whole === fault)?.kinds ?? [];
+  if (kinds.length === 0) return undefined;
+  const detail = `Must be of type ${kinds.join(' or ')}.`;
+  return { ...fieldError(fault, part), code: 'invalid_type', detail };
 }
 
 /** Each is held against all faults; a body with more of them is hostile, and gets it all told. */
@@ -166,7 +179,18 @@ function choicesAmong(faults: readonly ErrorObject[]): Choice[] {
   return faults
     .filter(({ keyword }) => keyword === 'anyOf')
     .slice(0, CHOICES_MAX)
-    .map((whole) => ({ whole, meant: branchMeant(whole, faults) }));
+    .map((whole) => ({
+      whole,
+      meant: branchMeant(whole, faults),
+      kinds: kindsOf(whole, faults),
+    }));
+}
+
+function kindsOf(whole: ErrorObject, faults: readonly ErrorObject[]): string[] {
+  const branches = faults.filter((fault) => branchOf(fault, whole) !== undefined);
+  if (branches.some(({ keyword }) => keyword !== 'type')) return [];
+  const kinds = branches.flatMap(({ params }) => String((params as { type: unknown }).type));
+  return [...new Set(kinds)];
 }
 
 function branchMeant(whole: ErrorObject, faults: readonly ErrorObject[]): string | undefined {

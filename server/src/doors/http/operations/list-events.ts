@@ -12,8 +12,8 @@ import {
   LEDGER_END,
   readFeed,
 } from '../../../events/feed-store.ts';
-import { parseMailbox } from '../../../mail/address.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import { addressParameter } from '../address-parameter.ts';
 import {
   descendingCursor,
   EventTypeFilter,
@@ -131,13 +131,10 @@ function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
   const filter: FeedFilter = {
     ...timeParameter('createdAfterMs', 'created_after', query),
     ...timeParameter('createdBeforeMs', 'created_before', query),
+    ...addressParameter('recipient', 'recipient', query),
   };
   if (typeof query.type === 'string') filter.types = typesOf(query.type);
   if (typeof query.tag === 'string') filter.tag = query.tag;
-  if (typeof query.recipient === 'string') {
-    const parsed = parseMailbox(query.recipient);
-    filter.recipient = parsed.ok ? parsed.mailbox.key : query.recipient.toLowerCase();
-  }
   if (typeof query.message_id === 'string') {
     const messageId = decodeId('msg', query.message_id);
     if (messageId === undefined) return undefined;

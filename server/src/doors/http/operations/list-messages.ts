@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { invalidFields } from '../../../base/refused-error.ts';
-import { parseMailbox } from '../../../mail/address.ts';
 import { parseDomainName } from '../../../mail/domain-name.ts';
 import { isReceivingProvider } from '../../../mail/receiving-provider.ts';
 import { listMessages as findPage, type MessageQuery } from '../../../messages/find-messages.ts';
 import { publicMessage } from '../../../messages/public-message.ts';
 import type { MessageStatus } from '../../../messages/send-request.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import { addressParameter } from '../address-parameter.ts';
 import { decodeUuidCursor, encodeCursor } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { MESSAGE_STATUSES, MessageSummary } from '../schemas/messages.ts';
@@ -88,7 +88,7 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     .map(([name, value]) => [name.slice('metadata['.length, -1), String(value)]);
   return {
     ...(query.status === undefined ? {} : { status: query.status as MessageStatus }),
-    ...(query.recipient === undefined ? {} : { recipientKey: addressKey(query.recipient) }),
+    ...addressParameter('recipientKey', 'recipient', query),
     ...(query.domain === undefined ? {} : { senderDomain: domainOf('domain', query.domain) }),
     ...receiverOf(query.receiver),
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
@@ -98,12 +98,6 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     ...timeParameter('createdAfterMs', 'created_after', query),
     ...timeParameter('createdBeforeMs', 'created_before', query),
   };
-}
-
-function addressKey(text: unknown): string {
-  const parsed = parseMailbox(String(text));
-  if (parsed.ok) return parsed.mailbox.key;
-  throw invalidFields([{ parameter: 'recipient', code: 'invalid_email', detail: parsed.detail }]);
 }
 
 function receiverOf(text: unknown): Pick<MessageQuery, 'provider' | 'recipientDomain'> {

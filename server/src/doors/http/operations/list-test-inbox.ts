@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox.ts';
+import { addressParameter } from '../address-parameter.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
@@ -28,7 +29,8 @@ export function listTestInbox(parts: { inbox: TestInbox }) {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const beforeId = decodeUuidCursor(query.cursor);
-      const wanted = { beforeId, limit: limit + 1, to: query.to };
+      const recipient = addressParameter('recipientKey', 'to', query);
+      const wanted = { beforeId, limit: limit + 1, ...recipient };
       const found = await parts.inbox.list(caller.workspaceId, wanted);
       const { rows, next_cursor } = pageOf(found, limit, (mail) => [mail.uuid]);
       return {

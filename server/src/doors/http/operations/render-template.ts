@@ -138,7 +138,9 @@ async function contactOf(
   if (body.contact_email === undefined) return body.contact;
   if (!caller.scopes.has('read:contacts')) {
     const detail = 'Rendering with a stored contact shows its fields: that needs read:contacts.';
-    throw new RefusedError('insufficient_scope', detail);
+    throw new RefusedError('insufficient_scope', detail, {
+      fix: 'Create a key with read:contacts at {app}/app/api-keys.',
+    });
   }
   const parsed = parseMailbox(body.contact_email);
   const { workspaceId, mode } = caller;

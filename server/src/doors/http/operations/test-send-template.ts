@@ -61,7 +61,9 @@ export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAccep
     async ({ caller, params: { key }, body }) => {
       if (!caller.scopes.has('read:templates')) {
         const detail = 'A test send shows a draft: that needs read:templates too.';
-        throw new RefusedError('insufficient_scope', detail);
+        throw new RefusedError('insufficient_scope', detail, {
+          fix: 'Create a key with read:templates at {app}/app/api-keys.',
+        });
       }
       const { to, from, version = 'draft', locale, time_zone } = body;
       await parts.templates.get(caller, 'template', key);

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox.ts';
+import { addressParameter } from '../address-parameter.ts';
 import { operation } from '../operation.ts';
 import { closed } from '../schemas/pieces.ts';
 import { InboxMessage } from '../schemas/test-inbox.ts';
@@ -51,7 +52,11 @@ export function waitForTestMessage(parts: { inbox: TestInbox }) {
       },
     },
     async ({ caller, query, signal }) => {
-      const wanted = { to: query.to, subject: query.subject };
+      const { subject } = query;
+      const wanted = {
+        ...addressParameter('recipientKey', 'to', query),
+        ...(subject === undefined ? {} : { subject }),
+      };
       const timeoutMs = (query.timeout ?? TIMEOUT_DEFAULT_SECONDS) * 1000;
       const message = await parts.inbox.wait(caller.workspaceId, wanted, timeoutMs, signal);
       return { status: 200, body: { message: message ?? null } };
