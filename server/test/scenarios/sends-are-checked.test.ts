@@ -186,6 +186,16 @@ test('of a field that has two forms, the fault of the form that was meant is tol
   expect(await detailOf('jane@example.com')).toBe('/reply_to: Must be of type object or array.');
 });
 
+test('an address that comes as a text or a list is shown its form', async () => {
+  const form = 'Must be one address as an object: {"email": "jane@example.com", "name": "Jane"}.';
+  const body = goodSend({ from: 'Acme <hello@example.org>', to: ['jane@example.com'] });
+  const { json } = await app.call('POST', '/transactional/send', { body });
+  expect(json.errors).toEqual([
+    { pointer: '/to', code: 'invalid_type', detail: form },
+    { pointer: '/from', code: 'invalid_type', detail: form },
+  ]);
+});
+
 test('a fault of the whole body is told without a place before it', async () => {
   const recipients = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@example.com` }));
   const answers = await Promise.all([

@@ -127,7 +127,7 @@ export function SearchInput({
         className="pr-8 pl-8"
       />
       {isHalf && (
-        <span className="pointer-events-none absolute top-2 right-8 text-xs text-faint">
+        <span className="pointer-events-none absolute top-2 right-14 text-xs text-faint">
           a whole address
         </span>
       )}

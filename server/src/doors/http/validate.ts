@@ -252,10 +252,7 @@ function wording(
     case 'required':
       return { code: 'required', detail: `This ${NAMED[part]} is required.` };
     case 'type':
-      return {
-        code: 'invalid_type',
-        detail: `Must be of type ${String(params.type).replaceAll(',', ' or ')}.`,
-      };
+      return { code: 'invalid_type', detail: typeWording(fault, String(params.type)) };
     case 'enum':
       return {
         code: 'invalid_value',
@@ -289,6 +286,16 @@ function wording(
     default:
       return { code: 'invalid_value', detail: `Is not valid: ${fault.message ?? fault.keyword}.` };
   }
+}
+
+/** Elsewhere an address is a text, or a list of them: the first thing that newcomers send. */
+function typeWording({ parentSchema, data }: ErrorObject, type: string): string {
+  const { properties } = (parentSchema ?? {}) as { properties?: object };
+  const isAddress = type === 'object' && properties !== undefined && 'email' in properties;
+  if (isAddress && (typeof data === 'string' || Array.isArray(data))) {
+    return 'Must be one address as an object: {"email": "jane@example.com", "name": "Jane"}.';
+  }
+  return `Must be of type ${type.replaceAll(',', ' or ')}.`;
 }
 
 function formatWording(format: string, given: unknown): { code: string; detail: string } {
