@@ -111,6 +111,9 @@ export class HeldMessages {
     message.held.splice(at, 1);
     if (message.held.length > 0) return;
     this.#stats.contentBytes -= message.contentBytes;
+    // Whatever still knows the message for a while, its content is not kept for it.
+    message.content = undefined;
+    message.prepared = undefined;
     // A delivery of it may have been claimed anew before this one was forgotten.
     if (this.#messages.get(message.id) === message) this.#messages.delete(message.id);
   }

@@ -90,10 +90,11 @@ class ArrayWriter {
   }
 
   text(value: string): void {
-    // No UTF-16 unit takes more than three bytes of UTF-8.
-    this.#room(4 + 3 * value.length);
-    const short = value.length <= SHORT_CHARS_MAX && this.#ascii(value);
-    const bytes = short ? value.length : this.#buffer.write(value, this.#at + 4);
+    const isShort = value.length <= SHORT_CHARS_MAX;
+    // No UTF-16 unit takes more than three bytes of UTF-8; for long ones that is too much to guess.
+    this.#room(4 + (isShort ? 3 * value.length : Buffer.byteLength(value)));
+    const isWritten = isShort && this.#ascii(value);
+    const bytes = isWritten ? value.length : this.#buffer.write(value, this.#at + 4);
     this.int32(bytes);
     this.#at += bytes;
   }
