@@ -60,6 +60,23 @@ browserSuite('a template', (suite) => {
     await mailIn(page).getByText('Dear Peter').waitFor();
   });
 
+  test('is tried from a domain of the workspace without typing a sender', async () => {
+    const { app, call, workspaceId } = suite.app();
+    await app.domains.trust(workspaceId, { name: 'bakery.example' });
+    const key = `tried-${Date.now()}`;
+    await call('POST', '/templates', { body: { key, subject: 'Tried', html: '<p>Tried</p>' } });
+    const page = await suite.openAs('developer');
+    await page.goto(`/app/templates/template/${key}`);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'From' }).inputValue())
+      .toBe('hello@bakery.example');
+    await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
+    await page.getByText('The test is on its way.').waitFor();
+    const { json } = await call('GET', '/messages?domain=bakery.example');
+    expect(json.data).not.toEqual([]);
+  });
+
   test('tells what publishing would change, and goes back to what it was', async () => {
     const { call } = suite.app();
     const html = '<p>Dear {{ first_name }}, <b>be quick!</b></p>';

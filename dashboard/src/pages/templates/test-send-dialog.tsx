@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask } from '../../api/client.ts';
@@ -20,7 +20,9 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
   const me = useMe();
   const navigate = useNavigate();
   const [to, setTo] = useState(me.email);
-  const [from, setFrom] = useState(draft.fields.from?.email ?? '');
+  const [written, setFrom] = useState(draft.fields.from?.email);
+  const suggested = useSuggestedSender(draft.fields.from === null);
+  const from = written ?? suggested;
   const sending = useMutation({
     mutationFn: async () => {
       await draft.saveNow();
@@ -94,4 +96,17 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
       </form>
     </Dialog>
   );
+}
+
+/** An address on a domain of the workspace, best one that may send; empty when there is none. */
+function useSuggestedSender(wanted: boolean): string {
+  const { api, key } = useHere();
+  const domains = useQuery({
+    queryKey: key('domains', 'of senders'),
+    queryFn: () => ask(api.GET('/api/v1/domains', { params: { query: { limit: 100 } } })),
+    enabled: wanted,
+  });
+  const rows = domains.data?.data ?? [];
+  const domain = rows.find(({ status }) => status === 'verified') ?? rows[0];
+  return domain ? `hello@${domain.name}` : '';
 }
