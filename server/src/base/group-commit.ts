@@ -77,6 +77,10 @@ export class GroupCommit<Item, Result> {
     return this.#waiting.length;
   }
 
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
   /** Resolves when nothing waits and nothing is being written. */
   drained(): Promise<void> {
     if (this.#underWay.length === 0 && this.#waiting.length === 0) return Promise.resolve();

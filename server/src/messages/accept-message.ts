@@ -62,33 +62,35 @@ export type Accepted = { answer: StoredAnswer; replayed: boolean };
 /** How an answer is written; the door knows the status and the body's shape. */
 export type AnswerWriter<T> = (accepted: T) => StoredAnswer;
 
+/**
+ * A commit of this size takes long by itself. It goes a way of its own, so that nobody who sends
+ * little waits for somebody who sends much.
+ */
+const LARGE_BYTES_MIN = 256 * 1024;
+/** What large ones leave of the room for those who wait. */
+const LARGE_SHARE = 3 / 4;
+
+interface Writers {
+  /** Sends that no suppression concerns, as far as we know. */
+  usual: GroupCommit<Submission, Outcome>;
+  /** Those that had to be looked up first. */
+  lookedUp: GroupCommit<Submission, Outcome>;
+}
+
 /** Forgetting them costs each a second look. */
 const HAVE_ERASED_MAX = 10_000;
 
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
-  /** Sends that no suppression concerns, as far as we know. */
-  readonly #usual: GroupCommit<Submission, Outcome>;
-  /** Those that had to be looked up first. */
-  readonly #lookedUp: GroupCommit<Submission, Outcome>;
+  readonly #small: Writers;
+  readonly #large: Writers;
   /** Workspaces that were found to have erased somebody. */
   readonly #haveErased = new Set<string>();
 
   constructor(parts: AcceptParts) {
     this.#parts = parts;
-    const options = {
-      isItemFault: (error: unknown) => !isStorageGone(error),
-      groupItemsMax: parts.group.itemsMax,
-      groupBytesMax: parts.group.bytesMax,
-      groupsInFlightMax: parts.group.inFlightMax,
-      waitingItemsMax: parts.group.waitingMax,
-      waitingBytesMax: parts.group.waitingBytesMax,
-    };
-    this.#usual = new GroupCommit({ ...options, commit: (group) => this.#commitUsual(group) });
-    this.#lookedUp = new GroupCommit({
-      ...options,
-      commit: (group) => this.#commitLookedUp(group),
-    });
+    this.#small = this.#openWriters();
+    this.#large = this.#openWriters();
   }
 
   /** One message. `write` makes the answer that is also kept for repeated requests. */
@@ -150,12 +152,32 @@ export class MessageAcceptor {
 
   /** Resolves when all that was taken is committed. */
   async drained(): Promise<void> {
-    await this.#usual.drained();
-    await this.#lookedUp.drained();
+    // In this order: who is looked up has waited among the usual before.
+    for (const group of this.#all) await group.drained();
   }
 
   get waiting(): number {
-    return this.#usual.waiting + this.#lookedUp.waiting;
+    return this.#all.reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  get #all(): GroupCommit<Submission, Outcome>[] {
+    return [this.#small, this.#large].flatMap(({ usual, lookedUp }) => [usual, lookedUp]);
+  }
+
+  #openWriters(): Writers {
+    const { group } = this.#parts;
+    const options = {
+      isItemFault: (error: unknown) => !isStorageGone(error),
+      groupItemsMax: group.itemsMax,
+      groupBytesMax: group.bytesMax,
+      groupsInFlightMax: group.inFlightMax,
+      waitingItemsMax: group.waitingMax,
+      waitingBytesMax: group.waitingBytesMax,
+    };
+    return {
+      usual: new GroupCommit({ ...options, commit: (group) => this.#commitUsual(group) }),
+      lookedUp: new GroupCommit({ ...options, commit: (group) => this.#commitLookedUp(group) }),
+    };
   }
 
   /**
@@ -223,13 +245,15 @@ export class MessageAcceptor {
   }
 
   async #add(submission: Submission, bytes: number): Promise<Outcome> {
+    const writers = bytes < LARGE_BYTES_MIN ? this.#small : this.#large;
     try {
+      if (writers === this.#large) this.#refuseBeyondShare(bytes);
       if (isUsual(submission)) {
-        const outcome = await this.#usual.add(submission, bytes);
+        const outcome = await writers.usual.add(submission, bytes);
         if (outcome === 'unhashed') this.#hash(submission);
         else if (outcome !== 'concerned') return outcome;
       }
-      return await this.#lookedUp.add(submission, bytes);
+      return await writers.lookedUp.add(submission, bytes);
     } catch (error) {
       if (error instanceof GroupCommitFullError) {
         const detail =
@@ -238,6 +262,12 @@ export class MessageAcceptor {
       }
       throw error;
     }
+  }
+
+  #refuseBeyondShare(bytes: number): void {
+    const waiting = this.#all.reduce((sum, { waitingBytes }) => sum + waitingBytes, 0);
+    if (waiting === 0 || waiting + bytes <= this.#parts.group.waitingBytesMax * LARGE_SHARE) return;
+    throw new GroupCommitFullError('Too many large commits are waiting');
   }
 
   /** From now on: who has erased one address will be asked about others. */

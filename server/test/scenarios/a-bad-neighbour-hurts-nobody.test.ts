@@ -102,6 +102,35 @@ test('bodies of 30 MiB are answered, and others meanwhile', async () => {
   expect(hostile.json.errors.length).toBeLessThanOrEqual(100);
 });
 
+test('who sends little does not wait for the commits of those who send much', async () => {
+  await using app = await startApp({ env: { ROLES: 'api' } });
+  await served(app);
+  const blocker = await app.database.pool.connect();
+  await blocker.query('begin');
+  // Only messages with files come by here: their commits now take as long as we like.
+  await blocker.query('lock table message_attachments in exclusive mode');
+  const attachments = [{ filename: 'a.bin', content: 'A'.repeat(512 * 1024) }];
+  const large = () => app.call('POST', '/transactional/send', { body: goodSend({ attachments }) });
+  const stuck = async (): Promise<number> => {
+    const { rows } = await app.database.pool.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0]?.waiting ?? 0;
+  };
+  const sends = [large()];
+  await expect.poll(stuck).toBe(1);
+  sends.push(large());
+  await expect.poll(stuck).toBe(2);
+  sends.push(large(), large());
+  await served(app);
+  await served(app);
+  expect(await stuck()).toBe(2);
+  await blocker.query('rollback');
+  blocker.release();
+  expect((await Promise.all(sends)).map(({ status }) => status)).toEqual([202, 202, 202, 202]);
+});
+
 test('when too much waits to be stored, more is refused at once, and taken later', async () => {
   await using app = await startApp({
     env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },

@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { FieldErrors } from './field-errors.ts';
+import { parseAttachments } from './parse-options.ts';
+
+/** What is base64 and what is not, for a check that does not look at each character. */
+
+function read(content: string): { bytes: Buffer | undefined; codes: string[] } {
+  const errors = new FieldErrors();
+  const [file] = parseAttachments({ attachments: [{ filename: 'a', content }] }, errors);
+  return { bytes: file?.content, codes: errors.all.map(({ code }) => code) };
+}
+
+test('any bytes come through', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      const { bytes: content, codes } = read(Buffer.from(bytes).toString('base64'));
+      expect([content?.equals(bytes), codes]).toEqual([true, []]);
+    }),
+  );
+});
+
+test('whatever else is in there is found', () => {
+  const character = fc.constantFrom(...'ABab01+/==-_*.\u00e9\u{1f642}\0');
+  fc.assert(
+    fc.property(fc.array(character, { maxLength: 14 }), (characters) => {
+      const text = characters.join('');
+      const isRight = text.length % 4 !== 1 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+      expect(read(text).codes).toEqual(isRight ? [] : ['invalid_base64']);
+    }),
+    { numRuns: 3_000 },
+  );
+});
