@@ -97,6 +97,25 @@ describe('sizes', () => {
     expect((await client.send({ to: ['a@example.com'], data: `${HEAD}\r\nHi` })).code).toBe(250);
   });
 
+  test('one that sends without end lets others speak after each piece', async () => {
+    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    const pieces = 256;
+    const piece = 64 * 1024;
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    const large = `${HEAD}\r\n${'x'.repeat(62)}\r\n`.repeat((pieces * piece) / 64);
+    const reply = await client.send({ to: ['a@example.com'], data: large });
+    counting = false;
+    expect(reply.code).toBe(552);
+    // Server and client share our loop: a piece, and then everybody else who has something to do.
+    expect(turns).toBeGreaterThan(pieces);
+  });
+
   test('more than can be held is put off, not lost', async () => {
     using first = await SubmissionClient.loggedIn(port, app.testKey);
     using second = await SubmissionClient.loggedIn(port, app.testKey);

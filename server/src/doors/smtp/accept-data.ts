@@ -26,10 +26,10 @@ export function acceptData(
   recipients: readonly string[],
   received: () => void,
 ): Promise<string> {
-  return withData(stream, held, async (data) => {
+  return withData(stream, held.hold(caller.workspaceId), async (data) => {
     received();
     refuseSmuggling(data);
-    const { request, idempotencyKey } = await reader.read(data, recipients);
+    const { request, idempotencyKey } = await reader.read(caller.workspaceId, data, recipients);
     parts.checkShape(shapeOf(request, recipients));
     const key =
       idempotencyKey === undefined

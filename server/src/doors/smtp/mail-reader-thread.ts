@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { RefusedError } from '../../base/refused-error.ts';
-import type { Asked, Told } from './mail-reader.ts';
 import { readMessage } from './read-message.ts';
+import type { Asked, Told } from './reading-thread.ts';
 
-/** The thread behind MailReader: one mail in, one answer out. What it does not expect ends it. */
+/** What runs in a ReadingThread: one mail in, one answer out. What it does not expect ends it. */
 parentPort?.on('message', ({ data, recipients }: Asked) => {
   const mail = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   void readMessage(mail, recipients)

@@ -13,33 +13,59 @@ function stream(...chunks: string[]): Data {
 test('a message beyond the bound is read to its end and put off', async () => {
   const held = new HeldBytes(10);
   const text = (data: Buffer) => Promise.resolve(data.toString());
-  await withData(stream('123', '456'), held, async (data) => {
+  await withData(stream('123', '456'), held.hold('a'), async (data) => {
     expect(data.toString()).toBe('123456');
-    const late = withData(stream('abc', 'def', 'g'), held, text);
+    const late = withData(stream('abc', 'def', 'g'), held.hold('a'), text);
     await expect(late).rejects.toMatchObject({ code: 'overloaded' });
   });
-  expect(await withData(stream('12345', '67890'), held, text)).toBe('1234567890');
+  expect(await withData(stream('12345', '67890'), held.hold('a'), text)).toBe('1234567890');
 });
 
 test('of two that do not fit together one is taken, however their bytes alternate', async () => {
   const held = new HeldBytes(10);
   const length = async (data: Buffer) => data.length;
   const both = [stream('1234', '5678'), stream('1234', '5678')];
-  const ends = await Promise.allSettled(both.map((one) => withData(one, held, length)));
+  const ends = await Promise.allSettled(both.map((one) => withData(one, held.hold('a'), length)));
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});
+
+test('large messages leave room for others, and one owner leaves some for the next', () => {
+  const MIB = 1024 * 1024;
+  const held = new HeldBytes(16 * MIB);
+  const first = held.hold('a');
+  expect(first.take(6 * MIB)).toBe(true);
+  const second = held.hold('a');
+  expect(second.take(MIB / 4)).toBe(true);
+  // With another one in hand it may not have more than half.
+  expect(first.take(2 * MIB)).toBe(false);
+  const other = held.hold('b');
+  expect(other.take(5 * MIB)).toBe(true);
+  // Of all of it a quarter is for beginnings.
+  expect(other.take(MIB)).toBe(false);
+  const small = Array.from({ length: 20 }, () => held.hold('c').take(MIB / 4));
+  expect(small.filter((taken) => taken)).toHaveLength(19);
+});
+
+test('who is alone has all the room, and nobody has more', () => {
+  const held = new HeldBytes(1024 * 1024);
+  const only = held.hold('a');
+  expect(only.take(1024 * 1024)).toBe(true);
+  expect(held.hold('b').take(1)).toBe(false);
+  only.release();
+  expect(held.hold('b').take(1024 * 1024)).toBe(true);
 });
 
 test('what a failed message held is free again', async () => {
   const held = new HeldBytes(4);
   const fail = () => Promise.reject(new Error('broken'));
-  await expect(withData(stream('1234'), held, fail)).rejects.toThrow('broken');
-  expect(await withData(stream('1234'), held, async (data) => data.length)).toBe(4);
+  await expect(withData(stream('1234'), held.hold('a'), fail)).rejects.toThrow('broken');
+  expect(await withData(stream('1234'), held.hold('a'), async (data) => data.length)).toBe(4);
 });
 
 test('a message that is too large never reaches the work', async () => {
   const large = Object.assign(stream('1234'), { sizeExceeded: true });
   const work = () => Promise.reject(new Error('must not run'));
-  await expect(withData(large, new HeldBytes(10), work)).rejects.toMatchObject({
+  await expect(withData(large, new HeldBytes(10).hold('a'), work)).rejects.toMatchObject({
     code: 'body_too_large',
   });
 });

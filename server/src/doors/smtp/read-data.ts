@@ -5,23 +5,62 @@ import { RefusedError } from '../../base/refused-error.ts';
  * too much is read on and thrown away, since the client hears our answer only after its final dot.
  */
 
+/** What every message may hold beside all others: most mail is no larger. */
+const BEGINNING_BYTES = 256 * 1024;
+/** Of all the room, for what is larger than that. The rest is for beginnings. */
+const LARGE_SHARE = 3 / 4;
+/** Of all the room, for the messages of one owner, when it has more than one. */
+const OWNER_SHARE = 1 / 2;
+
 export class HeldBytes {
   readonly #max: number;
+  readonly #byOwner = new Map<string, number>();
   #held = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  take(bytes: number): boolean {
-    if (this.#held + bytes > this.#max) return false;
-    this.#held += bytes;
-    return true;
+  /** For one message. */
+  hold(owner: string): Holding {
+    let mine = 0;
+    return {
+      take: (bytes) => {
+        if (!this.#hasRoom(owner, mine, bytes)) return false;
+        mine += bytes;
+        this.#add(owner, bytes);
+        return true;
+      },
+      release: () => {
+        this.#add(owner, -mine);
+        mine = 0;
+      },
+    };
   }
 
-  give(bytes: number): void {
-    this.#held -= bytes;
+  /** Who is alone has all the room: whatever the bound, a message that may be sent finds its place. */
+  #hasRoom(owner: string, mine: number, bytes: number): boolean {
+    const held = this.#held + bytes;
+    if (held > this.#max) return false;
+    if (mine + bytes <= BEGINNING_BYTES || this.#held === mine) return true;
+    const owned = this.#byOwner.get(owner) ?? 0;
+    const isOnlyOne = owned === mine;
+    const ownerHasRoom = isOnlyOne || owned + bytes <= this.#max * OWNER_SHARE;
+    return ownerHasRoom && held <= this.#max * LARGE_SHARE;
   }
+
+  #add(owner: string, bytes: number): void {
+    this.#held += bytes;
+    const owned = (this.#byOwner.get(owner) ?? 0) + bytes;
+    if (owned === 0) this.#byOwner.delete(owner);
+    else this.#byOwner.set(owner, owned);
+  }
+}
+
+export interface Holding {
+  /** False, and nothing is taken, when there is no room. */
+  take(bytes: number): boolean;
+  release(): void;
 }
 
 export interface Data extends AsyncIterable<Buffer> {
@@ -31,7 +70,7 @@ export interface Data extends AsyncIterable<Buffer> {
 /** The message goes to `work` while its bytes count as held: all of it, or only its beginning. */
 export async function withData<T>(
   stream: Data,
-  held: HeldBytes,
+  held: Holding,
   work: (data: Buffer) => Promise<T>,
   beginningBytesMax = Number.POSITIVE_INFINITY,
 ): Promise<T> {
@@ -45,7 +84,7 @@ export async function withData<T>(
       full = !held.take(chunk.length);
       if (full) {
         // What is refused anyhow makes room at once: two that hold half each would both be refused.
-        held.give(bytes);
+        held.release();
         bytes = 0;
         chunks.length = 0;
         continue;
@@ -62,7 +101,7 @@ export async function withData<T>(
     }
     return await work(Buffer.concat(chunks, bytes));
   } finally {
-    held.give(bytes);
+    held.release();
   }
 }
 

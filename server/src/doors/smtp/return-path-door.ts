@@ -184,7 +184,7 @@ export class ReturnPathDoor {
     const to = [...(this.#found.get(session)?.values() ?? [])];
     return withData(
       stream,
-      this.#held,
+      this.#held.hold('reports'),
       async (data) => {
         received();
         refuseSmuggling(data);
