@@ -179,6 +179,23 @@ describe('bodies', () => {
     }, parsesJson);
   });
 
+  test('that are empty are none, though their type is named', async () => {
+    await everywhere(async (operation) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await call(operation, { rawBody: '', headers });
+      if (answer.status !== 400) return;
+      expect([operation.id, answer.json.detail]).toEqual([
+        operation.id,
+        'The body is empty: it must be a JSON object.',
+      ]);
+    }, parsesJson);
+    const cancel = await app.call('POST', '/messages/msg_01kc8x3f7ye6qvj2m4n5p6q7r8/cancel', {
+      rawBody: '',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([cancel.status, cancel.json.code]).toEqual([404, 'not_found']);
+  });
+
   test('that are no object are 422', async () => {
     await everywhere(async (operation) => {
       for (const rawBody of ['[]', '"text"', 'null', '1']) {

@@ -8,6 +8,7 @@ import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../ac
 import { decodeId, encodeId } from '../../base/ids.ts';
 import { type FieldError, RefusedError } from '../../base/refused-error.ts';
 import type { Operation } from './operation.ts';
+import { nothingHere } from './problem.ts';
 import { refuseCrossSite } from './same-origin.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
@@ -60,7 +61,7 @@ function admission(
 ): Promise<void> | undefined {
   for (const name in request.params as object) {
     if ((request.params as Record<string, string>)[name] !== '') continue;
-    throw new RefusedError('not_found', 'There is nothing at this path.');
+    throw nothingHere();
   }
   if (rules.scope === 'public') {
     if (!rules.signsIn) return undefined;

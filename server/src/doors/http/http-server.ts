@@ -14,7 +14,7 @@ import { type AdmissionParts, admit } from './admission.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Operation, Reply, Request } from './operation.ts';
-import { isOurFault, problemOf } from './problem.ts';
+import { isOurFault, nothingHere, problemOf } from './problem.ts';
 import { readBody } from './read-body.ts';
 import { bodyValidator, isOptionalBody, queryValidator, type Validator } from './validate.ts';
 import { type Visit, visitOf } from './visit.ts';
@@ -68,14 +68,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   server.decorateRequest('startedAtMs', 0);
   readBodies(server, parts.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
-  server.setNotFoundHandler((request, reply) =>
-    answerError(
-      parts,
-      new RefusedError('not_found', 'There is nothing at this path.'),
-      request,
-      reply,
-    ),
-  );
+  server.setNotFoundHandler((request, reply) => answerError(parts, nothingHere(), request, reply));
   for (const operation of parts.operations) addOperation(server, parts, operation);
   refuseOtherMethods(server, parts);
   return server;
@@ -90,7 +83,8 @@ function readBodies(server: FastifyInstance, bytesMax: number): void {
         return;
       }
       try {
-        done(null, parseJsonBody(body));
+        // Many clients name the type with every request, whether it has a body or not.
+        done(null, body.length === 0 ? undefined : parseJsonBody(body));
       } catch (refusal) {
         done(refusal as Error);
       }
@@ -339,7 +333,7 @@ function understood(error: unknown, { raw }: FastifyRequest): unknown {
       );
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new RefusedError('not_found', 'There is nothing at this path.');
+      return nothingHere();
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       // The database's connections break with the same codes, and that is not the caller's fault.

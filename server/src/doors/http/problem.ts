@@ -41,6 +41,13 @@ export function problemOf(error: unknown, requestId: string, baseUrl: string): P
   return { problem, headers: headersOf(refused, status) };
 }
 
+/** An address that is no operation's. */
+export function nothingHere(): RefusedError {
+  return new RefusedError('not_found', 'There is nothing at this path.', {
+    fix: 'Look for a typing mistake: {app}/docs has all paths.',
+  });
+}
+
 /** Whether the fault is ours and belongs into the log. */
 export function isOurFault(error: unknown): boolean {
   return asRefused(error).code === 'internal_error';
