@@ -6,10 +6,12 @@ export function LoadMore({
   hasNextPage,
   isFetchingNextPage,
   fetchNextPage,
+  label = 'Load more',
 }: {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
   fetchNextPage: () => unknown;
+  label?: string;
 }) {
   const ref = useRef<HTMLDivElement>(null);
   const next = useRef(fetchNextPage);
@@ -31,7 +33,7 @@ export function LoadMore({
   return (
     <div ref={ref} className="flex justify-center py-4">
       <Button kind="quiet" busy={isFetchingNextPage} onClick={() => fetchNextPage()}>
-        Load more
+        {label}
       </Button>
     </div>
   );

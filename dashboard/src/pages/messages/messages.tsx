@@ -52,7 +52,7 @@ export function MessagesPage() {
           >
             {(message) => <MessageRow message={message} arrived={isNew(message.id)} />}
           </WindowedList>
-          <LoadMore {...list} />
+          <LoadMore {...list} label={list.rows.length === 0 ? 'Look further back' : 'Load more'} />
         </>
       )}
     </Page>

@@ -133,7 +133,7 @@ function Mail({
 function Envelope({ mail }: { mail: InboxMessage }) {
   const sender = mail.from.name || mail.from.email;
   return (
-    <div className="mt-3 mb-4 flex items-center gap-3">
+    <div className="mt-3 mb-4 flex flex-wrap items-center gap-x-3 gap-y-1 sm:flex-nowrap">
       <span
         aria-hidden
         className="inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-accent-wash font-semibold text-accent-ink"
@@ -145,11 +145,14 @@ function Envelope({ mail }: { mail: InboxMessage }) {
           <span className="font-medium">{sender}</span>
           {mail.from.name && <span className="text-faint"> &lt;{mail.from.email}&gt;</span>}
         </div>
-        <div className="truncate text-soft">
+        <div className="break-words text-soft">
           to {mail.to.map(({ email, name }) => name || email).join(', ')}
         </div>
       </div>
-      <time dateTime={mail.arrived_at} className="shrink-0 text-right text-xs text-faint">
+      <time
+        dateTime={mail.arrived_at}
+        className="shrink-0 text-xs text-faint max-sm:basis-full max-sm:pl-12"
+      >
         {exactTime(mail.arrived_at).split('\n')[0]}
       </time>
     </div>
