@@ -80,7 +80,7 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       port: place?.port ?? null,
       tls_port: tlsPlace?.port ?? null,
       user: 'postrider',
-      starttls: door?.offersTls ?? false,
+      starttls: place !== undefined && (door?.offersTls ?? false),
       plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
     }),
     renewCertificate: async () => door?.renewCertificate(),

@@ -81,7 +81,12 @@ test('it can be the only port, and one that was asked for and is taken stops the
   using client = await greetedBy(app.tlsPort);
   await client.say('EHLO x');
   expect((await client.login(app.testKey)).code).toBe(235);
-  expect((await app.call('GET', '/smtp')).json).toMatchObject({ open: true, port: null });
+  expect((await app.call('GET', '/smtp')).json).toMatchObject({
+    open: true,
+    port: null,
+    tls_port: app.tlsPort,
+    starttls: false,
+  });
 
   const own = String(await freePort());
   await expect(

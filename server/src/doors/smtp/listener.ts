@@ -85,13 +85,15 @@ export class Listener {
 
   async #introduce(socket: Socket, origin: Origin): Promise<void> {
     const { secureContext, arrived } = this.#parts;
+    // A session hears of an end that is still to come, and of no other: it would stay for ever.
+    if (socket.destroyed) return;
     if (!secureContext) return arrived(socket, origin);
     const secure = new TLSSocket(socket, { isServer: true, secureContext: secureContext() });
     secure.on('error', () => {});
     const shaken = await this.#inTime<true>(this.#handshakes, origin.ip, secure, (done) =>
       secure.once('secure', () => done(true)),
     );
-    if (shaken) arrived(secure, origin);
+    if (shaken && !secure.destroyed) arrived(secure, origin);
   }
 
   /**

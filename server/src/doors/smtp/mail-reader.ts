@@ -12,8 +12,8 @@ export class MailReader {
   readonly #large: ReadingThread;
 
   constructor(clock: Clock) {
-    this.#middle = new ReadingThread(clock);
-    this.#large = new ReadingThread(clock);
+    this.#middle = new ReadingThread(clock, MIDDLE_MEMORY_MB);
+    this.#large = new ReadingThread(clock, LARGE_MEMORY_MB);
   }
 
   read(workspaceId: string, data: Buffer, recipients: readonly string[]): Promise<Submitted> {
@@ -30,6 +30,8 @@ export class MailReader {
 const SMALL_BYTES_MAX = 64 * 1024;
 const SMALL_PARTS_MAX = 50;
 const MIDDLE_BYTES_MAX = 1024 * 1024;
+const MIDDLE_MEMORY_MB = 256;
+const LARGE_MEMORY_MB = 768;
 
 function isSmall(data: Buffer): boolean {
   if (data.length > SMALL_BYTES_MAX) return false;

@@ -4,7 +4,7 @@ import { ReadingThread } from './reading-thread.ts';
 
 /** Whose mail is read when, by a real thread. */
 
-const thread = new ReadingThread(systemClock);
+const thread = new ReadingThread(systemClock, 256);
 afterAll(() => thread.stop());
 
 function mail(subject: string): { data: Buffer; recipients: string[] } {

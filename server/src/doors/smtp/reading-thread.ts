@@ -26,18 +26,20 @@ interface Waiting {
 
 const READING_MS_MAX = 30_000;
 const IDLE_MS = 60_000;
-const MEMORY = { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 64 };
+const YOUNG_MEMORY_MB = 64;
 
 export class ReadingThread {
   readonly #clock: Clock;
+  readonly #memoryMb: number;
   /** In the order of their turns: who has been served goes to the end. */
   readonly #waiting = new Map<string, Waiting[]>();
   #worker: Worker | undefined;
   #idle: Timer | undefined;
   #busy = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, memoryMb: number) {
     this.#clock = clock;
+    this.#memoryMb = memoryMb;
   }
 
   read(workspaceId: string, asked: Asked): Promise<Submitted> {
@@ -77,7 +79,7 @@ export class ReadingThread {
   }
 
   async #readOne(asked: Asked): Promise<Submitted> {
-    this.#worker ??= newWorker();
+    this.#worker ??= newWorker(this.#memoryMb);
     let told: Told;
     try {
       told = await answerOf(this.#worker, asked, this.#clock);
@@ -90,9 +92,12 @@ export class ReadingThread {
   }
 }
 
-function newWorker(): Worker {
+function newWorker(memoryMb: number): Worker {
   const worker = new Worker(new URL('./mail-reader-thread.ts', import.meta.url), {
-    resourceLimits: MEMORY,
+    resourceLimits: {
+      maxOldGenerationSizeMb: memoryMb,
+      maxYoungGenerationSizeMb: YOUNG_MEMORY_MB,
+    },
   });
   worker.unref();
   // What it says while nobody listens must not end the process.

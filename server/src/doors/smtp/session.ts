@@ -32,6 +32,9 @@ export interface SessionTimes {
 /** RFC 3463: a reply that brings its own status needs none of the library's. */
 const OWN_STATUS = /^[245]\.\d{1,3}\.\d{1,3} /;
 
+/** Below it a client has no more to say for the moment, and rests by itself. */
+const PIECE_BYTES_MIN = 16 * 1024;
+
 export class DoorSession extends SMTPConnection {
   readonly #rules: SessionRules;
   readonly #timers = new Set<Timer>();
@@ -71,7 +74,8 @@ export class DoorSession extends SMTPConnection {
   override _createParser(): SMTPStream {
     const parser = super._createParser();
     const feed = parser._feedDataStream.bind(parser);
-    parser._feedDataStream = (chunk, done) => feed(chunk, (error) => setImmediate(done, error));
+    parser._feedDataStream = (chunk, done) =>
+      feed(chunk, chunk.length < PIECE_BYTES_MIN ? done : (error) => setImmediate(done, error));
     return parser;
   }
 
