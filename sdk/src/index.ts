@@ -1,0 +1,1 @@
+export { PostriderConnectionError } from './errors.ts';
