@@ -7,6 +7,7 @@ export default defineConfig({
       'server/test/**/*.test.ts',
       'dashboard/src/**/*.test.ts',
       'scripts/**/*.test.ts',
+      'sdk/**/*.test.ts',
     ],
     globalSetup: ['server/test/harness/global-setup.ts'],
     testTimeout: 120_000,

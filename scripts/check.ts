@@ -107,7 +107,10 @@ async function checkTypes(): Promise<boolean> {
   return (
     (await tool('tsc', '-p', '.')) &&
     (await tool('node', 'dashboard/make-api-types.ts')) &&
-    (await tool('tsc', '-p', 'dashboard'))
+    (await tool('tsc', '-p', 'dashboard')) &&
+    (await tool('node', 'sdk/build.ts')) &&
+    (await tool('tsc', '-p', 'sdk')) &&
+    (await tool('tsc', '-p', 'sdk/test/consumer'))
   );
 }
 

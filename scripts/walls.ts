@@ -20,14 +20,14 @@ interface Cruise {
 }
 
 export function wallMistakes(): string[] {
-  const source = projectFiles().filter((file) => /^server\/src\/.*\.ts$/.test(file));
+  const source = projectFiles().filter((file) => /^(server|sdk)\/src\/.*\.ts$/.test(file));
   return [...importMistakes(source), ...sqlMistakes(source)];
 }
 
 function importMistakes(source: readonly string[]): string[] {
   const { stdout, stderr } = spawnSync(
     'depcruise',
-    ['--config', '.dependency-cruiser.js', '--output-type', 'json', 'server/src'],
+    ['--config', '.dependency-cruiser.js', '--output-type', 'json', 'server/src', 'sdk/src'],
     { cwd: ROOT, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
   );
   if (!stdout.startsWith('{')) return [`dependency-cruiser did not run: ${stderr}`];

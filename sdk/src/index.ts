@@ -1,1 +1,29 @@
-export { PostriderConnectionError } from './errors.ts';
+export {
+  type FieldProblem,
+  PostriderConnectionError,
+  PostriderError,
+  type Problem,
+  WebhookVerificationError,
+} from './errors.ts';
+export type {
+  Answer,
+  Item,
+  ListPath,
+  Method,
+  Path,
+  PostriderEvent,
+  RequestOptions,
+  RequestSettings,
+  Schema,
+} from './operations.ts';
+export {
+  type EventPage,
+  type FollowOptions,
+  type Message,
+  Postrider,
+  type PostriderOptions,
+  type SendBatchOptions,
+  type WaitOptions,
+} from './postrider.ts';
+export type { Time } from './time.ts';
+export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './verify-webhook.ts';

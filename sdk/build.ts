@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeApiTypes } from '../dashboard/make-api-types.ts';
+
+/** Builds the client library into dist/: JavaScript and its types, with those of the API. */
+export async function buildClient(): Promise<void> {
+  const here = import.meta.dirname;
+  rmSync(path.join(here, 'dist'), { recursive: true, force: true });
+  await writeApiTypes(path.join(here, 'dist/types'));
+  const tsc = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
+  execFileSync(process.execPath, [tsc, '-p', path.join(here, 'tsconfig.build.json')], {
+    stdio: 'inherit',
+  });
+}
+
+if (import.meta.main) await buildClient();

@@ -1,0 +1,95 @@
+import { Webhook } from 'standardwebhooks';
+import { expect, test } from 'vitest';
+import { verifyWebhook, WebhookVerificationError } from './index.ts';
+
+const SECRET = `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`;
+const OTHER = `whsec_${Buffer.from('another, of an older time').toString('base64')}`;
+const BODY = JSON.stringify({ id: 'evt_1', type: 'message.delivered', data: { name: 'Zoë ✉' } });
+const NOW = new Date(Date.UTC(2026, 10, 15, 12));
+const options = { nowMs: NOW.getTime() };
+
+/** Signed by the library of the standard. */
+function headersOf(secret: string = SECRET, at: Date = NOW, body: string = BODY) {
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign('evt_1', at, body),
+  };
+}
+
+async function refused(verifying: Promise<unknown>, why: string | RegExp): Promise<void> {
+  await expect(verifying).rejects.toThrow(why);
+  await expect(verifying).rejects.toBeInstanceOf(WebhookVerificationError);
+}
+
+test('what the library of the standard signs is an event, in every form a server has it', async () => {
+  const headers = headersOf();
+  const bytes = new TextEncoder().encode(BODY);
+  const inNode = { 'Webhook-Id': 'evt_1', ...headers, cookie: ['a', 'b'], nothing: undefined };
+  for (const body of [BODY, bytes, Buffer.from(BODY), bytes.buffer]) {
+    for (const form of [headers, new Headers(headers), inNode]) {
+      expect(await verifyWebhook(body, form, SECRET, options)).toEqual(JSON.parse(BODY));
+    }
+  }
+});
+
+test('secrets may lack their prefix, and several may be tried', async () => {
+  const bare = SECRET.slice('whsec_'.length);
+  expect(await verifyWebhook(BODY, headersOf(), bare, options)).toMatchObject({ id: 'evt_1' });
+  const both = [OTHER, SECRET];
+  expect(await verifyWebhook(BODY, headersOf(), both, options)).toMatchObject({ id: 'evt_1' });
+  expect(await verifyWebhook(BODY, headersOf(OTHER), both, options)).toMatchObject({ id: 'evt_1' });
+});
+
+test('one good signature among others is enough', async () => {
+  const good = headersOf()['webhook-signature'];
+  const old = headersOf(OTHER)['webhook-signature'];
+  const signature = `v1a,AAAA v1,not*base64 ${old} ${good}`;
+  const headers = { ...headersOf(), 'webhook-signature': signature };
+  expect(await verifyWebhook(BODY, headers, SECRET, options)).toMatchObject({ id: 'evt_1' });
+});
+
+test('what was changed or signed by others is refused', async () => {
+  const headers = headersOf();
+  const why = 'No signature';
+  await refused(verifyWebhook(`${BODY} `, headers, SECRET, options), why);
+  await refused(verifyWebhook(BODY, headersOf(OTHER), SECRET, options), why);
+  await refused(verifyWebhook(BODY, { ...headers, 'webhook-id': 'evt_2' }, SECRET, options), why);
+  const timestamp = String(Number(headers['webhook-timestamp']) + 1);
+  const later = { ...headers, 'webhook-timestamp': timestamp };
+  await refused(verifyWebhook(BODY, later, SECRET, options), why);
+  const asymmetric = headers['webhook-signature'].replace('v1,', 'v1a,');
+  const relabelled = { ...headers, 'webhook-signature': asymmetric };
+  await refused(verifyWebhook(BODY, relabelled, SECRET, options), why);
+  const short = { ...headers, 'webhook-signature': headers['webhook-signature'].slice(0, 7) };
+  await refused(verifyWebhook(BODY, short, SECRET, options), why);
+});
+
+test('five minutes are tolerated, in both directions', async () => {
+  for (const [seconds, good] of [
+    [-300, true],
+    [300, true],
+    [-301, false],
+    [301, false],
+  ] as const) {
+    const headers = headersOf(SECRET, new Date(NOW.getTime() + seconds * 1000));
+    const verifying = verifyWebhook(BODY, headers, SECRET, options);
+    if (good) expect(await verifying).toMatchObject({ id: 'evt_1' });
+    else await refused(verifying, 'too old or too new');
+  }
+  for (const timestamp of ['', 'NaN', '1e9', '-5', ' ']) {
+    const headers = { ...headersOf(), 'webhook-timestamp': timestamp };
+    await refused(verifyWebhook(BODY, headers, SECRET, options), /webhook-timestamp is/);
+  }
+});
+
+test('mistakes of the program are told apart, and no secret is told', async () => {
+  const verify = verifyWebhook;
+  await refused(verify(BODY, {}, SECRET, options), 'webhook-id is missing');
+  for (const secrets of ['whsec_', '', [], 'whsec_ä']) {
+    await expect(verify(BODY, headersOf(), secrets, options)).rejects.toThrow(TypeError);
+  }
+  await expect(verify(BODY, headersOf(), 'whsec_ä', options)).rejects.not.toThrow(/ä/);
+  const parsed = JSON.parse(BODY) as string;
+  await expect(verify(parsed, headersOf(), SECRET, options)).rejects.toThrow('raw body');
+});

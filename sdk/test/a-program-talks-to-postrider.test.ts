@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../../server/test/harness/app.ts';
+import { type Message, Postrider, PostriderError } from '../src/index.ts';
+
+let app: TestApp;
+let postrider: Postrider;
+
+beforeAll(async () => {
+  app = await startApp();
+  postrider = new Postrider({ apiKey: `${app.testKey}\n`, baseUrl: `${app.url}/` });
+});
+
+afterAll(async () => await app[Symbol.asyncDispose]());
+
+function message(changes: Partial<Message> = {}): Message {
+  return goodSend(changes) as Message;
+}
+
+test('sends a message, reads it in the test inbox and looks it up', async () => {
+  const to = `${crypto.randomUUID()}@example.com`;
+  const accepted = await postrider.send(message({ to: { email: to }, text: 'Your code: 493021' }));
+  expect(accepted).toMatchObject({ status: 'queued', mode: 'test' });
+  const mail = await postrider.testInbox.wait({ to, subject: 'Hello' });
+  expect(mail).toMatchObject({ id: accepted.id, codes: ['493021'] });
+  expect(await postrider.messages.get(accepted.id)).toMatchObject({ status: 'delivered' });
+});
+
+test('a wait for a mail that does not come gives null', async () => {
+  const nobody = `${crypto.randomUUID()}@example.com`;
+  expect(await postrider.testInbox.wait({ to: nobody, timeoutSeconds: 1 })).toBeNull();
+});
+
+test('a key of your own makes one message of two sends', async () => {
+  const idempotencyKey = crypto.randomUUID();
+  const first = await postrider.send(message(), { idempotencyKey });
+  const second = await postrider.send(message(), { idempotencyKey });
+  expect(second).toEqual(first);
+  const other = postrider.send(message({ subject: 'Other' }), { idempotencyKey });
+  await expect(other).rejects.toMatchObject({ code: 'idempotency_key_reused', idempotencyKey });
+});
+
+test('a permissive batch takes the good and names the bad', async () => {
+  const bad = message({ to: { email: 'nobody' } });
+  const { data } = await postrider.sendBatch([message(), bad], { mode: 'permissive' });
+  expect(data).toMatchObject([{ message: { status: 'queued' } }, { error: { status: 422 } }]);
+  await expect(postrider.sendBatch([message(), bad])).rejects.toMatchObject({
+    errors: [{ pointer: '/messages/1/to/email' }],
+  });
+});
+
+test('cancels what is scheduled, and refuses to retry it', async () => {
+  const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
+  const { id } = await postrider.send(message({ scheduled_at }));
+  expect(await postrider.messages.cancel(id)).toMatchObject({ id, status: 'cancelled' });
+  await expect(postrider.messages.retry(id)).rejects.toMatchObject({ code: 'not_retryable' });
+});
+
+test('an error says in one line what is wrong and what to do', async () => {
+  const sending = postrider.send(message({ to: { email: 'nobody' }, subject: '', html: '' }));
+  const error = await sending.catch((caught: unknown) => caught as PostriderError);
+  if (!(error instanceof PostriderError)) return expect.fail('it went well');
+  expect(error).toMatchObject({ status: 422, code: 'validation_failed' });
+  expect(error.errors[0]).toMatchObject({ pointer: '/to/email' });
+  expect(error.requestId).toMatch(/^req_/);
+  expect(error.message).toMatch(
+    /^POST \/transactional\/send: 422 validation_failed: [^\n]*\/to\/email: [^\n]*\(req_\w+\)$/,
+  );
+  expect(error.message).toContain(error.fix);
+});
+
+test('lists go on from page to page, with filters, and stop when nobody reads on', async () => {
+  const run = crypto.randomUUID();
+  const five = Array.from({ length: 5 }, () => message({ metadata: { run } }));
+  await postrider.sendBatch(five);
+  const query = { limit: 2, metadata: { run } };
+  expect(await Array.fromAsync(postrider.messages.list(query))).toHaveLength(5);
+  const pages = await Array.fromAsync(postrider.pages('/messages', { query }));
+  expect(pages.map(({ data }) => data.length)).toEqual([2, 2, 1]);
+  for await (const { subject } of postrider.all('/messages', { query })) {
+    expect(subject).toBe('Hello');
+    break;
+  }
+});
+
+test('paths take values that have a meaning of their own in an address', async () => {
+  const email = `a+b/c?d=${crypto.randomUUID()}@example.com`;
+  await postrider.request('PUT', '/contacts/{email}', { path: { email }, body: {} });
+  const contact = await postrider.request('GET', '/contacts/{email}', { path: { email } });
+  expect(contact.email).toBe(email);
+  expect(await postrider.request('DELETE', '/contacts/{email}', { path: { email } })).toBe(
+    undefined,
+  );
+  await expect(postrider.messages.get('..')).rejects.toThrow('path.id is not a name');
+  await expect(postrider.messages.get('')).rejects.toThrow('path.id is missing');
+});
+
+test('files go up as text and come down as they stand', async () => {
+  const email = `${crypto.randomUUID()}@example.com`;
+  await postrider.request('POST', '/contacts/import', {
+    body: `email,first_name\n${email},Jane\n`,
+    headers: { 'Content-Type': 'text/csv' },
+  });
+  const path = { email };
+  const found = () => postrider.request('GET', '/contacts/{email}', { path }).catch(() => null);
+  await expect.poll(found).toMatchObject({ first_name: 'Jane' });
+  const query = { format: 'csv' } as const;
+  expect(await postrider.request('GET', '/contacts/export', { query })).toContain(email);
+  const response = await postrider.response('GET', '/contacts/export', { query });
+  expect(await response.text()).toContain(email);
+});
+
+test('a signal ends the body of a streamed answer', async () => {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const response = await postrider.response('GET', '/events/stream', { signal });
+  abort.abort(new Error('enough'));
+  await expect(response.text()).rejects.toThrow('enough');
+});
+
+test('follows the ledger from a cursor on, and goes on where it was left', async () => {
+  const tag = 'followed';
+  const { id } = await postrider.send(message({ tags: [tag] }));
+  const accepted: string[] = [];
+  let cursor: string | undefined;
+  for await (const page of postrider.events.follow({ type: 'message.accepted' })) {
+    for (const event of page.data) {
+      if (event.type === 'message.accepted') accepted.push(event.data.message_id);
+    }
+    cursor = page.next_cursor;
+    if (accepted.includes(id)) break;
+  }
+  const next = await postrider.send(message());
+  const settings = { type: 'message.accepted', pollMs: 20, cursor };
+  for await (const { data } of postrider.events.follow(settings)) {
+    expect(data.map((event) => 'message_id' in event.data && event.data.message_id)).toEqual([
+      next.id,
+    ]);
+    break;
+  }
+});

@@ -1,0 +1,43 @@
+import { Postrider, type PostriderEvent, type Schema } from '../../dist/index.js';
+
+/**
+ * What a program of somebody else sees of the built library, with settings that are not ours. It is
+ * compiled and never run: what must not compile says so.
+ */
+
+const postrider = new Postrider({ apiKey: 'pr_test_…', baseUrl: 'http://localhost:3000' });
+
+export async function whatIsTyped(event: PostriderEvent): Promise<unknown[]> {
+  const path = { key: 'welcome' };
+  const { id }: { id: string } = await postrider.send({ to: { email: 'jane@example.com' } });
+  const message: Schema<'Message'> = await postrider.messages.get(id);
+  const template: Schema<'Template'> = await postrider.request('GET', '/templates/{key}', { path });
+  const nothing: undefined = await postrider.request('DELETE', '/templates/{key}', { path });
+  const rows: unknown[] = [message, template, nothing, await postrider.request('GET', '/limits')];
+  for await (const { version } of postrider.all('/templates/{key}/versions', { path })) {
+    rows.push(version satisfies number);
+  }
+  // Fields with a default may be left out.
+  await postrider.request('POST', '/webhooks', { body: { url: 'https://example.com/hook' } });
+  if (event.type === 'message.bounced') rows.push(event.data.bounce.reason satisfies string);
+  return rows;
+}
+
+export async function whatIsRefused(event: PostriderEvent): Promise<void> {
+  // @ts-expect-error There is no such path.
+  await postrider.request('GET', '/nowhere');
+  // @ts-expect-error It does not take this method.
+  await postrider.request('DELETE', '/limits');
+  // @ts-expect-error The key of the template is missing.
+  await postrider.request('GET', '/templates/{key}');
+  // @ts-expect-error The body is missing.
+  await postrider.request('POST', '/templates');
+  // @ts-expect-error The recipient is an object.
+  await postrider.send({ to: 'jane@example.com' });
+  // @ts-expect-error There is no such filter.
+  postrider.messages.list({ colour: 'green' });
+  // @ts-expect-error It is not a list.
+  postrider.all('/limits');
+  // @ts-expect-error There is no such event.
+  if (event.type === 'message.eaten') return;
+}
