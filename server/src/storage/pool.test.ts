@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { cuttable } from '../../test/harness/cut-database.ts';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { silentLog } from '../base/log.ts';
 import { inTransaction, openPool } from './pool.ts';
@@ -99,6 +100,27 @@ describe('errors', () => {
     });
     const failure = await pool.query('select pg_sleep(30)').catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: '57014' });
+    await pool.end();
+  });
+
+  test('a server that owes an answer and says nothing is left, and one that owes none is kept', async () => {
+    await using way = await cuttable(db.url);
+    const pool = openPool({
+      places: [{ connectionString: way.url }],
+      log: silentLog,
+      max: 1,
+      silentMsMax: 100,
+    });
+    const session = async () =>
+      (await pool.query('select pg_backend_pid() as pid')).rows[0].pid as number;
+    const first = await session();
+    // Longer than it may be silent, but nobody has asked it anything.
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    expect(await session()).toBe(first);
+    way.hush();
+    const failure = await session().catch((error: unknown) => error);
+    expect(isStorageGone(failure)).toBe(true);
+    expect(await session()).not.toBe(first);
     await pool.end();
   });
 });

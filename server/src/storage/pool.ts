@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
@@ -23,10 +24,14 @@ export interface PoolOptions {
   max?: number;
   applicationName?: string;
   statementTimeoutMs?: number;
+  /** How long a server may owe an answer without a word; longer than its own timeout, unless told. */
+  silentMsMax?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** The server's own timeout comes first. */
+const SILENT_LONGER_MS = 5_000;
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /** Opens no connection by itself: the first statement does. */
@@ -67,20 +72,20 @@ export async function inTransaction<T>(
 class StoragePool extends pg.Pool {
   constructor(options: PoolOptions) {
     const chooser = new PrimaryChooser(options.places, options.log);
+    const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
     super({
       max: options.max ?? 20,
       application_name: options.applicationName ?? 'postrider',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: 60_000,
-      statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-      // The server's own timeout comes first; this one is for a server that is silent.
-      query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + 5_000,
+      statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 30_000,
       types: rowTypes,
       Client: chooser.clientClass(),
       onConnect: async (client) => {
+        endWhenSilent(client, options.silentMsMax ?? statementTimeoutMs + SILENT_LONGER_MS);
         await client.query("set timezone = 'UTC'");
         await chooser.check(client);
       },
@@ -94,32 +99,42 @@ class StoragePool extends pg.Pool {
    * session as good as before, and a new one costs milliseconds.
    */
   override query = (async (...args: Parameters<pg.ClientBase['query']>) => {
-    const values = takeValues(args);
     const client = await this.connect();
     let broken: Error | undefined;
     try {
-      return await client.query(...args);
+      return await ask(client, args);
     } catch (error) {
+      // Where it was asked, instead of where the answer was read.
+      if (error instanceof Error) Error.captureStackTrace(error);
       const answered = error instanceof pg.DatabaseError && !isStorageGone(error);
       if (!answered) broken = error as Error;
       throw error;
     } finally {
       client.release(broken);
-      values.length = 0;
     }
   }) as unknown as pg.Pool['query'];
 }
 
 /**
- * Hands pg a list of the values that is its own, to be emptied when the statement has ended. With a
- * `query_timeout` a query stays in memory until the next full collection, and all that it holds: the
- * values of a group are half a megabyte, which called for a full collection every two seconds.
+ * By a callback: the promises of pg keep each query, with its values and its rows, in memory until
+ * the next full collection, and so call for one every two seconds under load. With `query_timeout` its
+ * callbacks do, too.
  */
-function takeValues(args: unknown[]): unknown[] {
-  const at = typeof args[0] === 'string' ? 1 : 0;
-  const given = at === 1 ? args[1] : (args[0] as pg.QueryConfig).values;
-  if (!Array.isArray(given)) return [];
-  const values = [...given];
-  args[at] = at === 1 ? values : { ...(args[0] as pg.QueryConfig), values };
-  return values;
+function ask(client: PoolClient, args: readonly unknown[]): Promise<pg.QueryResult> {
+  const asked = client as unknown as { query(...args: unknown[]): void };
+  return new Promise((resolve, reject) => {
+    asked.query(...args, (error: Error | null, result: pg.QueryResult) => {
+      if (error) reject(error);
+      else resolve(result);
+    });
+  });
+}
+
+/** Ends a connection whose server owes an answer and says nothing. */
+function endWhenSilent(client: pg.ClientBase, forMs: number): void {
+  const inside = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
+  const { stream } = inside.connection;
+  stream.setTimeout(forMs).on('timeout', () => {
+    if (!inside.readyForQuery) stream.destroy();
+  });
 }

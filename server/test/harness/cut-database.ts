@@ -6,12 +6,14 @@ import { parseIntoClientConfig } from 'pg-connection-string';
 
 /**
  * A way to a test's database that can be cut and mended: a socket in between. While it is cut,
- * connections break and new ones are refused, as when the server is gone.
+ * connections break and new ones are refused, as when the server is gone. It can also fall silent.
  */
 export interface CutDatabase extends AsyncDisposable {
   url: string;
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** Connections stay, and nothing comes through them any more. */
+  hush(): void;
 }
 
 export async function cuttable(url: string): Promise<CutDatabase> {
@@ -45,6 +47,9 @@ export async function cuttable(url: string): Promise<CutDatabase> {
     url: `postgresql://${user}@/${database}?host=${encodeURIComponent(folder)}&port=5432`,
     cut,
     mend,
+    hush() {
+      for (const socket of open) socket.unpipe();
+    },
     async [Symbol.asyncDispose]() {
       if (server.listening) await cut();
       await rm(folder, { recursive: true, force: true });
