@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { goodSend, startApp, type TestApp } from '../../server/test/harness/app.ts';
-import { type Message, Postrider, PostriderError } from '../src/index.ts';
+import { webhookReceiver } from '../../server/test/harness/webhook-receiver.ts';
+import {
+  type Message,
+  Postrider,
+  PostriderError,
+  type Schema,
+  verifyWebhook,
+} from '../src/index.ts';
 
 let app: TestApp;
 let postrider: Postrider;
 
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
   postrider = new Postrider({ apiKey: `${app.testKey}\n`, baseUrl: `${app.url}/` });
 });
 
@@ -137,4 +144,25 @@ test('follows the ledger from a cursor on, and goes on where it was left', async
     ]);
     break;
   }
+});
+
+test('a webhook of the server is verified, with the old secret too while it is replaced', async () => {
+  await using receiver = await webhookReceiver();
+  const endpoint: Schema<'CreateWebhook'> = { url: receiver.url, events: ['message.bounced'] };
+  const made = await postrider.request('POST', '/webhooks', { body: endpoint });
+  const path = { id: made.id };
+  const renewed = await postrider.request('POST', '/webhooks/{id}/rotate-secret', {
+    path,
+    body: {},
+  });
+  const body = { type: 'message.bounced' } as const;
+  await postrider.request('POST', '/webhooks/{id}/test', { path, body });
+  const [received] = receiver.received;
+  if (received === undefined) return expect.fail('nothing arrived');
+  for (const secret of [made.secret, renewed.secret]) {
+    const event = await verifyWebhook(received.body, received.headers, secret);
+    if (event.type !== 'message.bounced') return expect.fail(event.type);
+    expect(event.data.bounce.class).toBe('hard');
+  }
+  await postrider.request('DELETE', '/webhooks/{id}', { path });
 });
