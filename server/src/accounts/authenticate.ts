@@ -1,4 +1,3 @@
-import { BlockList, isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { encodeId } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
@@ -6,6 +5,7 @@ import type { Pool } from '../storage/pool.ts';
 import type { Caller } from './caller.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './key-store.ts';
 import { hashToken, isToken } from './key-token.ts';
+import { Networks } from './networks.ts';
 
 /**
  * From a presented secret to a Caller. Keys that were found are remembered by their secret, in memory
@@ -18,7 +18,8 @@ interface Known {
   caller: Caller;
   key: ApiKey;
   secretEndsAtMs: number | null;
-  networks: BlockList | undefined;
+  /** Undefined: it may be used from everywhere. */
+  networks: Networks | undefined;
   readAtMs: number;
 }
 
@@ -107,7 +108,7 @@ export class Authenticator {
       caller: callerOf(key, secretEndsAtMs),
       key,
       secretEndsAtMs,
-      networks: networksOf(key.allowedIps),
+      networks: key.allowedIps.length > 0 ? new Networks(key.allowedIps) : undefined,
       readAtMs,
     };
     // A change that was told while we read may be newer than what we read.
@@ -133,7 +134,7 @@ export class Authenticator {
         'This secret was replaced by a rotation and its grace period is over.',
       );
     }
-    if (known.networks && !known.networks.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')) {
+    if (known.networks && !known.networks.include(ip)) {
       throw new RefusedError('ip_not_allowed', `This API key may not be used from ${ip}.`);
     }
     this.#used.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
@@ -151,16 +152,4 @@ function callerOf(key: ApiKey, secretEndsAtMs: number | null): Caller {
     actor: encodeId('key', key.id),
     keyId: key.id,
   };
-}
-
-function networksOf(allowed: string[]): BlockList | undefined {
-  if (allowed.length === 0) return undefined;
-  const networks = new BlockList();
-  for (const text of allowed) {
-    const [address = '', bits] = text.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) networks.addAddress(address, family);
-    else networks.addSubnet(address, Number(bits), family);
-  }
-  return networks;
 }

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Addresses and networks that an operator wrote down, as the configuration takes them. */
+/** Addresses and networks that an operator named as proxies, or that a key is limited to. */
 export class Networks {
   readonly #networks: [ipaddr.IPv4 | ipaddr.IPv6, number][];
 

@@ -84,6 +84,8 @@ export class MessageAcceptor {
   readonly #parts: AcceptParts;
   readonly #small: Writers;
   readonly #large: Writers;
+  /** In the order in which they run dry: who is looked up has waited among the usual before. */
+  readonly #all: readonly GroupCommit<Submission, Outcome>[];
   /** Workspaces that were found to have erased somebody. */
   readonly #haveErased = new Set<string>();
 
@@ -91,6 +93,7 @@ export class MessageAcceptor {
     this.#parts = parts;
     this.#small = this.#openWriters();
     this.#large = this.#openWriters();
+    this.#all = [this.#small, this.#large].flatMap(({ usual, lookedUp }) => [usual, lookedUp]);
   }
 
   /** One message. `write` makes the answer that is also kept for repeated requests. */
@@ -152,16 +155,11 @@ export class MessageAcceptor {
 
   /** Resolves when all that was taken is committed. */
   async drained(): Promise<void> {
-    // In this order: who is looked up has waited among the usual before.
     for (const group of this.#all) await group.drained();
   }
 
   get waiting(): number {
     return this.#all.reduce((sum, { waiting }) => sum + waiting, 0);
-  }
-
-  get #all(): GroupCommit<Submission, Outcome>[] {
-    return [this.#small, this.#large].flatMap(({ usual, lookedUp }) => [usual, lookedUp]);
   }
 
   #openWriters(): Writers {
@@ -245,9 +243,10 @@ export class MessageAcceptor {
   }
 
   async #add(submission: Submission, bytes: number): Promise<Outcome> {
-    const writers = bytes < LARGE_BYTES_MIN ? this.#small : this.#large;
+    const isLarge = bytes >= LARGE_BYTES_MIN;
+    const writers = isLarge ? this.#large : this.#small;
     try {
-      if (writers === this.#large) this.#refuseBeyondShare(bytes);
+      this.#refuseWithoutRoom(bytes, isLarge ? LARGE_SHARE : 1);
       if (isUsual(submission)) {
         const outcome = await writers.usual.add(submission, bytes);
         if (outcome === 'unhashed') this.#hash(submission);
@@ -264,10 +263,19 @@ export class MessageAcceptor {
     }
   }
 
-  #refuseBeyondShare(bytes: number): void {
-    const waiting = this.#all.reduce((sum, { waitingBytes }) => sum + waitingBytes, 0);
-    if (waiting === 0 || waiting + bytes <= this.#parts.group.waitingBytesMax * LARGE_SHARE) return;
-    throw new GroupCommitFullError('Too many large commits are waiting');
+  /** The room is one, whichever way they go. */
+  #refuseWithoutRoom(bytes: number, share: number): void {
+    const { waitingMax, waitingBytesMax } = this.#parts.group;
+    let waiting = 0;
+    let waitingBytes = 0;
+    for (const group of this.#all) {
+      waiting += group.waiting;
+      waitingBytes += group.waitingBytes;
+    }
+    const overBytes = waiting > 0 && waitingBytes + bytes > waitingBytesMax * share;
+    if (waiting >= waitingMax || overBytes) {
+      throw new GroupCommitFullError('Too many commits are waiting');
+    }
   }
 
   /** From now on: who has erased one address will be asked about others. */

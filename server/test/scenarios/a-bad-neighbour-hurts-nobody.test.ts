@@ -163,6 +163,32 @@ test('when too much waits to be stored, more is refused at once, and taken later
   await served(app);
 });
 
+test('large and small messages wait in the same room', async () => {
+  await using app = await startApp({
+    env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },
+  });
+  await served(app);
+  const blocker = await app.database.pool.connect();
+  await blocker.query('begin');
+  await blocker.query('lock table messages in exclusive mode');
+  const refused = { small: 0, large: 0 };
+  const send = async (size: 'small' | 'large', body: object) => {
+    const { status } = await app.call('POST', '/transactional/send', { body });
+    if (status === 503) refused[size] += 1;
+  };
+  const html = 'x'.repeat(300 * 1024);
+  const sends = [
+    ...Array.from({ length: 100 }, () => send('small', goodSend())),
+    ...Array.from({ length: 30 }, () => send('large', goodSend({ html }))),
+  ];
+  await expect.poll(() => refused.small > 0 && refused.large > 0).toBe(true);
+  const metrics = await fetch(`${app.url}/metrics`).then((answer) => answer.text());
+  expect(/^postrider_accept_waiting (\d+)$/m.exec(metrics)?.[1]).toBe('10');
+  await blocker.query('rollback');
+  blocker.release();
+  await Promise.all(sends);
+});
+
 test('one row that the database refuses does not fail its neighbours', async () => {
   await using app = await startApp();
   // The database is made to refuse one sender, as a fault of ours would.
