@@ -9,9 +9,9 @@ import { commandHelp, overview, usageOf } from './help.ts';
 import type { House } from './house.ts';
 
 /**
- * A command line comes in, an exit code goes out: 0 done, 1 it could not be done, 2 it was asked for
- * wrongly. Answers go to standard output, everything else to standard error, so that `--json` can
- * be piped.
+ * A command line comes in, an exit code goes out: 0 done, 1 it could not be done or what was looked
+ * at is not in order, 2 it was asked for wrongly. Answers go to standard output, everything else to
+ * standard error, so that `--json` can be piped.
  */
 export async function runCommand(args: readonly string[], house: House): Promise<number> {
   const asked = args.filter((arg) => arg !== 'help' || args.indexOf(arg) > 0);

@@ -15,11 +15,12 @@ test('added, verified when its records are there, listed', async () => {
   const settings = { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' };
   await using app = await startApp({ env: settings });
   const env = { ...environmentOf(app.database), ...settings, BASE_URL: 'http://postrider.test' };
-  const run = async (...args: string[]) => {
+  const ending = async (code: number, ...args: string[]) => {
     const ran = await postrider(['domains', ...args, '--json'], { env });
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran).toMatchObject({ code, stderr: '' });
     return JSON.parse(ran.stdout);
   };
+  const run = (...args: string[]) => ending(0, ...args);
 
   const added = await run('add', 'Shop.test');
   expect(added).toMatchObject({ name: 'shop.test', status: 'pending' });
@@ -29,8 +30,10 @@ test('added, verified when its records are there, listed', async () => {
   expect([again.code, again.stdout]).toEqual([2, '']);
   expect(again.stderr).toContain('This workspace has shop.test already.');
 
-  expect((await run('verify', 'shop.test')).status).toBe('pending');
+  // A script waits for it by the exit code.
+  expect((await ending(1, 'verify', 'shop.test')).status).toBe('pending');
   const told = await postrider(['domains', 'verify', 'shop.test'], { env });
+  expect(told).toMatchObject({ code: 1, stderr: '' });
   expect(told.stdout).toContain('may not send yet');
   publish(dns, added.records);
   expect((await run('verify', added.id)).status).toBe('verified');
@@ -57,4 +60,8 @@ test('trusted, and a running server sends from it at once', async () => {
   // Once more is no harm, and no second domain.
   const again = await postrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
   expect(JSON.parse(again.stdout).id).toBe(JSON.parse(ran.stdout).id);
+
+  const verified = await postrider(['domains', 'verify', 'ours.test'], { env });
+  expect(verified).toMatchObject({ code: 0, stderr: '' });
+  expect(verified.stdout).toContain('is trusted and may send');
 });

@@ -9,6 +9,8 @@ import { withStorage } from '../with-storage.ts';
 export const domainsVerify: Command = {
   name: 'domains verify',
   summary: 'Look the DNS records of a domain up now, and say what is wrong.',
+  details:
+    'The exit code is 0 when the domain is verified or trusted and 1 when it is not, so that a script can wait for it.',
   arguments: [{ name: 'NAME', says: 'The domain, or its id: dom_….' }],
   options: WORKSPACE_OPTION,
   run: (given) =>
@@ -24,7 +26,11 @@ export const domainsVerify: Command = {
       }
       const domain = await domains.verify(owner, known.id);
       const data = publicDomain(domain);
-      return { data, text: `${statusText(domain)}\n\n${recordsText(data)}` };
+      return {
+        data,
+        text: `${statusText(domain)}\n\n${recordsText(data)}`,
+        exitCode: domain.status === 'verified' ? 0 : 1,
+      };
     }),
 };
 
