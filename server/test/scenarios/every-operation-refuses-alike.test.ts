@@ -230,6 +230,29 @@ describe('bodies', () => {
     );
   });
 
+  test.each([
+    ['are cut off', { rawBody: '{"to": {' }],
+    ['hold fields', { body: { unheard_of: 1 } }],
+    ['are of another type', { rawBody: '<a/>', headers: { 'content-type': 'application/xml' } }],
+    ['are of a type that is none', { rawBody: 'a', headers: { 'content-type': 'a b' } }],
+    ['are too large', { rawBody: 'x'.repeat(300_000) }],
+  ])('that nobody asked for make no difference when they %s', async (_, sent) => {
+    await everywhere(
+      async (operation) => {
+        for (const status of [400, 413, 415]) expect(operation.problems.has(status)).toBe(false);
+        const bare = await call(operation);
+        const answer = await call(operation, sent);
+        expect([operation.id, answer.status, answer.json?.code]).toEqual([
+          operation.id,
+          bare.status,
+          bare.json?.code,
+        ]);
+      },
+      // The last one would sign everybody out who asks after it.
+      ({ id, method, takesBody }) => !takesBody && method !== 'GET' && id !== 'endSessions',
+    );
+  });
+
   test('that are missing are 400', async () => {
     await everywhere(
       async (operation) => {

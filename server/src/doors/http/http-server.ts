@@ -97,11 +97,14 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
   const checks = validatorsOf(operation);
   const path = API_PREFIX + rules.path.replaceAll(/\{(\w+)\}/g, ':$1');
   const count = parts.metrics.operation(rules.id);
-  // A body in another format flows to the operation unread, in a room of its own for its parsers.
+  // A body in another format flows to the operation unread, in a room of its own for its parsers. One
+  // that nobody asked for is not looked at, whatever it is: Node lets it flow away after the answer.
   void server.register(async (room) => {
-    if (rules.rawBody) {
+    if (rules.rawBody || !rules.body) {
       room.removeAllContentTypeParsers();
-      room.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+      room.addContentTypeParser('*', (_request, payload, done) =>
+        done(null, rules.rawBody ? payload : undefined),
+      );
     }
     room.route({
       method: rules.method,
@@ -109,6 +112,8 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
       onRequest(request, reply, done) {
         request.count = count;
         request.startedAtMs = performance.now();
+        // Fastify refuses a type that it cannot read before any parser is asked.
+        if (!rules.body) delete request.headers['content-type'];
         admit(parts, operation, request, reply, done);
       },
       // Nothing is returned: Fastify would wait for the reply as for a promise, at every request.

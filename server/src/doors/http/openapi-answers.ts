@@ -70,7 +70,7 @@ export function refusalsOf(rules: Rules): ProblemCode[] {
     codes.add('idempotency_key_in_progress');
     codes.add('idempotency_key_reused');
   }
-  if (rules.method !== 'GET' && rules.method !== 'DELETE') {
+  if (rules.body) {
     if (!rules.rawBody) codes.add('malformed_json');
     codes.add('body_too_large');
     codes.add('unsupported_media_type');

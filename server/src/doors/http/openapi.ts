@@ -72,6 +72,7 @@ const INTRODUCTION = `Send e-mail with one request and learn what became of it.
 - **Keys.** \`Authorization: Bearer pr_live_…\` sends real mail; \`pr_test_…\` runs the same way and ends in the test inbox. Each key has scopes.
 - **Errors** are RFC 9457 \`application/problem+json\` with a \`code\` for programs, a \`detail\` for people and a \`fix\`. All faulty fields are told at once.
 - **Repeating.** Every POST takes an \`Idempotency-Key\` (1-255 visible characters, kept for 24 hours): the same key and body give the first answer again.
+- **Bodies** are JSON where nothing else is said. An operation that is described without one reads none, whatever is sent.
 - **Lists** are newest first, take \`limit\` and \`cursor\`, and answer \`data\` and \`next_cursor\`.
 - **Versioning.** \`/api/v1\` only grows: fields, endpoints, event types and error codes may be added. What would break a client goes to \`/api/v2\`; what is retired is announced by \`Deprecation\` and \`Sunset\` at least 12 months ahead.`;
 
