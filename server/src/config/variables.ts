@@ -219,11 +219,11 @@ const webhooks = {
 
 const alarms = {
   ALARM_BOUNCE_PERCENT: percent({
-    says: 'Bounces of a sending domain that raise an alarm. 0: never.',
+    says: 'Bounces of live mail of a sending domain that raise an alarm. 0: never.',
     standard: 5,
   }),
   ALARM_COMPLAINT_PERCENT: percent({
-    says: 'Complaints about a sending domain that raise an alarm. 0: never.',
+    says: 'Complaints about live mail of a sending domain that raise an alarm. 0: never.',
     standard: 0.3,
   }),
   ALARM_WINDOW_MINUTES: integer({

@@ -23,7 +23,10 @@ export interface Reading {
   value: number;
 }
 
-/** Rates of sending domains with enough mail to tell, over the window. */
+/**
+ * Rates of sending domains with enough live mail to tell, over the window. In test mode receivers are
+ * played: who tries out bounces and complaints does no harm to anybody's name.
+ */
 export async function readRates(
   db: Queryable,
   window: { fromMs: number; recipientsMin: number },
@@ -38,7 +41,7 @@ export async function readRates(
            -- What bounced later was counted as delivered first (look-up-stats.ts).
            + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
              - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)) as ended
-       from statistics_minute where dimension = 'domain' and at >= $1
+       from statistics_minute where mode = 'live' and dimension = 'domain' and at >= $1
        group by workspace_id, mode, value)
      select workspace_id as "workspaceId", mode, 'bounce_rate' as kind, subject,
             (bounced / ended)::float8 as value from sums where ended >= $2

@@ -95,13 +95,13 @@ browserSuite('the overview', (suite) => {
       [sqlTime(Date.now())],
     );
     await database.pool.query(
-      `insert into alarms values ($1, 'test', 'bounce_rate', 'shop.example', $2)`,
+      `insert into alarms values ($1, 'test', 'queue_age', '', $2)`,
       [workspaceId, sqlTime(Date.now())],
     );
     const page = await suite.openAs('owner');
     await page.goto('/app');
     await page
-      .getByRole('link', { name: 'Too much of what shop.example sends bounces.' })
+      .getByRole('link', { name: 'Mail has been waiting to leave for too long.' })
       .waitFor();
     await page.getByRole('link', { name: 'The endpoint at hooks.example is off' }).click();
     await page.waitForURL(`**/app/webhooks/${made.json.id}`);

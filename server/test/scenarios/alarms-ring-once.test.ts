@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Mode } from '../../src/accounts/mode.ts';
 import { encodeId, uuidv7 } from '../../src/base/ids.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
@@ -38,11 +39,11 @@ async function scene() {
     pool,
     workspaceId,
     alarms,
-    async count(counter: string, n: number) {
+    async count(counter: string, n: number, mode: Mode = 'live') {
       await pool.query(
-        `insert into statistics_minute values ($1, 'live', 'domain', date_trunc('minute', $2::timestamptz), 'a.example', $3, $4)
+        `insert into statistics_minute values ($1, $5, 'domain', date_trunc('minute', $2::timestamptz), 'a.example', $3, $4)
          on conflict (workspace_id, mode, dimension, at, value, counter) do update set n = excluded.n`,
-        [workspaceId, new Date(clock.now()), counter, n],
+        [workspaceId, new Date(clock.now()), counter, n, mode],
       );
     },
     async told() {
@@ -91,6 +92,23 @@ test('complaints', async () => {
   await on.count('complained', 3);
   await on.alarms.look();
   expect(await on.told()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
+});
+
+test('what is played in test mode rings nothing, and makes live rates no worse', async () => {
+  await using on = await scene();
+  await on.count('delivered', 1_000);
+  await on.count('delivered', 500, 'test');
+  await on.count('bounced', 500, 'test');
+  await on.count('complained', 500, 'test');
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  await on.count('bounced', 500);
+  await on.count('complained', 500);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([
+    ['alarm.raised', 'bounce_rate', 'a.example'],
+    ['alarm.raised', 'complaint_rate', 'a.example'],
+  ]);
 });
 
 test('mail that waits too long', async () => {

@@ -67,6 +67,7 @@ const SILENT = {
 test('what happens is told as documented, in numbered order', async () => {
   await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
   await using gone = await webhookReceiver({ answer: () => ({ status: 410 }) });
+  await using failing = await webhookReceiver({ answer: () => ({ status: 500 }) });
   const post = async (path: string, body?: object) => {
     const { status, json, text } = await app.call('POST', path, body ? { body } : {});
     expect([path, status < 300, text]).toEqual([path, true, expect.anything()]);
@@ -94,13 +95,14 @@ test('what happens is told as documented, in numbered order', async () => {
   await app.app.apiKeys.tellExpiring();
   await app.call('DELETE', `/api-keys/${key.id}`);
   await post('/webhooks', { url: gone.url });
+  await post('/webhooks', { url: failing.url });
   await send({});
   await post('/templates', { key: 'welcome', subject: 'Hi', html: '<p>Hi</p>' });
   await post('/templates/welcome/publish', {});
   const alarms = new Alarms({
     pool: app.database.pool,
     clock: systemClock,
-    thresholds: { ...SILENT, bounceRate: 0.01 },
+    thresholds: { ...SILENT, webhookFailingMs: 1_000 },
   });
 
   await until(
