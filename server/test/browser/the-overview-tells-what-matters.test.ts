@@ -94,10 +94,10 @@ browserSuite('the overview', (suite) => {
       `update webhooks set enabled = false, disabled_at = $1, disabled_reason = 'gone'`,
       [sqlTime(Date.now())],
     );
-    await database.pool.query(
-      `insert into alarms values ($1, 'test', 'queue_age', '', $2)`,
-      [workspaceId, sqlTime(Date.now())],
-    );
+    await database.pool.query(`insert into alarms values ($1, 'test', 'queue_age', '', $2)`, [
+      workspaceId,
+      sqlTime(Date.now()),
+    ]);
     const page = await suite.openAs('owner');
     await page.goto('/app');
     await page
