@@ -25,15 +25,25 @@ interface Rule extends Finding {
 
 export function findRule(reply: SmtpReply, stage: SmtpStage): Finding {
   const detail = reply.enhanced?.slice(2) ?? '';
+  const text = withoutNames(reply.text);
   for (const rule of RULES) {
     if (rule.detail && !rule.detail.test(detail)) continue;
     if (rule.codes && !rule.codes.includes(reply.code)) continue;
     if (rule.stages && !rule.stages.includes(stage)) continue;
-    if (rule.text && !rule.text.test(reply.text)) continue;
+    if (rule.text && !rule.text.test(text)) continue;
     return rule;
   }
   return { reason: 'unknown' };
 }
+
+/** Whom servers repeat says nothing: `<disabled@…>` may be unknown, and `<mail.spam.example>` greet. */
+function withoutNames(text: string): string {
+  return text.replaceAll(BRACKETED, '<>').replaceAll(ADDRESS, '@');
+}
+
+const BRACKETED = /<[^<>]{1,400}>/g;
+/** All but the addresses that large receivers tell those whom they blocked. */
+const ADDRESS = /(?!delist@)(?<![^\s<>()"':;,])[^\s<>()"'@:;,]{1,64}@[\w.-]{1,255}/gi;
 
 /** The receiver wants fewer messages or connections from us, whatever it thinks of this one. */
 export function asksForLess({ reply, stage }: SmtpRefusal): boolean {
@@ -58,7 +68,7 @@ const TELLING_WORDS: readonly Rule[] = [
   { reason: 'blocked_reputation', text: /\(S(3140|3150|77713|77719)\)|delist@|delist\.messaging/i },
   {
     reason: 'rate_limited',
-    text: /receiving (e?mail|messages) (at a rate|too quickly)|prevents additional messages|rate[ -]limit|too many (connections|messages|mails|concurrent|recipients)|exceed\w*.{0,40}(\brate\b|hourly|daily|connection|number of (messages|connections|recipients|mails))|throttl|unusual rate|\[TSS0[1-6]\]|unexpected volume|RP-00[123]|try again later.{0,20}too (fast|many)|maxconn|connection (rate|count)/i,
+    text: /receiving (e?mail|messages) (at a rate|too quickly)|prevents additional messages|rate[ -]limit|too many (connections|messages|mails|concurrent|recipients)|exceed\w*.{0,40}(\brate\b|hourly|daily|connection|number of (messages|connections|recipients|mails))|throttl|unusual rate|\[TSS0[1-6]\]|unexpected volume|RP-00[123]|\brate over ?limit|try again later.{0,20}too (fast|many)|maxconn|connection (rate|count)/i,
   },
   {
     reason: 'authentication_failed',
@@ -67,7 +77,19 @@ const TELLING_WORDS: readonly Rule[] = [
   {
     reason: 'authentication_failed',
     words: 'reverseDns',
-    text: /\bptr\b|reverse (dns|lookup|hostname)|\brdns\b|fcrdns|(client|ip).{0,30}host ?name/i,
+    text: /\bptr\b|reverse (dns|lookup|hostname)|\brdns\b|fcrdns|\b(client|ip)\b.{0,30}host ?name/i,
+  },
+  // Postfix and Exim say only after RCPT what they have against our greeting or the return path: that
+  // a host or an address is not found there is nothing against the recipient.
+  {
+    reason: 'authentication_failed',
+    words: 'heloRefused',
+    text: /\b(helo|ehlo)\b.{0,40}(reject|refus|denied|invalid|not (found|accept|resolv|valid|allow|match)|does(n't| not)|must (be|resolve|match)|fully|forged|bogus)|(invalid|bad|forged|bogus|unacceptable) (helo|ehlo)\b/i,
+  },
+  {
+    reason: 'blocked_policy',
+    words: 'senderRefused',
+    text: /\b(sender|return[- ]path)( address)?( domain)? (is )?(reject|refus|verif|unknown|invalid|not (found|valid|verified|exist)|does(n't| not) exist|must (exist|resolve)|(could not|cannot) be verified)|(domain of|envelope) sender/i,
   },
   {
     reason: 'tls_required',
@@ -147,7 +169,7 @@ const WORDS: readonly Rule[] = [
   },
   {
     reason: 'blocked_reputation',
-    text: /reputation|bad sender|poor|spam(my)? (source|history|activity)|(your )?(ip|server|network|address|host|client).{0,50}(block|banned|denied|blacklist|refused|rejected|listed)|low (trust|score)|user complaints|suspicious/i,
+    text: /reputation|bad sender|poor|spam(my)? (source|history|activity)|\b(ip|server|network|(?<!recipient )address|host|client)(e?s)?\b.{0,50}(block|banned|denied|blacklist|refused|rejected|listed)|low (trust|score)|user complaints|suspicious/i,
   },
   {
     reason: 'blocked_policy',
@@ -156,6 +178,12 @@ const WORDS: readonly Rule[] = [
 ];
 
 const CODES: readonly Rule[] = [
+  {
+    reason: 'unknown',
+    words: 'busy',
+    codes: [450, 451],
+    text: /temporar|unavailable|(try|come) (again|back|later)/i,
+  },
   { reason: 'blocked_policy', detail: /^7\./ },
   { reason: 'unknown_mailbox', detail: /^1\.0$/, stages: ['rcpt'] },
   { reason: 'network_unreachable', words: 'receiverNetwork', detail: /^4\./ },

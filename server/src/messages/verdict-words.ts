@@ -15,6 +15,7 @@ export type Words =
   | 'dnsFailed'
   | 'domainNotFound'
   | 'eightBit'
+  | 'heloRefused'
   | 'loop'
   | 'noAddress'
   | 'noRelay'
@@ -161,6 +162,15 @@ const WORDS: Record<Words, Sentences> = {
     advice: { ended: 'Check the part after the @ for a typing mistake.' },
   },
   eightBit: { what: 'The receiver takes plain ASCII mail only, and this message is not.' },
+  heloRefused: {
+    what: 'The receiver does not accept the name that our server greets with (HELO).',
+    advice: {
+      deferred:
+        'The operator should set HELO_NAME to a name with an address record. We try again later.',
+      ended:
+        'The operator should set HELO_NAME to a name whose address is that of the server, and back.',
+    },
+  },
   loop: {
     what: 'The receiving domain names this very server as its mail server, which would send the mail round in circles.',
     advice: { ended: 'Its owner must correct the MX records.' },

@@ -298,6 +298,68 @@ const ANSWERS: Row[] = [
     '450 4.7.25 Client host rejected: cannot find your reverse hostname',
     'deferred block authentication_failed',
   ],
+  // What they have against the greeting, the return path or the client, said after RCPT.
+  [
+    'rcpt',
+    '550 5.7.1 <mail.example.org>: Helo command rejected: Host not found',
+    'bounced block authentication_failed',
+  ],
+  ['rcpt', '550 Your HELO name is not acceptable', 'bounced block authentication_failed'],
+  [
+    'rcpt',
+    '550 5.1.0 <b@example.org>: Sender address rejected: User unknown in virtual mailbox table',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '550 5.1.8 <b@example.org>: Sender address rejected: Domain not found',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '554 5.7.1 <b@example.org>: Sender address rejected: Access denied',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '550-Verification failed for <b@example.org>\n550-Unrouteable address\n550 Sender verify failed',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '550-Verification failed for <b@example.org>\n550-Called:   192.0.2.1\n550-Sent:     RCPT TO:<b@example.org>\n550-Response: 550 5.1.1 No such user\n550 Sender verify failed',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '553 Domain of sender address b@example.org does not exist',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '554 5.7.1 <mail.example.org[192.0.2.1]>: Client host rejected: Access denied',
+    'bounced block blocked_reputation',
+  ],
+  [
+    'rcpt',
+    '554 5.7.1 <x@example.org>: Recipient address rejected: Access denied',
+    'bounced block blocked_policy',
+  ],
+  [
+    'rcpt',
+    '450 4.7.1 <x@example.org>: Recipient address rejected: Service temporarily unavailable',
+    'deferred soft unknown',
+  ],
+  ['rcpt', '451 Sender rate overlimit - 12.0 / 1h', 'deferred block rate_limited'],
+
+  // Names that are repeated mean nothing.
+  ['rcpt', '550 Invalid recipient: <disabled@example.org>', 'bounced hard unknown_mailbox'],
+  ['rcpt', '550 5.1.1 virus@spamhaus.example... User unknown', 'bounced hard unknown_mailbox'],
+  [
+    'mail',
+    '550 5.7.1 Access denied. To be removed write to delist@messaging.example.com',
+    'bounced block blocked_reputation',
+  ],
   ['rcpt', '550 5.1.6 Mailbox has moved', 'bounced hard unknown_mailbox'],
   ['rcpt', '550 5.7.13 The account is disabled', 'bounced hard mailbox_disabled'],
 ];
