@@ -34,7 +34,7 @@ export const submission = {
     standard: false,
   }),
   SUBMISSION_TRUST_PROXY: networks({
-    says: 'Proxies in front of these ports that tell the address of the client with the PROXY protocol, version 1 or 2. Every connection of theirs must begin with its header.',
+    says: 'Proxies in front of these ports that tell the address of the client with the PROXY protocol, version 1 or 2, and in version 2 whether it speaks TLS with them. Every connection of theirs must begin with its header.',
     standardText: 'nobody',
   }),
   SUBMISSION_CONNECTIONS_MAX: integer({

@@ -10,7 +10,8 @@ import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
  * Goal: behind a proxy that speaks the PROXY protocol the client's own address is what counts, for
- * limits, for keys and for what may pass unencrypted; nobody else can give himself another address.
+ * limits, for keys and for what may pass unencrypted, and TLS that ends at the proxy is TLS; nobody
+ * else can give himself another address, or call himself encrypted.
  * Method: 127.0.0.1 is a trusted proxy, 127.0.0.2 is not; raw headers on real sockets.
  */
 
@@ -59,10 +60,16 @@ function line(client: string): string {
   return `PROXY ${family} ${client} ${family === 'TCP6' ? '::1' : '192.0.2.1'} 50000 587\r\n`;
 }
 
-function block(client: string): Buffer {
+function block(client: string, additions: readonly number[] = []): Buffer {
   const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
   const addresses = [...client.split('.').map(Number), 192, 0, 2, 1, 195, 80, 2, 75];
-  return Buffer.concat([signature, Buffer.from([0x21, 0x11, 0, 12]), Buffer.from(addresses)]);
+  const rest = [...addresses, ...additions];
+  return Buffer.concat([signature, Buffer.from([0x21, 0x11, 0, rest.length, ...rest])]);
+}
+
+/** What HAProxy adds with `send-proxy-v2-ssl`: whether its client speaks TLS. */
+function ssl(flags: number): number[] {
+  return [0x20, 0, 5, flags, 0, 0, 0, 1];
 }
 
 async function connect(
@@ -166,6 +173,46 @@ describe('a key without encryption', () => {
   });
 });
 
+describe('TLS that ends at the proxy', () => {
+  test('lets a key pass, and there is no second handshake to ask for', async () => {
+    const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+    using client = await proxied(block(CLIENT, ssl(0x01)));
+    const lines = await offered(client);
+    expect(lines).toContain('AUTH PLAIN LOGIN');
+    expect(lines).not.toContain('STARTTLS');
+    expect((await client.say('STARTTLS')).code).toBe(503);
+    expect((await client.login(key)).code).toBe(235);
+    expect((await client.send({ to: ['a@example.com'], data: MAIL })).code).toBe(250);
+  });
+
+  test('is told by the one bit that says so', async () => {
+    for (const additions of [ssl(0x00), ssl(0x06), [...ssl(0x01), ...ssl(0x00)]]) {
+      using client = await proxied(block(CLIENT, additions));
+      const lines = await offered(client);
+      expect(lines.join()).not.toContain('AUTH');
+      expect(lines).toContain('STARTTLS');
+      expect((await client.login(app.testKey)).code).toBe(538);
+    }
+  });
+
+  test('is believed of trusted proxies alone', async () => {
+    await using far = await startApp({
+      env: { SUBMISSION_PORT: '0', SUBMISSION_TRUST_PROXY: PROXY },
+      submission: { isLocal: () => false },
+    });
+    const { client } = await connect(STRANGER, far.app.submission.port as number);
+    using stranger = client;
+    expect((await stranger.reply()).code).toBe(220);
+    stranger.write(block(CLIENT, ssl(0x01)));
+    stranger.write('EHLO x\r\n');
+    const codes: number[] = [];
+    do codes.push((await stranger.reply()).code);
+    while (codes.at(-1) !== 0);
+    // Whoever does not know it reads QUIT in its signature: by design of the protocol.
+    expect(codes.slice(-2)).toEqual([221, 0]);
+  });
+});
+
 describe('nobody gives himself an address', () => {
   test('a stranger who sends a header is a stranger who talks nonsense', async () => {
     const { client } = await connect(STRANGER);
@@ -197,6 +244,7 @@ describe('a proxy that does not keep to it', () => {
     ['writes it wrong', 'PROXY TCP4 localhost 192.0.2.1 1 2\r\n'],
     ['goes on without end', `PROXY ${'x'.repeat(100_000)}`],
     ['leaves out what comes then', block(CLIENT).subarray(0, 16)],
+    ['adds half a word about TLS', block(CLIENT, [0x20, 0, 5, 0x01])],
   ])('and %s is let go without a word', async (_name, bytes) => {
     for (const to of [port, app.app.submission.tlsPort, app.app.returnPath.place?.port]) {
       using client = await proxied(bytes, to);

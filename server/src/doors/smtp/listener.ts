@@ -75,8 +75,7 @@ export class Listener {
     const header = await this.#inTime<ProxyHeader>(this.#headers, peer, socket, (done) =>
       whenHeaderIsRead(socket, done),
     );
-    if (header?.kind === 'header')
-      return this.#introduce(socket, proxiedOrigin(peer, header.client));
+    if (header?.kind === 'header') return this.#introduce(socket, proxiedOrigin(peer, header.told));
     if (header?.kind !== 'invalid') return;
     const { log, title } = this.#parts;
     log.warn({ ip: peer }, `a connection of a proxy to ${title} was let go: ${header.detail}`);

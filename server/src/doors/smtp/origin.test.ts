@@ -4,18 +4,23 @@ import { directOrigin, proxiedOrigin } from './origin.ts';
 /** How much of what a proxy tells is believed. */
 
 test('the client that a proxy tells is the source, and both are on the way', () => {
-  expect(directOrigin('203.0.113.7')).toEqual({ ip: '203.0.113.7', way: ['203.0.113.7'] });
-  const origin = proxiedOrigin('127.0.0.1', '203.0.113.7');
-  expect(origin).toEqual({ ip: '203.0.113.7', way: ['127.0.0.1', '203.0.113.7'] });
+  const direct = directOrigin('203.0.113.7');
+  expect(direct).toEqual({ ip: '203.0.113.7', way: ['203.0.113.7'], encrypted: false });
+  for (const encrypted of [true, false]) {
+    const origin = proxiedOrigin('127.0.0.1', { client: '203.0.113.7', encrypted });
+    expect(origin).toEqual({ ip: '203.0.113.7', way: ['127.0.0.1', '203.0.113.7'], encrypted });
+  }
 });
 
 test('this machine is one of its own addresses told by itself, and never by another', () => {
-  expect(proxiedOrigin('::1', '127.0.0.1')).toEqual({ ip: '127.0.0.1', way: ['::1', '127.0.0.1'] });
+  const by = (peer: string, client: string | undefined) =>
+    proxiedOrigin(peer, { client, encrypted: false });
+  expect(by('::1', '127.0.0.1')).toMatchObject({ ip: '127.0.0.1', way: ['::1', '127.0.0.1'] });
   for (const near of ['127.0.0.1', '127.8.8.8', '::1', undefined]) {
-    expect(proxiedOrigin('10.0.0.5', near)).toEqual({
+    expect(by('10.0.0.5', near)).toMatchObject({
       ip: '10.0.0.5',
       way: ['10.0.0.5', 'unknown'],
     });
   }
-  expect(proxiedOrigin('127.0.0.1', undefined).way).toContain('unknown');
+  expect(by('127.0.0.1', undefined).way).toContain('unknown');
 });

@@ -19,6 +19,9 @@ const PORTS = [0xd9, 0x03, 0x0a, 0x1b];
 const V4 = [203, 0, 113, 7, 192, 0, 2, 1, ...PORTS];
 const V6 = [0x20, 0x01, 0x0d, 0xb8, ...Array(11).fill(0), 7, ...Array(16).fill(1), ...PORTS];
 const TLV = [0x04, 0, 2, 0xff, 0xff];
+/** As HAProxy adds it: flags, the certificate's verdict, and the version of TLS inside. */
+const VERSION = [0x21, 0, 7, ...Buffer.from('TLSv1.3')];
+const ssl = (flags: number): number[] => [0x20, 0, 15, flags, 0, 0, 0, 1, ...VERSION];
 
 const GOOD: [string, string | Buffer, string | undefined][] = [
   ['a line for IPv4', 'PROXY TCP4 203.0.113.7 192.0.2.1 55555 465\r\n', '203.0.113.7'],
@@ -35,11 +38,37 @@ const GOOD: [string, string | Buffer, string | undefined][] = [
   ['a block for a local socket', block(0x21, 0x31, Array(216).fill(0)), undefined],
 ];
 
-describe.each(GOOD)('%s', (_name, header, client) => {
+const ENCRYPTED: [string, Buffer, string][] = [
+  ['a block of a client with TLS', block(0x21, 0x11, [...V4, ...ssl(0x01)]), '203.0.113.7'],
+  ['with other additions', block(0x21, 0x21, [...V6, ...TLV, ...ssl(0x07), ...TLV]), '2001:db8::7'],
+  [
+    'with nothing more about TLS',
+    block(0x21, 0x11, [...V4, 0x20, 0, 5, 1, 0, 0, 0, 0]),
+    '203.0.113.7',
+  ],
+];
+
+/** What might be taken for it, and is not. */
+const NOT_ENCRYPTED: [string, Buffer, string | undefined][] = [
+  ['a block of a client without TLS', block(0x21, 0x11, [...V4, ...ssl(0x00)]), '203.0.113.7'],
+  ['only a certificate', block(0x21, 0x11, [...V4, ...ssl(0x06)]), '203.0.113.7'],
+  ['two that disagree', block(0x21, 0x11, [...V4, ...ssl(1), ...ssl(0)]), '203.0.113.7'],
+  ['two that disagree again', block(0x21, 0x11, [...V4, ...ssl(0), ...ssl(1)]), '203.0.113.7'],
+  ['it inside another addition', block(0x21, 0x11, [...V4, 0x04, 0, 18, ...ssl(1)]), '203.0.113.7'],
+  ['TLS of the proxy itself', block(0x20, 0x11, [...V4, ...ssl(1)]), undefined],
+  ['TLS of nobody', block(0x21, 0x00, ssl(1)), undefined],
+];
+
+const WHOLE = [
+  ...[...GOOD, ...NOT_ENCRYPTED].map((one) => [...one, false] as const),
+  ...ENCRYPTED.map((one) => [...one, true] as const),
+];
+
+describe.each(WHOLE)('%s', (_name, header, client, encrypted) => {
   const whole = Buffer.from(header as string, 'latin1');
 
   test('is read, and what follows is left', () => {
-    const found = { kind: 'header', client, bytes: whole.length };
+    const found = { kind: 'header', told: { client, encrypted }, bytes: whole.length };
     expect(read(whole)).toEqual(found);
     expect(read(Buffer.concat([whole, Buffer.from('EHLO x\r\n')]))).toEqual(found);
   });
@@ -77,6 +106,12 @@ test.each([
   ['datagrams', block(0x21, 0x12, V4)],
   ['an unknown family', block(0x21, 0x41, V4)],
   ['fewer bytes than its addresses', block(0x21, 0x21, V4)],
+  ['an addition without a length', block(0x21, 0x11, [...V4, 0x20, 0])],
+  ['an addition that goes on beyond', block(0x21, 0x11, [...V4, 0x04, 0, 3, 0xff, 0xff])],
+  ['one that begins beyond', block(0x21, 0x11, [...V4, 0x04, 0xff, 0xff, ...ssl(1)])],
+  ['too few bytes about TLS', block(0x21, 0x11, [...V4, 0x20, 0, 4, 1, 0, 0, 0])],
+  ['none about TLS', block(0x21, 0x11, [...V4, 0x20, 0, 0])],
+  ['a cut addition behind TLS', block(0x21, 0x11, [...V4, ...ssl(1), 0x04])],
   ['more bytes than are taken', block(0x21, 0x11, V4, 0xffff)],
 ])('%s is refused', (_name, header) => {
   expect(read(header)).toEqual({ kind: 'invalid', detail: expect.any(String) });

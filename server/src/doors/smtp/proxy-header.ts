@@ -10,8 +10,16 @@ import ipaddr from 'ipaddr.js';
 export type ProxyHeader =
   | { kind: 'incomplete' }
   | { kind: 'invalid'; detail: string }
-  /** Without a client the proxy speaks for itself, or cannot tell for whom. */
-  | { kind: 'header'; client: string | undefined; bytes: number };
+  | { kind: 'header'; told: ToldByProxy; bytes: number };
+
+export interface ToldByProxy {
+  /** Undefined: the proxy speaks for itself, or cannot tell for whom. */
+  client: string | undefined;
+  /** Whether the client speaks TLS with the proxy, which has taken it off. */
+  encrypted: boolean;
+}
+
+const TOLD_NOTHING: ToldByProxy = { client: undefined, encrypted: false };
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const WORD = Buffer.from('PROXY ', 'latin1');
@@ -40,12 +48,13 @@ function readLine(data: Buffer): ProxyHeader {
   }
   const line = data.toString('latin1', 0, end);
   const bytes = end + 2;
-  if (UNKNOWN_LINE.test(line)) return { kind: 'header', client: undefined, bytes };
+  if (UNKNOWN_LINE.test(line)) return { kind: 'header', told: TOLD_NOTHING, bytes };
   const [, family, source = '', target = '', ...ports] = LINE.exec(line) ?? [];
   const isAddress = family === 'TCP4' ? isIPv4 : isIPv6;
   const good =
     family !== undefined && isAddress(source) && isAddress(target) && ports.every(isPort);
-  return good ? { kind: 'header', client: plain(source), bytes } : invalid('its line is wrong');
+  if (!good) return invalid('its line is wrong');
+  return { kind: 'header', told: { client: plain(source), encrypted: false }, bytes };
 }
 
 function isPort(text: string): boolean {
@@ -80,13 +89,36 @@ function readBlock(data: Buffer): ProxyHeader {
     return invalid('its addresses are not those of a TCP connection');
   }
   if (data.length < bytes) return INCOMPLETE;
-  if (speaksForItself || !family) return { kind: 'header', client: undefined, bytes };
+  if (speaksForItself || !family) return { kind: 'header', told: TOLD_NOTHING, bytes };
   const source = data.subarray(BLOCK_HEAD_BYTES, BLOCK_HEAD_BYTES + family.addressBytes);
-  return {
-    kind: 'header',
-    client: plain(ipaddr.fromByteArray([...source]).toString()),
-    bytes,
-  };
+  const encrypted = readEncryption(data.subarray(BLOCK_HEAD_BYTES + family.bytes, bytes));
+  if (encrypted === undefined) return invalid('what is added to its addresses is cut off');
+  const client = plain(ipaddr.fromByteArray([...source]).toString());
+  return { kind: 'header', told: { client, encrypted }, bytes };
+}
+
+/** An addition (2.2): its type, its length in two bytes, and that many more. */
+const ADDITION_HEAD_BYTES = 3;
+const TYPE_SSL = 0x20;
+/** What TLS is told in: a byte of flags and four about the client's certificate. */
+const SSL_BYTES_MIN = 5;
+const CLIENT_SSL = 0x01;
+
+/** Whether the additions say that the client speaks TLS; undefined when they end too soon. */
+function readEncryption(additions: Buffer): boolean | undefined {
+  const told: boolean[] = [];
+  for (let rest = additions; rest.length > 0; ) {
+    if (rest.length < ADDITION_HEAD_BYTES) return undefined;
+    const bytes = rest.readUInt16BE(1);
+    const value = rest.subarray(ADDITION_HEAD_BYTES, ADDITION_HEAD_BYTES + bytes);
+    if (value.length < bytes) return undefined;
+    if (rest[0] === TYPE_SSL) {
+      if (bytes < SSL_BYTES_MIN) return undefined;
+      told.push(((value[0] as number) & CLIENT_SSL) !== 0);
+    }
+    rest = rest.subarray(ADDITION_HEAD_BYTES + bytes);
+  }
+  return told.length > 0 && told.every(Boolean);
 }
 
 /** An IPv4 address that is written as an IPv6 one is that IPv4 address, for every rule about it. */

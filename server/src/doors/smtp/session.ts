@@ -43,11 +43,12 @@ export class DoorSession extends SMTPConnection {
   #leaving: string | undefined;
   #counted = false;
 
-  constructor(server: SMTPServer, socket: Socket, rules: SessionRules, { ip }: Origin) {
+  constructor(server: SMTPServer, socket: Socket, rules: SessionRules, { ip, encrypted }: Origin) {
     super(server, socket, { remoteAddress: ip });
     this.#rules = rules;
-    // The library believes its server in this, but ours has ports of both kinds.
-    this.secure = socket instanceof TLSSocket;
+    // The library believes its server in this, but ours has ports of both kinds, and TLS may end at a
+    // proxy: then there is no second handshake to offer (RFC 3207 4.2).
+    this.secure = encrypted || socket instanceof TLSSocket;
     this.session.secure = this.secure;
   }
 
