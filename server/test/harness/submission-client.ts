@@ -59,6 +59,11 @@ export class SubmissionClient implements Disposable {
     this.#socket.write(bytes);
   }
 
+  /** Has no more to say, and still listens. */
+  closeOwnSide(bytes: string | Buffer = ''): void {
+    this.#socket.end(bytes);
+  }
+
   /** The next whole reply; code 0 when the connection ended instead. */
   async reply(): Promise<Reply> {
     for (;;) {

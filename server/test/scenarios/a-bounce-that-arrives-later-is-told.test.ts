@@ -294,6 +294,17 @@ test('a report that is quicker than our own commit is asked for again', async ()
   expect((await house.message(id)).status).toBe('bounced');
 });
 
+test('a server that closes its side behind its final dot, as Exim does, is told that it was taken', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send();
+  using client = await greeted(house.port);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);
+  client.closeOwnSide(`${dsn()}\r\n.\r\nQUIT\r\n`);
+  expect((await client.reply()).code).toBe(250);
+  expect((await client.reply()).code).toBe(221);
+  expect((await house.message(id)).status).toBe('bounced');
+});
+
 test('deliveries that ended otherwise stay as they are', async () => {
   await using house = await returnPathHouse();
   const { id, returnPath } = await house.send();

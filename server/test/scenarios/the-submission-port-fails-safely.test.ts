@@ -20,6 +20,7 @@ import { until } from '../harness/until.ts';
 
 const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
 const OPEN = { SUBMISSION_PORT: '0' };
+const TRANSACTION = ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA'];
 const GOOD = { to: ['a@example.com'], data: MAIL };
 
 test('without its database it answers 451 and keeps nothing, and goes on when it is back', {
@@ -31,9 +32,7 @@ test('without its database it answers 451 and keeps nothing, and goes on when it
   const port = app.app.submission.port as number;
   using client = await SubmissionClient.loggedIn(port, app.testKey);
   expect((await client.send(GOOD)).code).toBe(250);
-  for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
-    expect((await client.say(line)).code).toBeLessThan(400);
-  }
+  for (const line of TRANSACTION) expect((await client.say(line)).code).toBeLessThan(400);
   await way.cut();
   client.write(`${MAIL}\r\n.\r\n`);
   expect(await client.reply()).toMatchObject({
@@ -162,6 +161,45 @@ test('with a certificate a key is taken only under TLS, and a renewed one is tak
   await expect(secured()).rejects.toThrow('self-signed certificate');
 });
 
+test('a client that closes its side behind its final dot, as Exim does, hears what became of it', async () => {
+  await using folder = await scratchFolder();
+  const cert = path.join(folder.path, 'cert.pem');
+  const key = path.join(folder.path, 'key.pem');
+  await writeFile(cert, tlsFixtures.good.cert);
+  await writeFile(key, tlsFixtures.good.key);
+  await using database = await freshDatabase();
+  const env = { ...OPEN, SUBMISSION_TLS_CERT: cert, SUBMISSION_TLS_KEY: key };
+  await using app = await startApp({ env, database });
+  const port = app.app.submission.port as number;
+  for (const encrypted of [false, true]) {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    await client.say('EHLO x');
+    if (encrypted) {
+      expect((await client.say('STARTTLS')).code).toBe(220);
+      await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
+      await client.say('EHLO x');
+    }
+    expect((await client.login(app.testKey)).code).toBe(235);
+    for (const line of TRANSACTION) await client.say(line);
+    client.closeOwnSide(`${MAIL}\r\n.\r\nQUIT\r\n`);
+    expect((await client.reply()).code).toBe(250);
+    expect((await client.reply()).code).toBe(221);
+    expect((await client.reply()).code).toBe(0);
+  }
+  // Whoever closes it anywhere else has gone, and leaves nothing behind.
+  using early = await SubmissionClient.connect(port);
+  early.closeOwnSide();
+  expect((await early.reply()).code).toBe(220);
+  expect((await early.reply()).code).toBe(0);
+  using cut = await SubmissionClient.loggedIn(port, app.testKey);
+  for (const line of TRANSACTION) await cut.say(line);
+  cut.closeOwnSide(MAIL);
+  expect((await cut.reply()).code).toBe(0);
+  const { rows } = await database.pool.query('select count(*)::int as n from messages');
+  expect(rows[0]?.n).toBe(2);
+});
+
 test('without a certificate a key crosses no network, unless the operator says so', async () => {
   await using app = await startApp({ env: OPEN, submission: { isLocal: () => false } });
   using client = await SubmissionClient.connect(app.app.submission.port as number);
@@ -188,9 +226,7 @@ test('nobody stays without a key, nor in the middle of a message', async () => {
   expect((await silent.reply()).code).toBe(220);
   expect((await silent.reply()).code).toBe(421);
   using slow = await SubmissionClient.loggedIn(port, app.testKey);
-  for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
-    await slow.say(line);
-  }
+  for (const line of TRANSACTION) await slow.say(line);
   slow.write('From: a');
   expect((await slow.reply()).code).toBe(421);
   expect((await slow.reply()).code).toBe(0);

@@ -59,6 +59,7 @@ export class DoorSession extends SMTPConnection {
 
   /** The library waits a tenth of a second for clients that talk too soon; we do not. */
   override init(): void {
+    this.#mayHalfClose(true);
     this._setListeners(() => {
       const refusal = this.#rules.enter(this);
       if (refusal !== undefined) return this.send(421, refusal);
@@ -74,6 +75,8 @@ export class DoorSession extends SMTPConnection {
    */
   override _createParser(): SMTPStream {
     const parser = super._createParser();
+    // Whatever a client said before it closed its side is answered by now.
+    parser.once('finish', () => this.close());
     const feed = parser._feedDataStream.bind(parser);
     parser._feedDataStream = (chunk, done) =>
       feed(chunk, chunk.length < PIECE_BYTES_MIN ? done : (error) => setImmediate(done, error));
@@ -90,7 +93,14 @@ export class DoorSession extends SMTPConnection {
     callback();
   }
 
+  /** A client that closes its side during the handshake is gone, and there is nobody to tell. */
+  override upgrade(callback: () => void, secureCallback?: () => void): void {
+    this.#mayHalfClose(false);
+    super.upgrade(callback, secureCallback);
+  }
+
   workBegins(): void {
+    this.#mayHalfClose(true);
     this.#working = true;
     this.#dataTimer = this.#rules.clock.after(this.#rules.times.dataMs, () => {
       this.send(421, '4.4.2 The message did not arrive in time.');
@@ -127,6 +137,18 @@ export class DoorSession extends SMTPConnection {
     if (!this.#counted) return;
     this.#counted = false;
     this.#rules.left(this);
+  }
+
+  /**
+   * Exim closes its side right behind its final dot and QUIT, and waits for our reply: a server that
+   * does the same at once would take the message and never say so, and get it again and again.
+   */
+  #mayHalfClose(may: boolean): void {
+    const socket = this._socket;
+    socket.allowHalfOpen = may;
+    // The library answers only on sockets that are open in both directions.
+    const readyState = { configurable: true, get: () => (socket.writable ? 'open' : 'closed') };
+    if (may) Object.defineProperty(socket, 'readyState', readyState);
   }
 
   /** Before the greeting. */
