@@ -1,4 +1,5 @@
 import { HeaderFields, type ReadMail } from './mime-parts.ts';
+import { noticeWords } from './notice-words.ts';
 import { addressOf, fieldValue, nameOf, readDiagnostic, statusIn } from './report-fields.ts';
 
 /**
@@ -41,7 +42,7 @@ export function readDeliveryReport(mail: ReadMail): DeliveryReport | undefined {
   if (!first) return undefined;
   // Some write no group about the message and begin with the first recipient.
   const groups = isRecipient(first) ? [first, ...others] : others;
-  const recipients = groups.filter(isRecipient).map(recipientOf);
+  const recipients = groups.filter(isRecipient).map((group) => recipientOf(group, mail));
   const told = recipients.filter((one): one is ReportedRecipient => one !== undefined);
   if (told.length === 0) return undefined;
   return { reportingMta: nameOf(first.get('reporting-mta')), recipients: told };
@@ -60,10 +61,10 @@ function isRecipient(fields: HeaderFields): boolean {
   );
 }
 
-function recipientOf(fields: HeaderFields): ReportedRecipient | undefined {
+function recipientOf(fields: HeaderFields, mail: ReadMail): ReportedRecipient | undefined {
   // Exchange's edge has a field of its own for what the other server said.
-  const words = fields.get('diagnostic-code') ?? fields.get('x-supplementary-info');
-  const said = readDiagnostic(fieldValue(words));
+  const given = fieldValue(fields.get('diagnostic-code') ?? fields.get('x-supplementary-info'));
+  const said = readDiagnostic(hasWords(given) ? given : (wordsBeside(fields, mail) ?? given));
   const written = statusIn(fields.get('status') ?? '');
   const action = actionOf(fields.get('action'), written ?? said.status);
   if (action === undefined) return undefined;
@@ -78,6 +79,16 @@ function recipientOf(fields: HeaderFields): ReportedRecipient | undefined {
     code: said.code,
     text: said.text,
   };
+}
+
+/** Sendmail's "X-Unix; 67" is the end of a program. */
+function hasWords(diagnostic: string): boolean {
+  return /[^\d\s.]/.test(diagnostic);
+}
+
+function wordsBeside(fields: HeaderFields, mail: ReadMail): string | undefined {
+  const named = fieldValue(fields.get('final-recipient') ?? fields.get('original-recipient'));
+  return named === '' ? undefined : noticeWords(mail, named.replace(/^<(.*)>$/, '$1'));
 }
 
 function actionOf(given: string | undefined, status: string | null): ReportAction | undefined {

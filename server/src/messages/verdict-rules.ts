@@ -188,6 +188,7 @@ const CODES: readonly Rule[] = [
   { reason: 'unknown_mailbox', detail: /^1\.0$/, stages: ['rcpt'] },
   { reason: 'network_unreachable', words: 'receiverNetwork', detail: /^4\./ },
   { reason: 'rate_limited', detail: /^5\.3$/ },
+  { reason: 'unknown', detail: /^5\.0$/ },
   { reason: 'protocol_error', detail: /^5\./ },
   { reason: 'unknown_mailbox', codes: [551] },
   { reason: 'unknown_mailbox', codes: [553], stages: ['rcpt'] },

@@ -453,6 +453,7 @@ test.each([
   [null, '4.1.1', 'User unknown', 'soft unknown_mailbox'],
   [450, null, 'User unknown', 'soft unknown_mailbox'],
   [null, null, '', 'soft unknown'],
+  [null, '5.5.0', 'Service unavailable', 'soft unknown'],
 ])('a report that says %s %s %s is final, and %s', (code, status, text, verdict) => {
   const bounce = judgeReport({ code, status, text });
   expect(`${bounce.class} ${bounce.reason}`).toBe(verdict);
