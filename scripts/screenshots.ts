@@ -110,6 +110,7 @@ async function takePictures(): Promise<void> {
       DATA_DIR: dataDir,
       BASE_URL: 'http://localhost',
       DNS_SERVERS: dns.address,
+      DELIVERY_THREAD: 'off',
       RATE_LIMIT_PER_SECOND: '100000',
       SPF_MECHANISM: 'include:spf.postrider.example',
       HELO_NAME: 'mail.postrider.example',

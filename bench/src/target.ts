@@ -5,7 +5,6 @@ import { systemClock } from '../../server/src/base/clock.ts';
 import { encodeId, uuidv7 } from '../../server/src/base/ids.ts';
 import { createLog } from '../../server/src/base/log.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
-import type { Delivery, Message, Route } from '../../server/src/delivery/delivery.ts';
 import { SendMessage } from '../../server/src/doors/http/schemas/messages.ts';
 import { bodyValidator } from '../../server/src/doors/http/validate.ts';
 import { openPool } from '../../server/src/storage/pool.ts';
@@ -32,7 +31,9 @@ async function serve(): Promise<void> {
   const app = await assemble({
     config,
     log,
-    ...(process.env.BENCH_UNSIGNED ? { aroundLiveRoute: unsigned } : {}),
+    ...(process.env.BENCH_UNSIGNED
+      ? { aroundLiveRoute: new URL('./unsigned.ts', import.meta.url) }
+      : {}),
     ...(kind === 'one-transaction-each' ? { acceptGroup: { itemsMax: 1, inFlightMax: 20 } } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Bench'));
@@ -73,21 +74,4 @@ async function serveWithoutStorage(): Promise<void> {
   const address = await server.listen({ host: '127.0.0.1', port: 0 });
   process.once('SIGTERM', () => void server.close().then(() => process.exit(0)));
   report({ port: Number(new URL(address).port), key: 'none' });
-}
-
-/** A message that carries a signature already is not signed again, not even with an empty one. */
-function unsigned(route: Route): Route {
-  return new Proxy(route, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === 'attempt') {
-        return (message: Message, deliveries: readonly Delivery[]) => {
-          message.signature = '';
-          return target.attempt(message, deliveries);
-        };
-      }
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-    set: (target, name, value) => Reflect.set(target, name, value, target),
-  });
 }

@@ -1,146 +1,128 @@
-import { hkdfSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isIPv6 } from 'node:net';
-import { hostname } from 'node:os';
-import type { Clock } from './base/clock.ts';
+import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { aroundOf, openEngine } from './assemble-engine.ts';
+import { assert } from './base/assert.ts';
+import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
-import type { Sealer } from './base/sealer.ts';
 import type { Config } from './config/read-config.ts';
 import type { Route } from './delivery/delivery.ts';
-import { type DeliveryStore, openDeliveryStore } from './delivery/delivery-store.ts';
-import { createEngine, type Engine } from './delivery/engine.ts';
-import type { SenderDomains } from './delivery/outgoing-mail.ts';
-import { faultsOf, type ShapingFor, type ShapingRules, shapingBy } from './delivery/shaping.ts';
-import { simulatorRoute } from './delivery/simulator.ts';
-import { smtpRoute } from './delivery/smtp-route.ts';
-import type { SigningKeys } from './domains/signing-keys.ts';
-import { createResolver } from './mail/dns.ts';
-import { createMtaSts } from './mail/mta-sts.ts';
-import { createPolicyFetcher } from './mail/mta-sts-fetch.ts';
-import { isPublicAddress } from './mail/mx-address.ts';
-import { openContent } from './messages/sealed-content.ts';
+import type { Engine } from './delivery/engine.ts';
+import { EngineThread } from './delivery/engine-thread.ts';
+import { faultsOf, type ShapingRules } from './delivery/shaping.ts';
+import { statsMemory } from './delivery/stats.ts';
+import type { ThreadData } from './delivery-thread.ts';
+import { isOwnPlace } from './own-places.ts';
 import type { Listener } from './storage/listen.ts';
 import type { Storage } from './storage/open-storage.ts';
-import { openPool, type Pool } from './storage/pool.ts';
+import { type Connections, connectionsOf } from './storage/pool.ts';
 import { StorageStartError } from './storage/start-error.ts';
 
-/** The part of the assembly that sends: the engine, its own connections, and the ways out. */
+/** The part of the assembly that sends: the engine, in a thread of its own or in this one. */
 export interface DeliveryNeeds {
   config: Config;
   clock: Clock;
   log: Log;
   storage: Storage;
   notices: Listener;
-  signingKeys: SigningKeys;
-  sealer: Sealer;
-  returnPathKey: Buffer;
-  /** An address and port on which we take mail ourselves. */
-  isOwnAddress: (ip: string, port: number) => boolean;
-  /** Puts the bell of the ledger on what the engine writes. */
-  tellingOf: (store: DeliveryStore) => DeliveryStore;
-  /** How live mail leaves, when not by the configured routes. */
+  /** Where we take mail ourselves, once the doors are open. */
+  ownPlaces: () => AddressInfo[];
+  /** Results were committed, and events with them. */
+  told: () => void;
+  /** How live mail leaves, when not by the configured routes; in this thread alone. */
   liveRoute?: Route;
-  aroundLiveRoute?: (route: Route) => Route;
+  aroundLiveRoute?: URL;
 }
 
-/** Nothing without the role `delivery`. */
 export interface DeliveryRoom {
+  /** Undefined without the role `delivery`. */
   engine: Engine | undefined;
-  pool: Pool | undefined;
+  /** Settles when the engine can be started. */
+  ready: Promise<void>;
+  /** How long the thread of the engine has been at work; undefined when it has none of its own. */
+  busyMs: (() => number) | undefined;
+  connections(): Promise<Record<string, Connections>>;
+  /** When the engine has stopped, or was never started. */
+  close(): Promise<void>;
 }
 
-export function openDelivery(needs: DeliveryNeeds): DeliveryRoom {
-  const { config, clock, log, storage, notices, sealer } = needs;
-  if (!config.roles.has('delivery')) return { engine: undefined, pool: undefined };
-  const pool = openPool({
+export async function openDelivery(needs: DeliveryNeeds): Promise<DeliveryRoom> {
+  const { roles, delivery } = needs.config;
+  if (!roles.has('delivery')) {
+    const nothing = { engine: undefined, ready: Promise.resolve(), busyMs: undefined };
+    return { ...nothing, connections: async () => ({}), close: async () => {} };
+  }
+  const shaping = readShaping(delivery.shapingFile);
+  return hasOwnThread(needs.config) ? openThread(needs, shaping) : openHere(needs, shaping);
+}
+
+/** With one core a thread gains nothing, and who only delivers has nobody to share this one with. */
+function hasOwnThread({ roles, delivery }: Config): boolean {
+  if (delivery.thread !== 'auto') return delivery.thread === 'on';
+  return availableParallelism() > 1 && roles.size > 1;
+}
+
+function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): DeliveryRoom {
+  const { config, clock, log, storage, ownPlaces, told } = needs;
+  assert(clock === systemClock && !needs.liveRoute, 'a thread has the time and the routes of all');
+  const memory = statsMemory();
+  const data: ThreadData = {
+    settings: config.delivery,
+    shaping,
     places: storage.places,
-    log,
-    max: 6,
-    applicationName: 'postrider delivery',
-  });
-  const { aroundLiveRoute = (route) => route } = needs;
-  const engine = createEngine({
-    store: needs.tellingOf(openDeliveryStore(pool, (sealed) => openContent(sealer, sealed))),
-    clock,
-    routes: {
-      live: needs.liveRoute ?? aroundLiveRoute(createLiveRoute(needs)),
-      test: simulatorRoute(clock),
-    },
-    log,
-    nodeName: `${hostname()}/${process.pid}`,
-    limits: {
-      leaseMs: config.delivery.leaseMs,
-      windowMs: config.delivery.retryWindowMs,
-      backoff: config.delivery.backoff,
-      wireMax: config.delivery.concurrency,
-    },
-  });
-  notices.on('deliveries', () => engine.wake());
-  notices.onGap(() => engine.wake());
-  return { engine, pool };
-}
-
-/** How live mail leaves, built from the configuration. */
-function createLiveRoute(
-  parts: Pick<DeliveryNeeds, 'config' | 'clock' | 'signingKeys' | 'returnPathKey' | 'isOwnAddress'>,
-): Route {
-  const { config, clock } = parts;
-  const { delivery } = config;
-  const servers = delivery.dnsServers.map(({ host, port }) =>
-    isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
-  );
-  const resolver = createResolver({
-    clock,
-    trustRemoteAuthentication: delivery.dnsValidates,
-    ...(servers.length > 0 ? { servers } : {}),
-  });
-  // A tenant chooses the domains, and whoever runs their DNS chooses the addresses: without a word
-  // from the operator none of them may lie inside the house.
-  const addressAllowed = delivery.mxAllowPrivate ? () => true : isPublicAddress;
-  return smtpRoute({
-    clock,
-    resolver,
-    mtaSts: createMtaSts({
-      resolver,
-      clock,
-      fetchPolicy: createPolicyFetcher({ resolver, clock, addressAllowed }),
-    }),
-    routes: delivery.routes,
-    mxPort: delivery.mxPort,
-    addressAllowed,
-    heloName: delivery.heloName,
-    senders: senderDomains(parts.signingKeys),
-    returnPathKey: parts.returnPathKey,
-    shaping: readShaping(delivery.shapingFile),
-    isOwnAddress: parts.isOwnAddress,
-  });
-}
-
-/** What return paths are written with, and read with when they come back. */
-export function returnPathKey(secretKey: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'return-path', 32));
-}
-
-function senderDomains(signingKeys: SigningKeys): SenderDomains {
+    secretKey: storage.secretKey,
+    logLevel: log.level as ThreadData['logLevel'],
+    memory,
+    aroundLiveRoute: needs.aroundLiveRoute?.href,
+  };
+  const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: data });
+  const { leaseMs } = config.delivery;
+  const broken = (error: Error): never => {
+    log.fatal({ err: error }, 'the thread of the delivery engine has ended: so does this process');
+    throw error;
+  };
+  const engine = new EngineThread({ worker, memory, clock, log, leaseMs, ownPlaces, told, broken });
   return {
-    async settingsFor(workspaceId, domain) {
-      const found = await signingKeys.find(workspaceId, domain);
-      return (
-        found && {
-          maySend: true,
-          tls: found.tlsRequired ? 'required' : 'opportunistic',
-          returnPathHost: found.returnPathHost,
-        }
-      );
-    },
-    async keysFor(workspaceId, domain) {
-      return (await signingKeys.find(workspaceId, domain))?.keys ?? [];
-    },
+    engine,
+    ready: engine.ready,
+    busyMs: () => engine.busyMs(),
+    connections: () => engine.connections(),
+    close: () => engine.abandon(),
   };
 }
 
-function readShaping(file: string | undefined): ShapingFor {
-  if (file === undefined) return shapingBy();
+async function openHere(
+  needs: DeliveryNeeds,
+  shaping: ShapingRules | undefined,
+): Promise<DeliveryRoom> {
+  const { config, clock, log, storage, notices, ownPlaces, told } = needs;
+  const { aroundLiveRoute } = needs;
+  const { engine, pool } = openEngine({
+    settings: config.delivery,
+    shaping,
+    places: storage.places,
+    secretKey: storage.secretKey,
+    keysPool: storage.pool,
+    clock,
+    log,
+    notices,
+    isOwnAddress: (ip, port) => isOwnPlace(ownPlaces(), ip, port),
+    told,
+    ...(needs.liveRoute ? { liveRoute: needs.liveRoute } : {}),
+    around: aroundLiveRoute ? await aroundOf(aroundLiveRoute.href) : (route) => route,
+  });
+  return {
+    engine,
+    ready: Promise.resolve(),
+    busyMs: undefined,
+    connections: async () => ({ delivery: connectionsOf(pool) }),
+    close: () => pool.end(),
+  };
+}
+
+function readShaping(file: string | undefined): ShapingRules | undefined {
+  if (file === undefined) return undefined;
   let rules: unknown;
   try {
     rules = JSON.parse(readFileSync(file, 'utf8'));
@@ -151,5 +133,5 @@ function readShaping(file: string | undefined): ShapingFor {
   }
   const faults = faultsOf(rules);
   if (faults.length > 0) throw new StorageStartError(`SHAPING_FILE: ${faults.join(' ')}`);
-  return shapingBy(rules as ShapingRules);
+  return rules as ShapingRules;
 }

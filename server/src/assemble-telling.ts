@@ -4,7 +4,6 @@ import { encodeId } from './base/ids.ts';
 import type { Log } from './base/log.ts';
 import { Rounds } from './base/rounds.ts';
 import type { Config } from './config/read-config.ts';
-import type { DeliveryStore } from './delivery/delivery-store.ts';
 import { ledgerCursor } from './doors/http/event-query.ts';
 import type { OperationParts } from './doors/http/operations.ts';
 import { addTrackedVisits } from './doors/http/tracked-visits.ts';
@@ -39,8 +38,6 @@ export interface Telling {
   closeStreams(): void;
   /** For whoever has appended events in a way that none of the others hears of. */
   ring(): void;
-  /** The delivery engine's store, with a bell on it: its results are events too. */
-  tellingOf(store: DeliveryStore): DeliveryStore;
   /** A request that changed something has appended events; opens and clicks become some. */
   listenTo(http: FastifyInstance): void;
   start(): void;
@@ -115,14 +112,6 @@ export function openTelling(options: TellingOptions): Telling {
     pool: dispatchPool,
     closeStreams: () => eventStreams.closeAll(),
     ring: () => bell.ring(),
-    tellingOf: (store) => ({
-      ...store,
-      record: async (outcomes) => {
-        const written = await store.record(outcomes);
-        bell.ring();
-        return written;
-      },
-    }),
     listenTo(http) {
       addTrackedVisits(http, { links, visits });
     },

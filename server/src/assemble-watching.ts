@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { DeliveryRoom } from './assemble-delivery.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Config } from './config/read-config.ts';
-import type { Engine } from './delivery/engine.ts';
 import { addHealth } from './doors/http/health.ts';
 import { addFigure } from './doors/http/metrics.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import type { MessageAcceptor } from './messages/accept-message.ts';
 import { readQueue } from './stats/queue-store.ts';
 import { databaseAnswers } from './storage/database-answers.ts';
-import type { Pool } from './storage/pool.ts';
+import { connectionsOf, type Pool } from './storage/pool.ts';
 import { VERSION } from './version.ts';
 import type { Dispatcher } from './webhooks/dispatcher.ts';
 
@@ -29,16 +29,16 @@ export interface WatchedParts {
   clock: Clock;
   /** `ready`, or what the node is doing instead. */
   state: () => string;
-  /** Connections by what they are for; the first is asked whether the database answers. */
-  pools: { main: Pool; delivery?: Pool | undefined; webhooks?: Pool | undefined };
+  /** Asked whether the database answers. */
+  pool: Pool;
+  webhooksPool: Pool | undefined;
   acceptor: MessageAcceptor;
-  engine: Engine | undefined;
+  delivery: DeliveryRoom;
   dispatcher: Dispatcher | undefined;
 }
 
 export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
-  const { registry, clock, engine, dispatcher, acceptor } = parts;
-  const pool = parts.pools.main;
+  const { registry, clock, pool, webhooksPool, delivery, dispatcher, acceptor } = parts;
   addHealth(http, {
     registry,
     notReady: async () => {
@@ -47,17 +47,21 @@ export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
       return (await databaseAnswers(pool)) ? undefined : 'the database cannot be reached';
     },
   });
-  addProcessMetrics(registry, VERSION);
+  addProcessMetrics(registry, VERSION, delivery.busyMs ? { delivery: delivery.busyMs } : {});
   addFigure(registry, {
     name: 'postrider_accept_waiting',
     help: 'Sends that wait for their commit.',
     type: 'gauge',
     read: () => acceptor.waiting,
   });
+  const { engine } = delivery;
   if (engine) addDeliveryMetrics(registry, () => engine.stats);
   if (dispatcher) addWebhookMetrics(registry, () => dispatcher.stats);
-  const open = Object.entries(parts.pools).flatMap(([name, one]) => (one ? [[name, one]] : []));
-  addPoolMetrics(registry, Object.fromEntries(open));
+  addPoolMetrics(registry, async () => ({
+    main: connectionsOf(pool),
+    ...(await delivery.connections()),
+    ...(webhooksPool ? { webhooks: connectionsOf(webhooksPool) } : {}),
+  }));
   addQueueMetrics(registry, {
     readQueue: () => readQueue(pool, 'all', clock.now()),
     now: () => clock.now(),

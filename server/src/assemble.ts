@@ -12,7 +12,8 @@ import {
   publishedLimits,
   sendLimits,
 } from './assemble-accepting.ts';
-import { openDelivery, returnPathKey } from './assemble-delivery.ts';
+import { openDelivery } from './assemble-delivery.ts';
+import { returnPathKey } from './assemble-engine.ts';
 import {
   openReturnPath,
   type ReturnPathNeeds,
@@ -45,7 +46,6 @@ import { MessageChanges } from './messages/change-message.ts';
 import { noHandover } from './messages/handover.ts';
 import { CONTENT_PURPOSE } from './messages/sealed-content.ts';
 import { TestInbox } from './messages/test-inbox.ts';
-import { isOwnPlace } from './own-places.ts';
 import { createOwnPost } from './own-post.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
@@ -84,8 +84,8 @@ export interface AssembleOptions {
   clock?: Clock;
   /** How live mail leaves, when not by the configured routes: tests say so. */
   liveRoute?: Route;
-  /** Puts something around the live route: the benchmark compares with servers that do not sign. */
-  aroundLiveRoute?: (route: Route) => Route;
+  /** A module whose `around` is put around the live route: the benchmark compares without signing. */
+  aroundLiveRoute?: URL;
   /** Limits of webhooks other than the standard ones: tests say so. */
   webhooks?: NonNullable<TellingOptions['webhooks']>;
   /** Limits of event streams, likewise. */
@@ -138,14 +138,13 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const noticesArrive = (): boolean => notices.connected;
   const authenticator = new Authenticator({ pool, clock, noticesArrive });
   const directory = new DomainDirectory({ pool, clock, noticesArrive });
-  const { domains, verifier, signingKeys } = openDomains({
+  const { domains, verifier } = openDomains({
     pool,
     clock,
     log,
     secretKey: storage.secretKey,
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
-    noticesArrive,
   });
   const templateDirectory = new TemplateDirectory({ pool, clock, noticesArrive });
   const templates = new Templates({
@@ -155,14 +154,10 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
   notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));
-  notices.on('domains', (workspaceId) => {
-    directory.forgetWorkspace(workspaceId);
-    signingKeys.forgetWorkspace(workspaceId);
-  });
+  notices.on('domains', (workspaceId) => directory.forgetWorkspace(workspaceId));
   notices.onGap(() => {
     authenticator.forgetAll();
     directory.forgetAll();
-    signingKeys.forgetAll();
     templateDirectory.forgetAll();
   });
 
@@ -180,20 +175,19 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   /** The doors open later; what leaves before then cannot meet them. */
   const ownPlaces = () =>
     [...submission.places, returnPath.place].filter((place) => place !== undefined);
-  const { engine, pool: deliveryPool } = openDelivery({
+  const delivery = await openDelivery({
     config,
     clock,
     log,
     storage,
     notices,
-    signingKeys,
-    sealer,
-    returnPathKey: pathKey,
-    isOwnAddress: (ip, port) => isOwnPlace(ownPlaces(), ip, port),
-    tellingOf: (store) => telling.tellingOf(store),
+    ownPlaces,
+    told: () => telling.ring(),
     ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
     ...(options.aroundLiveRoute ? { aroundLiveRoute: options.aroundLiveRoute } : {}),
   });
+  undo.defer(() => delivery.close());
+  const { engine } = delivery;
 
   const limits = sendLimits(config);
   const handover = engine ?? noHandover;
@@ -308,9 +302,10 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
       registry,
       clock,
       state: () => state,
-      pools: { main: pool, delivery: deliveryPool, webhooks: telling.pool },
+      pool,
+      webhooksPool: telling.pool,
       acceptor,
-      engine,
+      delivery,
       dispatcher: telling.dispatcher,
     });
   });
@@ -331,6 +326,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     leaving: leaving.signal,
   });
 
+  await delivery.ready;
   await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
   undo.defer(() => submission.drain(0));
   await submission.listen();
@@ -360,7 +356,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     await authenticator.writeUse().catch(() => {});
     await notices.stop();
     await upkeep.stop();
-    await deliveryPool?.end();
+    await delivery.close();
     await storage.stop();
   }
   return {

@@ -13,7 +13,6 @@ export function domainsOf({ config, pool, clock, secretKey }: OpenParts): Domain
     secretKey,
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
-    noticesArrive: () => false,
   });
   return domains;
 }

@@ -68,6 +68,7 @@ export interface Config {
     readonly backoff: { readonly minMs: number; readonly maxMs: number };
     readonly leaseMs: number;
     readonly concurrency: number;
+    readonly thread: 'auto' | 'on' | 'off';
   };
   readonly domains: {
     readonly bounceHost: string;
@@ -249,6 +250,7 @@ function arrange({ of, wasGiven }: Values): Config {
       },
       leaseMs: of('LEASE_SECONDS') * 1000,
       concurrency: of('DELIVERY_CONCURRENCY'),
+      thread: of('DELIVERY_THREAD'),
     },
     domains: {
       bounceHost: (of('BOUNCE_HOST') ?? heloName).toLowerCase(),

@@ -156,6 +156,11 @@ const delivery = {
     min: 1,
     max: 10_000,
   }),
+  DELIVERY_THREAD: oneOf({
+    says: 'Whether deliveries have a thread of their own: one process then uses two cores for mail. `auto` gives them one where the machine has more than one core and the process does more than deliver.',
+    standard: 'auto',
+    values: ['auto', 'on', 'off'],
+  }),
   RETRY_WINDOW_HOURS: integer({
     says: 'How long a deferred delivery is tried again.',
     standard: 72,

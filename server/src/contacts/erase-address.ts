@@ -59,7 +59,7 @@ export interface ErasureParts {
   /** Opens and seals the real words of messages made with secret values. */
   sealer: Sealer;
   /** Takes a message that waits in this process's memory back from the delivery engine. */
-  withdraw: (workspaceId: string, mode: Mode, messageId: string) => boolean;
+  withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
   /** How long a request waits for its erasure to be finished. */
   waitMs?: number;
 }
@@ -166,7 +166,7 @@ export class Erasures {
     const waiting = own.filter(({ status }) => WAITING.has(status));
     for (const { messageId } of waiting) {
       if (!alone.has(messageId)) continue;
-      this.#parts.withdraw(ref.workspaceId, ref.mode, messageId);
+      await this.#parts.withdraw(ref.workspaceId, ref.mode, messageId);
     }
     await eraseDeliveries(client, ref, eraser, own, this.#parts.clock.now());
     await this.#eraseContents(client, ref, eraser, messages, alone);

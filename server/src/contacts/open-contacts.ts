@@ -21,7 +21,7 @@ export interface ContactParts {
   sealer: Sealer;
   /** The largest body that is held in memory. */
   bodyBytesMax: number;
-  withdraw: (workspaceId: string, mode: Mode, messageId: string) => boolean;
+  withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
 }
 
 export interface OpenContacts {

@@ -8,13 +8,13 @@ import { ContentLoader, type Turn } from './content-loader.ts';
 import type { AttemptReport, Delivery, Outcome, Route } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { DEFAULT_LIMITS, type EngineLimits } from './engine-limits.ts';
+import { reserve, settle } from './hatch.ts';
 import { HeldMessages } from './held-messages.ts';
-import { newLease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
 import { Recorder } from './recorder.ts';
-import { type DeliveryStats, type MutableStats, newStats } from './stats.ts';
+import { type DeliveryStats, type MutableStats, statsIn, statsMemory } from './stats.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
@@ -39,6 +39,8 @@ export interface EngineParts {
   log: Log;
   nodeName: string;
   limits?: Partial<EngineLimits>;
+  /** Where its figures stand, when others look at them from another thread. */
+  memory?: SharedArrayBuffer;
 }
 
 const STOP_DEADLINE_MS = 25_000;
@@ -51,7 +53,7 @@ export function createEngine(parts: EngineParts): Engine {
 class DeliveryEngine implements Engine {
   readonly #parts: EngineParts;
   readonly #limits: EngineLimits;
-  readonly #stats: MutableStats = newStats();
+  readonly #stats: MutableStats;
   readonly #held: HeldMessages;
   readonly #ready: ReadyList;
   readonly #recorder: Recorder;
@@ -59,7 +61,6 @@ class DeliveryEngine implements Engine {
   readonly #claims: ClaimLoop;
   readonly #leases: LeaseKeeper;
   #running = false;
-  #reserved = { count: 0, bytes: 0 };
   #pumping = false;
   /** When so few are left, it is time to claim more. */
   #claimBelow = 0;
@@ -69,16 +70,22 @@ class DeliveryEngine implements Engine {
     this.#parts = parts;
     const limits = { ...DEFAULT_LIMITS, ...parts.limits };
     this.#limits = limits;
+    this.#stats = statsIn(parts.memory ?? statsMemory());
     const { clock, log, store, routes } = parts;
     this.#held = new HeldMessages(this.#stats);
-    this.#ready = new ReadyList((delivery) =>
-      routes[delivery.message.mode].gateFor(delivery.domain),
+    this.#ready = new ReadyList(
+      (delivery) => routes[delivery.message.mode].gateFor(delivery.domain),
+      this.#stats,
     );
     this.#recorder = new Recorder({
       write: store.record,
       clock,
       log,
-      onRecovered: () => this.#pump(),
+      onStalled: () => this.#openHatch(),
+      onRecovered: () => {
+        this.#openHatch();
+        this.#pump();
+      },
     });
     this.#leases = new LeaseKeeper({
       store,
@@ -116,12 +123,12 @@ class DeliveryEngine implements Engine {
   }
 
   get stats(): DeliveryStats {
-    this.#stats.ready = this.#ready.size;
     return this.#stats;
   }
 
   start(): void {
     this.#running = true;
+    this.#openHatch();
     const { live, test } = this.#parts.routes;
     live.onOpen = test.onOpen = () => this.#pump();
     this.#claims.start();
@@ -133,21 +140,12 @@ class DeliveryEngine implements Engine {
   }
 
   reserve(count: number, bytes: number): Lease | undefined {
-    const { readyMax, contentBytesMax, leaseMs } = this.#limits;
-    const waiting = this.#ready.size + this.#reserved.count + count;
-    const inMemory = this.#stats.contentBytes + this.#reserved.bytes + bytes;
-    // A quarter stays free for claims: otherwise a flood at this door would hide what others wait for.
-    const full = waiting > readyMax * 0.75 || inMemory > contentBytesMax;
-    if (!this.#running || full || this.#recorder.stalled) return undefined;
-    this.#reserved.count += count;
-    this.#reserved.bytes += bytes;
-    const endsAtMs = this.#parts.clock.now() + leaseMs;
-    return { token: newLease(), endsAtMs, count, bytes };
+    const { clock } = this.#parts;
+    return reserve({ stats: this.#stats, clock, limits: this.#limits }, count, bytes);
   }
 
   take(lease: Lease, accepted: readonly HandedOver[]): void {
-    this.#reserved.count -= lease.count;
-    this.#reserved.bytes -= lease.bytes;
+    settle(this.#stats, lease);
     const taken = accepted.flatMap((handed) => this.#held.fromHandover(handed, lease));
     this.#stats.handedOver += taken.length;
     // Committed while we were told to stop: somebody else may have them at once.
@@ -159,7 +157,7 @@ class DeliveryEngine implements Engine {
     this.#pump();
   }
 
-  withdraw(workspaceId: string, mode: Mode, messageId: string): boolean {
+  async withdraw(workspaceId: string, mode: Mode, messageId: string): Promise<boolean> {
     const deliveries = this.#held.of(workspaceId, mode, messageId);
     if (deliveries.length === 0) return false;
     if (deliveries.some(({ place }) => place === 'wire' || place === 'done')) return false;
@@ -171,6 +169,7 @@ class DeliveryEngine implements Engine {
     const { clock, routes } = this.#parts;
     const endsAtMs = clock.now() + deadlineMs;
     this.#running = false;
+    this.#openHatch();
     await this.#claims.stop();
     await this.#leases.giveBack(this.#held.all().filter(({ place }) => place === 'ready'));
     await this.#wireDrained(deadlineMs);
@@ -184,6 +183,11 @@ class DeliveryEngine implements Engine {
     ]);
     this.#leases.stop();
     await Promise.all([routes.live.close(), routes.test.close()]);
+  }
+
+  /** Or closes it: while nothing may go on the wire, what is accepted waits in storage. */
+  #openHatch(): void {
+    this.#stats.open = this.#running && !this.#recorder.stalled ? 1 : 0;
   }
 
   #wireDrained(deadlineMs: number): Promise<void> {
@@ -200,7 +204,8 @@ class DeliveryEngine implements Engine {
   #room(): { rowsMax: number; skipWorkspaces: string[] } {
     const { readyMax } = this.#limits;
     const blocked = this.#recorder.stalled || this.#stats.unrecorded >= this.#limits.unrecordedMax;
-    const free = readyMax - this.#ready.size - this.#reserved.count;
+    const reserved = this.#stats.reserved - this.#stats.settled;
+    const free = readyMax - this.#ready.size - reserved;
     // A nearly full list is left alone: many small claims cost more than few large ones.
     if (blocked || free < readyMax / 8) return { rowsMax: 0, skipWorkspaces: [] };
     const share = readyMax / 4;

@@ -11,15 +11,16 @@ export class ReadyList {
   readonly #gateFor: (delivery: Delivery) => Gate;
   readonly #workspaces = new Map<string, WorkspaceTurn>();
   readonly #turns = new Fifo<WorkspaceTurn>();
-  #size = 0;
+  /** `ready` is how many there are, those removed since not counted. */
+  readonly #figures: { ready: number };
 
-  constructor(gateFor: (delivery: Delivery) => Gate) {
+  constructor(gateFor: (delivery: Delivery) => Gate, figures = { ready: 0 }) {
     this.#gateFor = gateFor;
+    this.#figures = figures;
   }
 
-  /** Deliveries in the list, those removed since not counted. */
   get size(): number {
-    return this.#size;
+    return this.#figures.ready;
   }
 
   sizeOf(workspaceId: string): number {
@@ -28,7 +29,7 @@ export class ReadyList {
 
   /** The workspaces that have at least `size` deliveries in the list. */
   workspacesHolding(size: number): string[] {
-    if (this.#size < size) return [];
+    if (this.#figures.ready < size) return [];
     const full: string[] = [];
     for (const [id, workspace] of this.#workspaces) if (workspace.size >= size) full.push(id);
     return full;
@@ -50,7 +51,7 @@ export class ReadyList {
     domain.items.push(delivery);
     delivery.place = 'ready';
     workspace.size += 1;
-    this.#size += 1;
+    this.#figures.ready += 1;
   }
 
   /**
@@ -79,7 +80,7 @@ export class ReadyList {
       const deliveries = shareOneTransaction(domain.items, recipientsMax);
       gate.entered();
       workspace.size -= deliveries.length;
-      this.#size -= deliveries.length;
+      this.#figures.ready -= deliveries.length;
       if (domain.items.size > 0) workspace.turns.push(domain);
       else this.#forget(workspace, domain);
       this.#takeTurn(workspace);
@@ -93,7 +94,7 @@ export class ReadyList {
     delivery.place = 'gone';
     const workspace = this.#workspaces.get(delivery.message.workspaceId);
     if (workspace) workspace.size -= 1;
-    this.#size -= 1;
+    this.#figures.ready -= 1;
   }
 
   #takeTurn(workspace: WorkspaceTurn): void {

@@ -61,6 +61,7 @@ export class Recorder {
         }
         if (tries === 1) {
           this.#stalledGroups += 1;
+          this.#parts.onStalled();
           this.#parts.log.warn(
             { err: error, results: outcomes.length },
             'results wait for storage',
@@ -99,6 +100,7 @@ export interface RecorderParts {
   write: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
   clock: Clock;
   log: Log;
+  onStalled: () => void;
   onRecovered: () => void;
 }
 

@@ -20,25 +20,59 @@ export interface DeliveryStats {
   readonly leaseLost: number;
   /** Faults of ours while preparing or trying. */
   readonly faults: number;
+  /** 1 while what is accepted may be handed over in memory: see hatch.ts. */
+  readonly open: number;
+  /** Room that was ever asked for by acceptance, and what of it has been settled since. */
+  readonly reserved: number;
+  readonly settled: number;
+  readonly reservedBytes: number;
+  readonly settledBytes: number;
 }
 
 export type MutableStats = { -readonly [Name in keyof DeliveryStats]: number };
 
-export function newStats(): MutableStats {
-  return {
-    ready: 0,
-    onWire: 0,
-    unrecorded: 0,
-    contentBytes: 0,
-    handedOver: 0,
-    claimed: 0,
-    delivered: 0,
-    deferred: 0,
-    bounced: 0,
-    failed: 0,
-    expired: 0,
-    suppressed: 0,
-    leaseLost: 0,
-    faults: 0,
-  };
+const NAMES = [
+  'ready',
+  'onWire',
+  'unrecorded',
+  'contentBytes',
+  'handedOver',
+  'claimed',
+  'delivered',
+  'deferred',
+  'bounced',
+  'failed',
+  'expired',
+  'suppressed',
+  'leaseLost',
+  'faults',
+  'open',
+  'reserved',
+  'settled',
+  'reservedBytes',
+  'settledBytes',
+] as const satisfies readonly (keyof DeliveryStats)[];
+
+/** Memory for the figures, for two threads to look at. */
+export function statsMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(NAMES.length * Float64Array.BYTES_PER_ELEMENT);
+}
+
+/**
+ * Figures in memory that threads may share. Each has one writer, so that none is lost: whoever
+ * accepts writes what it has reserved, the engine all the others.
+ */
+export function statsIn(memory: SharedArrayBuffer): MutableStats {
+  const figures = new Float64Array(memory);
+  const stats = {} as MutableStats;
+  NAMES.forEach((name, place) => {
+    Object.defineProperty(stats, name, {
+      enumerable: true,
+      get: () => figures[place],
+      set: (value: number) => {
+        figures[place] = value;
+      },
+    });
+  });
+  return stats;
 }

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { RefusedError } from '../base/refused-error.ts';
-import type { Sealer } from '../base/sealer.ts';
+import { createSealer, type Sealer } from '../base/sealer.ts';
 import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim-keys.ts';
 import type { DomainKey } from './domain.ts';
 
 /** A key with its private half, sealed for storage: the only form in which it leaves this file. */
 export interface SealedKey extends DomainKey {
   sealedPrivateKey: Buffer;
+}
+
+/** What the private halves are sealed and opened with. */
+export function dkimSealer(secretKey: Buffer): Sealer {
+  return createSealer(secretKey, 'dkim');
 }
 
 /** Finding primes keeps a thread busy that signatures wait for: never many at once. */

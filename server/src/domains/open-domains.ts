@@ -1,13 +1,11 @@
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { createSealer } from '../base/sealer.ts';
 import { createResolver } from '../mail/dns.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { MailHosts } from './domain.ts';
-import { DomainKeyMaker } from './domain-keys.ts';
+import { DomainKeyMaker, dkimSealer } from './domain-keys.ts';
 import { Domains } from './domains.ts';
-import { SigningKeys } from './signing-keys.ts';
 import { DomainVerifier } from './verify-domain.ts';
 
 export interface OpenDomainsParts {
@@ -18,7 +16,6 @@ export interface OpenDomainsParts {
   /** Empty: the system's. */
   dnsServers: readonly { host: string; port: number }[];
   settings: MailHosts & { graceMs: number };
-  noticesArrive: () => boolean;
 }
 
 /** Questions at the same time. Tenants choose the names that are asked: delivery has its own. */
@@ -28,11 +25,9 @@ const DNS_IN_FLIGHT_MAX = 64;
 export function openDomains(parts: OpenDomainsParts): {
   domains: Domains;
   verifier: DomainVerifier;
-  signingKeys: SigningKeys;
 } {
-  const { pool, clock, log, noticesArrive } = parts;
+  const { pool, clock, log } = parts;
   const { graceMs, ...hosts } = parts.settings;
-  const sealer = createSealer(parts.secretKey, 'dkim');
   const servers = parts.dnsServers.map(({ host, port }) =>
     isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
   );
@@ -42,10 +37,9 @@ export function openDomains(parts: OpenDomainsParts): {
     ...(servers.length > 0 ? { servers } : {}),
   });
   const verifier = new DomainVerifier({ pool, clock, log, resolver, hosts, graceMs });
-  const keyMaker = new DomainKeyMaker(sealer);
+  const keyMaker = new DomainKeyMaker(dkimSealer(parts.secretKey));
   return {
     domains: new Domains({ pool, clock, keyMaker, verifier, hosts, graceMs }),
     verifier,
-    signingKeys: new SigningKeys({ pool, clock, sealer, noticesArrive }),
   };
 }

@@ -53,7 +53,7 @@ export class MessageChanges {
         throw new RefusedError('not_cancellable', 'Every recipient of this message is final.');
       }
       const taken = waiting.some(({ leased }) => leased);
-      if (taken && !this.#handover.withdraw(scope.workspaceId, scope.mode, id)) {
+      if (taken && !(await this.#handover.withdraw(scope.workspaceId, scope.mode, id))) {
         throw new RefusedError('not_cancellable', 'The message is being delivered right now.');
       }
       const ordinals = waiting.map(({ ordinal }) => ordinal);

@@ -12,7 +12,7 @@ export interface Handover {
   /** Called after the commit. Room that was reserved and not taken is free again. */
   take(lease: Lease, accepted: readonly HandedOver[]): void;
   /** Removes a message's deliveries from the ready list, unless one is on the wire. */
-  withdraw(workspaceId: string, mode: Mode, messageId: string): boolean;
+  withdraw(workspaceId: string, mode: Mode, messageId: string): Promise<boolean>;
 }
 
 export interface Lease {
@@ -38,5 +38,5 @@ export interface HandedOver {
 export const noHandover: Handover = {
   reserve: () => undefined,
   take: () => {},
-  withdraw: () => false,
+  withdraw: async () => false,
 };

@@ -34,6 +34,13 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 const SILENT_LONGER_MS = 5_000;
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
+/** How many connections a pool has, and how many wait for one. */
+export type Connections = Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>;
+
+export function connectionsOf({ totalCount, idleCount, waitingCount }: Pool): Connections {
+  return { totalCount, idleCount, waitingCount };
+}
+
 /** Opens no connection by itself: the first statement does. */
 export function openPool(options: PoolOptions): Pool {
   return new StoragePool(options);

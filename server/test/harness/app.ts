@@ -78,6 +78,8 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     SECRET_KEY: 'a secret key for tests, long enough to be one',
     ALLOW_UNSAFE_DATABASE: 'true',
     RATE_LIMIT_PER_SECOND: '100000',
+    // A test's clock and routes are in this thread.
+    DELIVERY_THREAD: 'off',
     BASE_URL: 'http://postrider.test',
     ...options.env,
   });

@@ -139,11 +139,11 @@ describe('a cancel', () => {
     await rig.until(() => engine.stats.onWire === 2, 10);
     const waiting = await rig.send();
     await rig.until(() => engine.stats.ready === 1, 10);
-    expect(engine.withdraw(rig.workspaceId, 'live', onWire)).toBe(false);
-    expect(engine.withdraw(rig.workspaceId, 'test', waiting)).toBe(false);
-    expect(engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(true);
+    expect(await engine.withdraw(rig.workspaceId, 'live', onWire)).toBe(false);
+    expect(await engine.withdraw(rig.workspaceId, 'test', waiting)).toBe(false);
+    expect(await engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(true);
     expect(engine.stats.ready).toBe(0);
-    expect(engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(false);
+    expect(await engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(false);
     release();
     await rig.settled(onWire);
     expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);

@@ -249,7 +249,7 @@ describe('a message that breaks whoever touches it', () => {
       await using node = startEngine({ url: database.url, clock, live: closedRoute() });
       await until(() => node.engine.stats.ready === 1, { clock, stepMs: 1_000 });
       // Ends without giving back, as a kill would.
-      node.engine.withdraw(workspaceId, 'live', id);
+      await node.engine.withdraw(workspaceId, 'live', id);
       clock.advance(130_000);
     }
     const open: Route = { ...closedRoute(), gateFor: () => new Gate(1) };

@@ -34,13 +34,23 @@ const ZONE = {
 };
 const LOOP = { reason: 'protocol_error', smtp: { enhanced: '5.4.6' } };
 
-test.each(['RETURN_PATH_PORT', 'SUBMISSION_PORT'])(
-  'an MX at our own %s is not even asked',
-  async (door) => {
+test.each([
+  ['RETURN_PATH_PORT', 'off'],
+  ['SUBMISSION_PORT', 'off'],
+  ['RETURN_PATH_PORT', 'on'],
+])(
+  'an MX at our own %s is not even asked, with DELIVERY_THREAD %s',
+  async (door, DELIVERY_THREAD) => {
     await using dns = await dnsServer(ZONE);
     const port = String(await freePort());
     await using app = await startApp({
-      env: { DNS_SERVERS: dns.address, MX_PORT: port, [door]: port, HELO_NAME: 'mail.house.test' },
+      env: {
+        DNS_SERVERS: dns.address,
+        MX_PORT: port,
+        [door]: port,
+        HELO_NAME: 'mail.house.test',
+        DELIVERY_THREAD,
+      },
     });
     const { recipient, words } = await bounceOf(app);
     expect(recipient).toMatchObject(LOOP);

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { DeliveryStats } from '../../delivery/stats.ts';
 import type { QueueNow } from '../../stats/queue-store.ts';
-import type { Pool } from '../../storage/pool.ts';
+import type { Connections } from '../../storage/pool.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
 import { addFigure, type Reading } from './metrics.ts';
 
@@ -11,7 +11,13 @@ import { addFigure, type Reading } from './metrics.ts';
  * Prometheus; which node a figure is of is for the labels that the one who asks adds.
  */
 
-export function addProcessMetrics(registry: Registry, version: string): void {
+export function addProcessMetrics(
+  registry: Registry,
+  version: string,
+  /** How long each thread besides the main one has been at work. */
+  threads: Readonly<Record<string, () => number>>,
+): void {
+  const mainBusyMs = (): number => performance.eventLoopUtilization().active;
   addFigure(registry, {
     name: 'postrider_build_info',
     help: 'Always 1; the labels tell what runs.',
@@ -41,9 +47,13 @@ export function addProcessMetrics(registry: Registry, version: string): void {
   });
   addFigure(registry, {
     name: 'postrider_event_loop_busy_seconds_total',
-    help: 'Time in which the main thread was at work. At a rate near 1 this node can do no more.',
+    help: 'Time in which a thread was at work. At a rate near 1 it can do no more.',
     type: 'counter',
-    read: () => performance.eventLoopUtilization().active / 1000,
+    read: () =>
+      Object.entries({ main: mainBusyMs, ...threads }).map(([thread, busyMs]) => ({
+        value: busyMs() / 1000,
+        labels: { thread },
+      })),
   });
 }
 
@@ -116,13 +126,18 @@ export function addWebhookMetrics(registry: Registry, stats: () => Dispatcher['s
   });
 }
 
-export function addPoolMetrics(registry: Registry, pools: Readonly<Record<string, Pool>>): void {
+export function addPoolMetrics(
+  registry: Registry,
+  connections: () => Promise<Record<string, Connections>>,
+): void {
+  const told = async (say: (pool: string, of: Connections) => Reading[]): Promise<Reading[]> =>
+    Object.entries(await connections()).flatMap(([pool, of]) => say(pool, of));
   addFigure(registry, {
     name: 'postrider_database_connections',
     help: 'Connections of this node to the database, by what they are for.',
     type: 'gauge',
     read: () =>
-      Object.entries(pools).flatMap(([pool, { totalCount, idleCount }]) => [
+      told((pool, { totalCount, idleCount }) => [
         { value: idleCount, labels: { pool, state: 'idle' } },
         { value: totalCount - idleCount, labels: { pool, state: 'busy' } },
       ]),
@@ -131,11 +146,7 @@ export function addPoolMetrics(registry: Registry, pools: Readonly<Record<string
     name: 'postrider_database_waiting',
     help: 'Statements that wait for a connection to the database.',
     type: 'gauge',
-    read: () =>
-      Object.entries(pools).map(([pool, { waitingCount }]) => ({
-        value: waitingCount,
-        labels: { pool },
-      })),
+    read: () => told((pool, { waitingCount }) => [{ value: waitingCount, labels: { pool } }]),
   });
 }
 

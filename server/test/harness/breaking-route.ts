@@ -1,0 +1,12 @@
+import type { Route } from '../../src/delivery/delivery.ts';
+
+/** A bug that no attempt catches: the thread ends at its first live mail. */
+export function around(route: Route): Route {
+  route.attempt = () => {
+    setImmediate(() => {
+      throw new Error('A bug for this test.');
+    });
+    return new Promise(() => {});
+  };
+  return route;
+}
