@@ -7,7 +7,8 @@ import { openDelivery } from '../../src/assemble-delivery.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import { listen } from '../../src/storage/listen.ts';
+import type { Places } from '../../src/storage/database-url.ts';
+import { type Listener, listen } from '../../src/storage/listen.ts';
 import type { Storage } from '../../src/storage/open-storage.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
@@ -86,7 +87,9 @@ test('files arrive byte for byte, small ones that share memory and large ones', 
     const text = raw.toString('latin1').replaceAll('\r\n', '');
     for (const { content } of attachments) expect(text).toContain(content);
   }
-  expect(it.app.app.engine?.stats).toMatchObject({ handedOver: 2, claimed: 0, contentBytes: 0 });
+  const stats = it.app.app.engine?.stats;
+  expect(stats).toMatchObject({ handedOver: 2, claimed: 0, contentBytes: 0, settled: 2 });
+  expect(stats?.settledBytes).toBe(stats?.reservedBytes);
 });
 
 test('what waits in the thread can be cancelled, and never leaves', async () => {
@@ -142,20 +145,11 @@ test('its figures are told with those of the process', async () => {
 
 test('whoever follows the ledger hears of every commit', async () => {
   await using database = await freshDatabase();
-  const { pool, url } = database;
-  const places = [{ connectionString: url }] as const;
-  await using notices = listen({ places, log: silentLog });
+  const { pool } = database;
+  await using notices = listen({ places: placesOf(database), log: silentLog });
   let rings = 0;
-  const room = await openDelivery({
-    config: readConfig({ DATABASE_URL: url, SECRET_KEY, DELIVERY_THREAD: 'on' }),
-    clock: systemClock,
-    log: silentLog,
-    storage: { pool, places, secretKey: Buffer.alloc(32) } as Partial<Storage> as Storage,
-    notices,
-    ownPlaces: () => [],
-    told: () => {
-      rings += 1;
-    },
+  const room = await openRoom(database, notices, () => {
+    rings += 1;
   });
   await room.ready;
   room.engine?.start();
@@ -170,6 +164,16 @@ test('whoever follows the ledger hears of every commit', async () => {
   // A thread that has left is not waited for.
   expect(await room.connections()).toEqual({});
   expect(await room.engine?.withdraw(workspaceId, 'test', id)).toBe(false);
+});
+
+test('nobody waits for a thread that leaves', async () => {
+  await using database = await freshDatabase();
+  await using notices = listen({ places: placesOf(database), log: silentLog });
+  const room = await openRoom(database, notices, () => {});
+  await room.ready;
+  const asked = room.connections();
+  await room.close();
+  await asked;
 });
 
 test('a thread that breaks ends the process, with its reason', async () => {
@@ -210,6 +214,24 @@ test('a start that fails leaves no thread behind', async () => {
   await until(async () => (await connectionsTo(database)).length === 0);
   other.close();
 });
+
+function placesOf({ url }: TestDatabase): Places {
+  return [{ connectionString: url }];
+}
+
+function openRoom(database: TestDatabase, notices: Listener, told: () => void) {
+  const { pool, url } = database;
+  const storage = { pool, places: placesOf(database), secretKey: Buffer.alloc(32) };
+  return openDelivery({
+    config: readConfig({ DATABASE_URL: url, SECRET_KEY, DELIVERY_THREAD: 'on' }),
+    clock: systemClock,
+    log: silentLog,
+    storage: storage as Partial<Storage> as Storage,
+    notices,
+    ownPlaces: () => [],
+    told,
+  });
+}
 
 /** By name, those of the test itself not counted. */
 async function connectionsTo({ pool }: TestDatabase): Promise<string[]> {

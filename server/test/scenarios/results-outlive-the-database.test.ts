@@ -69,6 +69,8 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   // What was on the wire was finished, and then it waited.
   expect(receiver.messages.length - atCut).toBeLessThanOrEqual(300);
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
+  // Nor does it take more in: what others accept meanwhile is for whoever can send it.
+  expect(node.engine.reserve(1, 1)).toBeUndefined();
   await way.mend();
   await until(async () => (await counts(database.pool))?.deliveries === count, {
     clock,
