@@ -78,7 +78,7 @@ const storage = {
     }),
   ),
   DATABASE_CONNECTIONS_MAX: integer({
-    says: 'Connections to the database from this process.',
+    says: 'Connections to the database for what is asked of this process. Deliveries, webhooks and notices have up to 14 of their own.',
     standard: 20,
     min: 4,
     max: 1000,
