@@ -390,6 +390,9 @@ describe('what receivers say', () => {
     expect(inShort(judged('rcpt', '554 5.7.1 Relay access denied', true))).toBe(
       'deferred soft relaying_denied',
     );
+    expect(inShort(judged('rcpt', '550 Invalid recipient: <x@example.org>', true))).toBe(
+      'deferred soft relaying_denied',
+    );
     expect(inShort(judged('rcpt', '550 5.1.1 User unknown', true))).toBe(
       'bounced hard unknown_mailbox',
     );

@@ -92,13 +92,16 @@ function judgeRefusal(end: SmtpRefusal, relay: boolean): Verdict {
   // A relay that refuses our password says nothing about the recipient: the operator mends it.
   if (end.stage === 'auth') return deferred('relaying_denied', 'relayPassword');
   const found = findRule(end.reply, end.stage);
-  if (relay && found.reason === 'relaying_denied')
+  if (relay && (found.reason === 'relaying_denied' || MAY_NOT_RELAY.test(end.reply.text)))
     return deferred('relaying_denied', 'relayPassword');
   // RFC 5321 4.2.1: the first digit alone tells whether another try makes sense.
   return end.reply.code >= 500
     ? bounced(found.reason, found.words)
     : deferred(found.reason, found.words);
 }
+
+/** OpenSMTPD's words for a recipient that does not exist, and for one that it may not relay to. */
+const MAY_NOT_RELAY = /^Invalid recipient\b/;
 
 function judgeTrouble(end: SmtpTrouble, relay: boolean): Verdict {
   // The receiver may have it. Trying again may double it, giving up may lose it: mail is not lost.
