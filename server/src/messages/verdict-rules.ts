@@ -68,7 +68,7 @@ const TELLING_WORDS: readonly Rule[] = [
   { reason: 'blocked_reputation', text: /\(S(3140|3150|77713|77719)\)|delist@|delist\.messaging/i },
   {
     reason: 'rate_limited',
-    text: /receiving (e?mail|messages) (at a rate|too quickly)|prevents additional messages|rate[ -]limit|too many (connections|messages|mails|concurrent|recipients)|exceed\w*.{0,40}(\brate\b|hourly|daily|connection|number of (messages|connections|recipients|mails))|throttl|unusual rate|\[TSS0[1-6]\]|unexpected volume|RP-00[123]|\brate over ?limit|try again later.{0,20}too (fast|many)|maxconn|connection (rate|count)/i,
+    text: /receiving (e?mail|messages) (at a rate|too quickly)|prevents additional messages|rate[ -]limit|too (much mail|many (connections|messages|mails|concurrent|recipients|new tls))|exceed\w*.{0,40}(\brate\b|hourly|daily|connection|number of (messages|connections|recipients|mails))|throttl|unusual rate|\[TSS0[1-6]\]|unexpected volume|RP-00[123]|\brate over ?limit|try again later.{0,20}too (fast|many)|maxconn|connection (rate|count)/i,
   },
   {
     reason: 'authentication_failed',

@@ -350,6 +350,12 @@ const ANSWERS: Row[] = [
     '450 4.7.1 <x@example.org>: Recipient address rejected: Service temporarily unavailable',
     'deferred soft unknown',
   ],
+  ['mail', '450 4.7.1 Error: too much mail from 192.0.2.1', 'deferred block rate_limited'],
+  [
+    'greeting',
+    '421 4.7.0 mx.example.org Error: too many new TLS sessions from 192.0.2.1',
+    'deferred block rate_limited',
+  ],
   ['rcpt', '451 Sender rate overlimit - 12.0 / 1h', 'deferred block rate_limited'],
 
   // Names that are repeated mean nothing.
