@@ -143,7 +143,7 @@ const ENHANCED_CODES: readonly Rule[] = [
 const WORDS: readonly Rule[] = [
   {
     reason: 'relaying_denied',
-    text: /relay(ing)? (access )?(is )?(denied|not (permitted|allowed)|prohibited)|unable to relay|not (permitted|allowed) to relay|we do not relay|rcpthosts|authentication (is )?required|relaying/i,
+    text: /relay(ing)? (access )?(is )?(denied|not (permitted|allowed)|prohibited)|unable to relay|not (permitted|allowed) to relay|we do not relay|rcpthosts|authentication (is )?required|relaying|cannot deliver mail for/i,
   },
   {
     reason: 'mailbox_disabled',

@@ -255,6 +255,7 @@ const ANSWERS: Row[] = [
     "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)",
     'bounced soft relaying_denied',
   ],
+  ['rcpt', '550 I cannot deliver mail for <x@example.org>', 'bounced soft relaying_denied'],
   ['rcpt', '550 Administrative prohibition', 'bounced block blocked_policy'],
   ['rcpt', '550 Callout verification failed', 'bounced soft unknown'],
   ['rcpt', '550 rejected', 'bounced soft unknown'],
