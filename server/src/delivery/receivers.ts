@@ -126,7 +126,8 @@ const endpointKeys = new WeakMap<SmtpTarget, string>();
 function endpointKey(target: SmtpTarget): string {
   let key = endpointKeys.get(target);
   if (key === undefined) {
-    key = `${target.ip} ${target.port} ${JSON.stringify(target.tls)}`;
+    // A relay may be named twice, with an account that is a fallback of the other.
+    key = `${target.ip} ${target.port} ${JSON.stringify([target.tls, target.auth])}`;
     endpointKeys.set(target, key);
   }
   return key;

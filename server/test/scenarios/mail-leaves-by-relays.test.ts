@@ -106,6 +106,20 @@ test('the second relay is the fallback of the first, and direct delivery that of
   expect(first.messages).toHaveLength(1);
 });
 
+test('a second account at the same relay is a fallback too', async () => {
+  await using post = await smtpReceiver({
+    keywords: ['AUTH PLAIN'],
+    onAuth: (user) => (user === 'old' ? '535 Incorrect authentication data' : undefined),
+  });
+  const accounts = ['old', 'new'].map((user) => ({ user, password: 'secret' }));
+  await using rig = await deliveryRig({
+    others: [post],
+    routes: accounts.map((auth) => relay(post.port, { auth })),
+  });
+  const id = await rig.send();
+  expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+});
+
 test("a recipient's bounce by a relay counts like any other", async () => {
   await using post = await smtpReceiver({ onRcpt: () => '550 5.1.1 No such user' });
   await using rig = await deliveryRig({ routes: [relay(post.port)] });
