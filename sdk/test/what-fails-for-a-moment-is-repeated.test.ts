@@ -68,6 +68,33 @@ test('what is asked to wait waits as Retry-After says, and some more', async () 
   expect(jittered.waitsMs).toEqual([3_125, 750]);
 });
 
+test('waits grow to eight seconds and no further', async () => {
+  await using peer = await startPeer('drop', 'drop', 'drop', 'drop', 'drop', 'drop', ACCEPTED);
+  const time = playedTime(1);
+  await clientOf(peer, { time, retriesMax: 6 }).send(MESSAGE);
+  expect(time.waitsMs).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000]);
+});
+
+test('a minute is waited for, a time that is over not, and nonsense is not believed', async () => {
+  const past = new Date(Date.UTC(2026, 10, 14)).toUTCString();
+  await using peer = await startPeer(
+    refusal(503, 'overloaded', { 'retry-after': '60' }),
+    refusal(503, 'overloaded', { 'retry-after': past }),
+    refusal(503, 'overloaded', { 'retry-after': 'soon' }),
+    ACCEPTED,
+  );
+  const time = playedTime();
+  await clientOf(peer, { time }).send(MESSAGE);
+  expect(time.waitsMs).toEqual([60_000, 0, 1_000]);
+});
+
+test('a PUT whose answer was lost is repeated', async () => {
+  await using peer = await startPeer('drop', { status: 200, body: {} });
+  const path = { email: 'jane@example.com' };
+  await clientOf(peer).request('PUT', '/contacts/{email}', { path, body: {} });
+  expect(peer.asked).toHaveLength(2);
+});
+
 test('a try that takes too long is given up and repeated', async () => {
   await using peer = await startPeer('hang', ACCEPTED);
   const postrider = clientOf(peer, { timeoutMs: 300, retriesMax: 50 });

@@ -1,0 +1,33 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { systemTime } from './time.ts';
+
+/** Waits leave nothing behind: no timer that keeps a program alive, no listener on its signal. */
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('a wait ends after its time, and lets go of the signal', async () => {
+  const { signal } = new AbortController();
+  const waiting = systemTime.wait(1_000, signal);
+  await vi.advanceTimersByTimeAsync(999);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  await waiting;
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+});
+
+test('an abort ends a wait at once, and its timer', async () => {
+  const abort = new AbortController();
+  const waiting = systemTime.wait(1_000, abort.signal);
+  const reason = new Error('enough');
+  abort.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('what was aborted before does not wait at all', async () => {
+  const reason = new Error('enough');
+  await expect(systemTime.wait(1_000, AbortSignal.abort(reason))).rejects.toBe(reason);
+  expect(vi.getTimerCount()).toBe(0);
+});

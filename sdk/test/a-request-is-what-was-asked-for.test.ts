@@ -1,0 +1,149 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, expect, test, vi } from 'vitest';
+import { Postrider, PostriderConnectionError, PostriderError } from '../src/index.ts';
+import { startPeer } from './harness/peer.ts';
+import { playedTime } from './harness/played-time.ts';
+
+/**
+ * Goal: what a program asks for is what goes out, with its own settings above those of the client;
+ * what comes back from somebody else is not taken for an answer.
+ */
+
+const KEY = 'pr_test_0123456789abcdefghijABCDEFGHIJ01234567';
+const DONE = { status: 200, body: { id: 'msg_1' } };
+
+function clientOf(peer: { url: string }): Postrider {
+  return new Postrider({ apiKey: KEY, baseUrl: peer.url, time: playedTime() });
+}
+
+afterEach(() => void vi.useRealTimers());
+
+test('the type of a body is named when it is JSON, and is the program’s to name when it is text', async () => {
+  await using peer = await startPeer(DONE);
+  const postrider = clientOf(peer);
+  await postrider.messages.get('msg_1');
+  await postrider.request('POST', '/suppressions', { body: { email: 'a@b.co' } });
+  await postrider.request('POST', '/contacts/import', { body: 'email\na@b.co\n' });
+  const types = peer.asked.map(({ headers }) => headers['content-type']);
+  expect(types).toEqual([undefined, 'application/json', 'text/plain;charset=UTF-8']);
+  expect(peer.asked.map(({ body }) => body)).toEqual(['', '{"email":"a@b.co"}', 'email\na@b.co\n']);
+});
+
+test('headers are added, and none takes the place of the key', async () => {
+  await using peer = await startPeer(DONE);
+  const headers = { Authorization: 'Bearer other', 'X-Trace': '7' };
+  await clientOf(peer).messages.get('msg_1', { headers });
+  expect(peer.asked[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-trace': '7' });
+});
+
+test('a query leaves out what is not given', async () => {
+  await using peer = await startPeer(DONE);
+  const missing = { status: undefined as never, tag: null as never };
+  const query = { ...missing, limit: 5, metadata: { order: '7' } };
+  await clientOf(peer).request('GET', '/messages', { query });
+  expect(peer.asked[0]?.path).toBe('/api/v1/messages?limit=5&metadata%5Border%5D=7');
+});
+
+test('a path whose value is missing or leads elsewhere is not asked for', async () => {
+  await using peer = await startPeer(DONE);
+  const { messages } = clientOf(peer);
+  for (const id of [undefined, null, '']) {
+    await expect(messages.get(id as never)).rejects.toThrow('path.id is missing');
+  }
+  for (const id of ['.', '..']) {
+    await expect(messages.get(id)).rejects.toThrow('path.id is not a name');
+  }
+  expect(peer.asked).toEqual([]);
+});
+
+test('time and repetitions of one request go before those of the client', async () => {
+  await using lost = await startPeer('drop');
+  const once = clientOf(lost).messages.get('msg_1', { retriesMax: 0 });
+  await expect(once).rejects.toMatchObject({ tries: 1 });
+  await using silent = await startPeer('hang');
+  const short = clientOf(silent).messages.get('msg_1', { retriesMax: 0, timeoutMs: 50 });
+  await expect(short).rejects.toThrow(/50 ms were up/);
+});
+
+test('a fetch of your own is the one that is used', async () => {
+  const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: 'https://mail.example.com//', fetch });
+  expect(await postrider.messages.get('msg_1')).toEqual({ id: 'msg_1' });
+  const asked = new URL('https://mail.example.com/api/v1/messages/msg_1');
+  expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
+});
+
+test('what was aborted before is not asked for', async () => {
+  await using peer = await startPeer(DONE);
+  const reason = new Error('enough');
+  const signal = AbortSignal.abort(reason);
+  await expect(clientOf(peer).messages.get('msg_1', { signal })).rejects.toBe(reason);
+  expect(peer.asked).toEqual([]);
+});
+
+test('a signal that many requests share is let go by each', async () => {
+  await using peer = await startPeer(DONE, { status: 404, body: {} }, 'drop');
+  const { signal } = new AbortController();
+  const settings = { signal, retriesMax: 0 };
+  const { messages } = clientOf(peer);
+  await messages.get('msg_1', settings);
+  await expect(messages.get('msg_2', settings)).rejects.toBeInstanceOf(PostriderError);
+  await expect(messages.get('msg_3', settings)).rejects.toBeInstanceOf(PostriderConnectionError);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('the time of a try ends when a streamed answer begins', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let ending: AbortSignal | null | undefined;
+  const fetch = async (_input: unknown, init?: RequestInit) => {
+    ending = init?.signal;
+    return new Response('begun');
+  };
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: 'https://mail.example.com', fetch });
+  await postrider.response('GET', '/events/stream', { timeoutMs: 1_000 });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ending?.aborted).toBe(false);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.for([
+  ['"text"', 'application/json'],
+  ['null', 'application/json'],
+  ['{"message":"Forbidden"}', 'application/json'],
+  ['{"code":"a","detail":"b"}', 'application/problem+json'],
+  ['<h1>Forbidden</h1>', 'text/html'],
+] as const)('a refusal of somebody else is told as such: %s', async ([body, type]) => {
+  const headers = { 'content-type': type, 'x-request-id': 'req_7' };
+  await using peer = await startPeer({ status: 403, body, headers });
+  const asking = clientOf(peer).messages.get('msg_1');
+  await expect(asking).rejects.toMatchObject({
+    status: 403,
+    code: 'unexpected_answer',
+    requestId: 'req_7',
+  });
+});
+
+test('a page in place of the answer to a send names the key to go on with', async () => {
+  await using peer = await startPeer({ status: 200, body: '<h1>Welcome</h1>' });
+  const message = { to: { email: 'a@b.co' }, subject: 'Hi', html: 'Hi' };
+  const sending = clientOf(peer).send(message, { idempotencyKey: 'order-1' });
+  await expect(sending).rejects.toMatchObject({ idempotencyKey: 'order-1' });
+});
+
+test('a client needs a key and an address, and says which is wrong', () => {
+  for (const apiKey of [undefined, '', ' ', 'pr_tést']) {
+    const making = () => new Postrider({ apiKey: apiKey as never, baseUrl: 'https://a.example' });
+    expect(making).toThrow('apiKey is missing or has characters that no key has');
+  }
+  const wrong = [
+    undefined,
+    'localhost:3000',
+    'ftp://a.example',
+    'https://',
+    new URL('https://a.b'),
+  ];
+  for (const baseUrl of wrong) {
+    const making = () => new Postrider({ apiKey: KEY, baseUrl: baseUrl as never });
+    expect(making).toThrow('baseUrl is the address of Postrider');
+  }
+});

@@ -1,0 +1,109 @@
+import { expect, test, vi } from 'vitest';
+import { Postrider } from '../src/index.ts';
+import { startPeer } from './harness/peer.ts';
+import { playedTime } from './harness/played-time.ts';
+
+/** Goal: what takes long is asked for in pieces that the server allows, and no piece is left out. */
+
+const KEY = 'pr_test_0123456789abcdefghijABCDEFGHIJ01234567';
+
+/** A server with an empty test inbox, whose waits pass at once. */
+function emptyInbox(options: { answerAfterMs?: number } = {}) {
+  const time = { ...playedTime(), nowMs: () => nowMs };
+  let nowMs = 0;
+  const waits: number[] = [];
+  const fetch = async (input: unknown, init?: RequestInit) => {
+    const seconds = Number((input as URL).searchParams.get('timeout'));
+    waits.push(seconds);
+    nowMs += seconds * 1000;
+    if (options.answerAfterMs !== undefined) {
+      await vi.advanceTimersByTimeAsync(options.answerAfterMs);
+      init?.signal?.throwIfAborted();
+    }
+    return Response.json({ message: null });
+  };
+  const baseUrl = 'https://mail.example.com';
+  return { postrider: new Postrider({ apiKey: KEY, baseUrl, time, fetch }), waits };
+}
+
+test('a long wait for a test mail is made of waits that the server allows', async () => {
+  const { postrider, waits } = emptyInbox();
+  expect(await postrider.testInbox.wait({ timeoutSeconds: 130 })).toBeNull();
+  expect(waits).toEqual([60, 60, 10]);
+});
+
+test('a wait is a second at the least', async () => {
+  const { postrider, waits } = emptyInbox();
+  expect(await postrider.testInbox.wait({ timeoutSeconds: 0 })).toBeNull();
+  expect(waits).toEqual([1]);
+});
+
+test('the time of a try comes on top of the wait that was asked for', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { postrider } = emptyInbox({ answerAfterMs: 61_000 });
+    const settings = { timeoutSeconds: 60, timeoutMs: 2_000, retriesMax: 0 };
+    expect(await postrider.testInbox.wait(settings)).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+function page(data: unknown[], next_cursor: string, has_more: boolean) {
+  return { status: 200, body: { data, next_cursor, has_more } };
+}
+
+test('the ledger is followed page by page, and waited for at its end alone', async () => {
+  await using peer = await startPeer(
+    page([{ id: 'evt_1' }], 'c1', true),
+    page([], 'c2', true),
+    page([{ id: 'evt_2' }], 'c3', false),
+    page([], 'c4', false),
+    page([{ id: 'evt_3' }], 'c5', false),
+  );
+  const time = playedTime();
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
+  const seen: unknown[] = [];
+  for await (const { data, next_cursor } of postrider.events.follow({ cursor: 'c0' })) {
+    seen.push([...data.map(({ id }) => id), next_cursor]);
+    if (seen.length === 3) break;
+  }
+  expect(seen).toEqual([
+    ['evt_1', 'c1'],
+    ['evt_2', 'c3'],
+    ['evt_3', 'c5'],
+  ]);
+  const cursors = peer.asked.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
+  expect(cursors).toEqual(['c0', 'c1', 'c2', 'c3', 'c4']);
+  expect(time.waitsMs).toEqual([2_000, 2_000]);
+});
+
+test('an abort ends the wait at the end of the ledger', async () => {
+  await using peer = await startPeer(page([], 'c1', false));
+  const abort = new AbortController();
+  const reason = new Error('enough');
+  const handed: unknown[] = [];
+  const time = {
+    ...playedTime(),
+    wait: async (_delayMs: number, signal?: AbortSignal) => {
+      handed.push(signal);
+      abort.abort(reason);
+    },
+  };
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time, retriesMax: 0 });
+  const following = postrider.events.follow({ signal: abort.signal });
+  await expect(following.next()).rejects.toBe(reason);
+  expect(handed).toEqual([abort.signal]);
+  expect(peer.asked).toHaveLength(1);
+});
+
+test('the ledger as a list ends where it ends now', async () => {
+  await using peer = await startPeer(
+    page([{ id: 'evt_1' }], 'c1', true),
+    page([{ id: 'evt_2' }], 'c2', false),
+  );
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: playedTime() });
+  const events = await Array.fromAsync(postrider.all('/events'));
+  expect(events.map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
+  expect(peer.asked).toHaveLength(2);
+});
