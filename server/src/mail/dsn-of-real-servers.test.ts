@@ -53,6 +53,16 @@ test.each([
     }),
   ],
   [
+    'exim-expired',
+    'mx.exim.example',
+    failed('late-down@exim.example', { status: '5.0.0', text: 'retry timeout exceeded' }),
+  ],
+  [
+    'opensmtpd-expired',
+    'mx.opensmtpd.example',
+    failed('late-down@opensmtpd.example', { status: '4.4.7', text: 'Envelope expired' }),
+  ],
+  [
     'opensmtpd-program',
     'mx.opensmtpd.example',
     failed('late-pipe@opensmtpd.example', { status: '5.3.0', text: 'no such mailbox' }),

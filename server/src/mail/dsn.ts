@@ -66,7 +66,9 @@ function recipientOf(fields: HeaderFields, mail: ReadMail): ReportedRecipient | 
   const given = fieldValue(fields.get('diagnostic-code') ?? fields.get('x-supplementary-info'));
   const said = readDiagnostic(hasWords(given) ? given : (wordsBeside(fields, mail) ?? given));
   const written = statusIn(fields.get('status') ?? '');
-  const action = actionOf(fields.get('action'), written ?? said.status);
+  const action = EXPIRED.test(said.text)
+    ? 'failed'
+    : actionOf(fields.get('action'), written ?? said.status);
   if (action === undefined) return undefined;
   // "5.0.0" says nothing that the server's own words do not say better.
   const vague = written === null || /^\d\.0\.0$/.test(written);
@@ -80,6 +82,9 @@ function recipientOf(fields: HeaderFields, mail: ReadMail): ReportedRecipient | 
     text: said.text,
   };
 }
+
+/** OpenSMTPD gives up with these words, and calls it delayed. */
+const EXPIRED = /^Envelope expired$/;
 
 /** Sendmail's "X-Unix; 67" is the end of a program. */
 function hasWords(diagnostic: string): boolean {

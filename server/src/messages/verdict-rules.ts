@@ -142,6 +142,11 @@ const ENHANCED_CODES: readonly Rule[] = [
 
 const WORDS: readonly Rule[] = [
   {
+    reason: 'network_unreachable',
+    words: 'receiverNetwork',
+    text: /retry timeout exceeded|(envelope|delivery time|queue lifetime) (has )?(expired|exceeded)/i,
+  },
+  {
     reason: 'relaying_denied',
     text: /relay(ing)? (access )?(is )?(denied|not (permitted|allowed)|prohibited)|unable to relay|not (permitted|allowed) to relay|we do not relay|rcpthosts|authentication (is )?required|relaying|cannot deliver mail for/i,
   },

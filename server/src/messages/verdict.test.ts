@@ -464,6 +464,8 @@ test.each([
   [450, null, 'User unknown', 'soft unknown_mailbox'],
   [null, null, '', 'soft unknown'],
   [null, '5.5.0', 'Service unavailable', 'soft unknown'],
+  [null, '5.0.0', 'retry timeout exceeded', 'soft network_unreachable'],
+  [null, '4.4.7', 'Envelope expired', 'soft network_unreachable'],
 ])('a report that says %s %s %s is final, and %s', (code, status, text, verdict) => {
   const bounce = judgeReport({ code, status, text });
   expect(`${bounce.class} ${bounce.reason}`).toBe(verdict);
