@@ -25,17 +25,22 @@ async function refused(verifying: Promise<unknown>, why: string | RegExp): Promi
 test('what the library of the standard signs is an event, in every form a server has it', async () => {
   const headers = headersOf();
   const bytes = new TextEncoder().encode(BODY);
-  const inNode = { 'Webhook-Id': 'evt_1', ...headers, cookie: ['a', 'b'], nothing: undefined };
+  const inNode = { ...headers, cookie: ['a', 'b'], nothing: undefined };
+  const inCapitals = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
+  );
   for (const body of [BODY, bytes, Buffer.from(BODY), bytes.buffer]) {
-    for (const form of [headers, new Headers(headers), inNode]) {
+    for (const form of [headers, new Headers(headers), inNode, inCapitals]) {
       expect(await verifyWebhook(body, form, SECRET, options)).toEqual(JSON.parse(BODY));
     }
   }
 });
 
-test('secrets may lack their prefix, and several may be tried', async () => {
+test('secrets may lack their prefix or end with a line, and several may be tried', async () => {
   const bare = SECRET.slice('whsec_'.length);
   expect(await verifyWebhook(BODY, headersOf(), bare, options)).toMatchObject({ id: 'evt_1' });
+  const line = ` ${SECRET}\n`;
+  expect(await verifyWebhook(BODY, headersOf(), line, options)).toMatchObject({ id: 'evt_1' });
   const both = [OTHER, SECRET];
   expect(await verifyWebhook(BODY, headersOf(), both, options)).toMatchObject({ id: 'evt_1' });
   expect(await verifyWebhook(BODY, headersOf(OTHER), both, options)).toMatchObject({ id: 'evt_1' });
@@ -58,9 +63,11 @@ test('what was changed or signed by others is refused', async () => {
   const timestamp = String(Number(headers['webhook-timestamp']) + 1);
   const later = { ...headers, 'webhook-timestamp': timestamp };
   await refused(verifyWebhook(BODY, later, SECRET, options), why);
-  const asymmetric = headers['webhook-signature'].replace('v1,', 'v1a,');
-  const relabelled = { ...headers, 'webhook-signature': asymmetric };
-  await refused(verifyWebhook(BODY, relabelled, SECRET, options), why);
+  for (const version of ['v1a,', 'v2,', '']) {
+    const other = headers['webhook-signature'].replace('v1,', version);
+    const relabelled = { ...headers, 'webhook-signature': other };
+    await refused(verifyWebhook(BODY, relabelled, SECRET, options), why);
+  }
   const short = { ...headers, 'webhook-signature': headers['webhook-signature'].slice(0, 7) };
   await refused(verifyWebhook(BODY, short, SECRET, options), why);
 });
@@ -85,10 +92,17 @@ test('five minutes are tolerated, in both directions', async () => {
 
 test('mistakes of the program are told apart, and no secret is told', async () => {
   const verify = verifyWebhook;
-  await refused(verify(BODY, {}, SECRET, options), 'webhook-id is missing');
-  for (const secrets of ['whsec_', '', [], 'whsec_ä']) {
-    await expect(verify(BODY, headersOf(), secrets, options)).rejects.toThrow(TypeError);
+  for (const name of Object.keys(headersOf())) {
+    for (const value of [undefined, '', ['a', 'b']]) {
+      const headers = { ...headersOf(), [name]: value };
+      await refused(verify(BODY, headers, SECRET, options), `${name} is missing`);
+    }
   }
+  for (const secret of ['whsec_', '', 'whsec_ä']) {
+    const why = new TypeError('A secret of a webhook is whsec_ and Base64');
+    await expect(verify(BODY, headersOf(), secret, options)).rejects.toThrow(why);
+  }
+  await expect(verify(BODY, headersOf(), [], options)).rejects.toThrow(TypeError);
   await expect(verify(BODY, headersOf(), 'whsec_ä', options)).rejects.not.toThrow(/ä/);
   const parsed = JSON.parse(BODY) as string;
   await expect(verify(parsed, headersOf(), SECRET, options)).rejects.toThrow('raw body');
