@@ -4,6 +4,8 @@ export interface SmtpCapabilities {
   eightBitMime: boolean;
   smtpUtf8: boolean;
   startTls: boolean;
+  /** RFC 3461: only then may RCPT carry ORCPT=. */
+  dsn: boolean;
   /** True when SIZE is offered at all: only then may MAIL carry SIZE=. */
   size: boolean;
   /** The largest message it takes; null when it names no limit. */
@@ -18,6 +20,7 @@ export const NO_CAPABILITIES: SmtpCapabilities = {
   eightBitMime: false,
   smtpUtf8: false,
   startTls: false,
+  dsn: false,
   size: false,
   sizeMaxBytes: null,
   auth: new Set(),
@@ -32,6 +35,7 @@ export function parseCapabilities(ehloLines: readonly string[]): SmtpCapabilitie
     else if (keyword === '8BITMIME') capabilities.eightBitMime = true;
     else if (keyword === 'SMTPUTF8') capabilities.smtpUtf8 = true;
     else if (keyword === 'STARTTLS') capabilities.startTls = true;
+    else if (keyword === 'DSN') capabilities.dsn = true;
     else if (keyword === 'SIZE') {
       capabilities.size = true;
       capabilities.sizeMaxBytes = sizeLimit(parameters[0]);

@@ -218,6 +218,21 @@ describe('pipelining', () => {
   });
 });
 
+test('of several recipients each is named for the reports of servers that pass the mail on', async () => {
+  await using receiver = await smtpReceiver({ keywords: ['PIPELINING', 'DSN'] });
+  const connection = await connectionTo(receiver);
+  const asked = async (recipients: string[]) => {
+    const { transcript } = await connection.send(smtpMessage({ recipients }));
+    return transcript.lines.map(({ text }) => text).filter((text) => text.startsWith('RCPT'));
+  };
+  expect(await asked(['a@example.test', 'b+c@example.test'])).toEqual([
+    'RCPT TO:<a@example.test> ORCPT=rfc822;a@example.test',
+    'RCPT TO:<b+c@example.test>',
+  ]);
+  expect(await asked(['a@example.test'])).toEqual(['RCPT TO:<a@example.test>']);
+  expect(receiver.messages[0]?.recipients).toEqual(['a@example.test', 'b+c@example.test']);
+});
+
 describe('before anything is sent, it is known', () => {
   test.each<[string, string[], Parameters<typeof smtpMessage>[0], string]>([
     ['that UTF-8 headers need SMTPUTF8', ['8BITMIME'], { smtpUtf8: true }, 'smtputf8_unsupported'],

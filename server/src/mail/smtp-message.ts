@@ -17,6 +17,8 @@ export interface SmtpMessage {
 export interface SendableMessage {
   mailCommand: string;
   recipients: readonly string[];
+  /** Aligned with the recipients. */
+  recipientCommands: readonly string[];
   body: SmtpBody;
 }
 
@@ -48,7 +50,19 @@ export function makeSendable(
   if (offered.size) mailCommand += ` SIZE=${body.sizeBytes}`;
   if (body.eightBit) mailCommand += ' BODY=8BITMIME';
   if (utf8) mailCommand += ' SMTPUTF8';
-  return { mailCommand, recipients, body };
+  const named = offered.dsn && recipients.length > 1;
+  const recipientCommands = recipients.map(
+    (recipient) => `RCPT TO:<${recipient}>${named ? originalRecipient(recipient) : ''}`,
+  );
+  return { mailCommand, recipients, recipientCommands, body };
+}
+
+/**
+ * RFC 3461 4.2: a bounce of a server that forwards names its own recipient besides the next one. Not
+ * for what would have to be encoded: servers do not agree on whether they decode it.
+ */
+function originalRecipient(recipient: string): string {
+  return /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]+$/.test(recipient) ? ` ORCPT=rfc822;${recipient}` : '';
 }
 
 const ASCII = /^[\x20-\x7e]*$/;

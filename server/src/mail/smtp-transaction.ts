@@ -61,9 +61,7 @@ export class SmtpTransaction {
     this.#circumstances = circumstances;
     const commands: SmtpCommand[] = circumstances.resetFirst ? [RSET] : [];
     commands.push({ line: message.mailCommand, stage: 'mail' });
-    for (const recipient of message.recipients) {
-      commands.push({ line: `RCPT TO:<${recipient}>`, stage: 'rcpt' });
-    }
+    for (const line of message.recipientCommands) commands.push({ line, stage: 'rcpt' });
     commands.push(DATA);
     this.#commands = commands;
   }
