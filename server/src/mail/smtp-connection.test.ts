@@ -218,6 +218,18 @@ describe('pipelining', () => {
   });
 });
 
+test('a server that takes nothing now is left, and not asked again on the same connection', async () => {
+  await using receiver = await smtpReceiver({
+    onRcpt: () => '450 4.3.2 Service currently unavailable',
+  });
+  const connection = await connectionTo(receiver);
+  const { recipients } = await connection.send(smtpMessage());
+  expect(recipients[0]).toMatchObject({ failure: { reply: { code: 450 } } });
+  expect(connection.usable).toBe(false);
+  await receiver.until(() => receiver.sessions[0]?.closed ?? false);
+  expect(receiver.sessions[0]?.commands.at(-1)).toBe('QUIT');
+});
+
 test('of several recipients each is named for the reports of servers that pass the mail on', async () => {
   await using receiver = await smtpReceiver({ keywords: ['PIPELINING', 'DSN'] });
   const connection = await connectionTo(receiver);

@@ -3,6 +3,7 @@ import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { SmtpCapabilities } from './smtp-capabilities.ts';
 import {
+  type SmtpRecipientResult,
   type SmtpSendResult,
   type SmtpSessionFacts,
   type SmtpTrouble,
@@ -241,8 +242,9 @@ export class SmtpConnection {
     if (this.#finishing === sending) this.#finishing = undefined;
     else this.#envelope = undefined;
     this.#resetFirst ||= transaction.needsReset;
+    const recipients = transaction.results();
     resolve({
-      recipients: transaction.results(),
+      recipients,
       transcript: transaction.transcript.finish(),
       session: this.session,
       messageNumber,
@@ -250,6 +252,7 @@ export class SmtpConnection {
     if (!this.#wire.open) return;
     if (this.#waiting.length > 0) this.#planFlush();
     else if (this.#quitting) this.#quitWhenIdle();
+    if (recipients.some(takesNothingNow)) void this.quit();
   }
 
   /**
@@ -294,6 +297,15 @@ export class SmtpConnection {
       messageNumber: this.#messagesSent + 1,
     };
   }
+}
+
+/**
+ * RFC 3463 4.3.2. Postscreen says it to a new client, and goes on saying it until the client has gone
+ * and come again: a connection that is kept in use would never get through.
+ */
+function takesNothingNow(recipient: SmtpRecipientResult): boolean {
+  if (recipient.accepted || recipient.failure.kind !== 'refused') return false;
+  return recipient.failure.reply.enhanced === '4.3.2';
 }
 
 export interface SmtpConnectionParts {
