@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { holdEmbedded } from '../../test/harness/embedded-holder.ts';
 import { scratchFolder } from '../../test/harness/scratch-folder.ts';
+import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
 import { openPool, type Pool } from './pool.ts';
@@ -197,5 +198,40 @@ describe('a command', () => {
     await pool.end();
     await command.stop();
     expect(hasEnded(pid)).toBe(true);
+  });
+});
+
+/** What a container is shut off by, as far as this matters here; not every machine lets us. */
+const SHUT_OFF = ['unshare', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
+const canShutOff = spawnSync(SHUT_OFF[0] as string, [...SHUT_OFF.slice(1), 'true']).status === 0;
+
+/** Whoever finds its word need not wait for its socket. */
+async function beganLongAgo(dataDir: string): Promise<void> {
+  const then = new Date(systemClock.now() - 60_000);
+  await utimes(path.join(dataDir, 'postgres.where'), then, then);
+}
+
+describe.runIf(canShutOff)('containers that share a folder', () => {
+  test('a second server is refused though it cannot see the first, which is not disturbed', async () => {
+    await using folder = await scratchCluster();
+    const first = await holdEmbedded(folder.path, SHUT_OFF);
+    await beganLongAgo(folder.path);
+    await expect(holdEmbedded(folder.path, SHUT_OFF)).rejects.toThrow(
+      'Another Postrider server (process 1) already uses DATA_DIR',
+    );
+    const log = await readFile(path.join(folder.path, 'postgres.log'), 'utf8');
+    expect(log.split('\n').filter((line) => line.includes('ready to accept'))).toHaveLength(2);
+    expect(log).not.toContain('recovery in progress');
+    await first.kill('SIGKILL');
+  });
+
+  test('what a killed one leaves is taken over by the next', async () => {
+    await using folder = await scratchCluster();
+    const first = await holdEmbedded(folder.path, SHUT_OFF);
+    await first.kill('SIGKILL');
+    await beganLongAgo(folder.path);
+    const next = await holdEmbedded(folder.path, SHUT_OFF);
+    expect(next.postmaster).toBeGreaterThan(1);
+    await next.kill('SIGKILL');
   });
 });

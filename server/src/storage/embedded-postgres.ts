@@ -17,6 +17,7 @@ import {
 import { chooseRunAs, type RunAs, type Way } from './embedded/run-as.ts';
 import { EMBEDDED_SETTINGS } from './embedded/settings.ts';
 import { type SocketFolder, shortSocketFolder } from './embedded/socket.ts';
+import { Whereabouts } from './embedded/whereabouts.ts';
 import { StorageStartError } from './start-error.ts';
 import { isStorageGone } from './storage-gone.ts';
 
@@ -64,7 +65,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
   const folder = path.join(dataDir, 'postgres');
   const launcher = new Launcher(options, folder);
   // One that runs must be left as it is: its owner and its files are somebody's business already.
-  if (findPostmaster(folder) === undefined) await launcher.prepare();
+  if (!(await launcher.runs()) && launcher.whereabouts.leaveWord()) await launcher.prepare();
   const server = new EmbeddedServer(options, folder, launcher);
   await server.start();
   return server;
@@ -88,6 +89,7 @@ interface Means {
 /** Makes the cluster and starts PostgreSQL on it. */
 class Launcher {
   readonly logFile: string;
+  readonly whereabouts: Whereabouts;
   readonly #options: EmbeddedOptions;
   readonly #folder: string;
   #found: Means | undefined;
@@ -96,6 +98,12 @@ class Launcher {
     this.#options = options;
     this.#folder = folder;
     this.logFile = path.join(path.dirname(folder), 'postgres.log');
+    this.whereabouts = new Whereabouts(folder);
+  }
+
+  /** Whether one runs, here or in another container that shares the folder. */
+  async runs(): Promise<boolean> {
+    return findPostmaster(this.#folder) !== undefined || this.whereabouts.elsewhere();
   }
 
   /** Creates the cluster if there is none: right at a start, and wrong ever after. */
@@ -104,7 +112,9 @@ class Launcher {
     await createCluster(this.#folder, binaries, runAs);
   }
 
-  async launch(): Promise<Launched> {
+  /** Undefined when a start elsewhere was quicker. */
+  async launch(): Promise<Launched | undefined> {
+    if (!this.whereabouts.leaveWord()) return undefined;
     const { binaries, runAs } = await this.#means();
     await adoptCluster(this.#folder, runAs);
     return launchPostmaster({
@@ -183,8 +193,10 @@ class EmbeddedServer implements EmbeddedPostgres {
     this.#stopSignal.abort();
     await this.#watching;
     const alone = (await this.#claim?.release()) ?? true;
-    if (alone) await stopPostmaster(this.#folder);
-    else this.#options.log.info('the embedded PostgreSQL stays up for another process');
+    if (alone) {
+      await stopPostmaster(this.#folder);
+      this.#launcher.whereabouts.takeBack();
+    } else this.#options.log.info('the embedded PostgreSQL stays up for another process');
     this.#socket.release();
   }
 
@@ -207,7 +219,7 @@ class EmbeddedServer implements EmbeddedPostgres {
     let launched: Launched | undefined;
     let toldAt = systemClock.now();
     for (;;) {
-      if (findPostmaster(this.#folder) === undefined) {
+      if (!(await this.#launcher.runs())) {
         if (launched?.hasEnded()) {
           const { logFile } = this.#launcher;
           throw new StorageStartError(

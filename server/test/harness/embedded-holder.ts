@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
 
 /** Another process that holds the embedded PostgreSQL of a folder, to be killed by a test. */
 export interface EmbeddedHolder {
@@ -10,11 +11,16 @@ export interface EmbeddedHolder {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-export async function holdEmbedded(dataDir: string): Promise<EmbeddedHolder> {
+/** `behind` is a command with its arguments that runs the holder: one that shuts it off, say. */
+export async function holdEmbedded(
+  dataDir: string,
+  behind: readonly string[] = [],
+): Promise<EmbeddedHolder> {
   const program = path.join(import.meta.dirname, 'hold-embedded.ts');
-  const child: ChildProcess = spawn(process.execPath, [program, dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const [command = '', ...args] = [...behind, process.execPath, program, dataDir];
+  const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  // Also when the test fails: nobody waits for one that is forgotten.
+  onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [line] = (await once(lines, 'line')) as [string];
   const { postmaster, refusal } = JSON.parse(line) as { postmaster?: number; refusal?: string };

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   linkSync,
@@ -125,7 +126,7 @@ async function clearRemains(folder: string): Promise<void> {
 
 /** Moved aside before it is judged: a start beside us may just have put its own in this place. */
 function removeStaleLock(folder: string, file: string): void {
-  const aside = `${file}.stale-${process.pid}`;
+  const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;
   try {
     renameSync(file, aside);
   } catch {

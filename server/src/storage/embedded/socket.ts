@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /** The smallest sun_path of the systems we run on (macOS) with its closing NUL. */
 const SOCKET_PATH_MAX_BYTES = 103;
-const SOCKET_NAME = '.s.PGSQL.5432';
+export const SOCKET_NAME = '.s.PGSQL.5432';
 
 export interface SocketFolder {
   /** A name of the folder that is short enough, good in this process. */
