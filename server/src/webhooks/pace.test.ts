@@ -35,12 +35,12 @@ test('nothing is held back while there is time to spare, or no mail', () => {
   }
 });
 
-test('while busy with mail, tries are a tenth of the events that mail makes', () => {
+test('while busy with mail, tries are seven of a hundred events that mail makes', () => {
   const { pace, pass } = paceWith({ busy: 1, commitsEach100Ms: 50 });
   pass(500);
   taken(pace);
   pace.seen(500);
-  expect(taken(pace)).toBe(50);
+  expect(taken(pace)).toBe(35);
   expect(taken(pace)).toBe(0);
 });
 

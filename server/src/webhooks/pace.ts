@@ -65,8 +65,8 @@ const LOOK_EVERY_MS = 100;
 const BUSY_ABOVE = 0.85;
 /** Fewer are a trickle that nobody has to make room for. */
 const COMMITS_A_SECOND = 20;
-/** Tries for each event: a try costs about a third of what it takes to accept and deliver a message. */
-const SHARE = 0.1;
+/** Tries for each event: one costs about two thirds of what accepting and delivering a message does. */
+const SHARE = 0.07;
 const ALLOWANCE_MAX = 100;
 /** Never nothing, however long mail keeps us busy. */
 const LEAST_A_SECOND = 10;
