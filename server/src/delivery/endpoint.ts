@@ -25,6 +25,8 @@ export class Endpoint {
   #waiting = new Fifo<Job>();
   #failed: { failure: OpenFailure; untilMs: number } | undefined;
   #failuresInRow = 0;
+  /** How many connections it bore when it refused one more, and until when that is believed. */
+  #full: { connections: number; untilMs: number } | undefined;
   /** Its TLS is broken and nothing demands it. */
   #plainUntilMs = 0;
 
@@ -88,9 +90,15 @@ export class Endpoint {
       }
       const known = this.#connections.length + this.#opening;
       const wanted = this.#waiting.size > this.#opening * 2;
-      if (known < this.#parts.shaping.connectionsMax && wanted) void this.#open();
+      if (known < this.#connectionsMax() && wanted) void this.#open();
       return;
     }
+  }
+
+  #connectionsMax(): number {
+    const { shaping, clock } = this.#parts;
+    if (this.#full && clock.now() >= this.#full.untilMs) this.#full = undefined;
+    return Math.min(shaping.connectionsMax, this.#full?.connections ?? shaping.connectionsMax);
   }
 
   /** The connection with the least to do; pipelining fills one before another is opened. */
@@ -173,8 +181,14 @@ export class Endpoint {
 
   #notOpened(failed: OpenFailure): void {
     const { failure } = failed;
-    // While others stand, the receiver is up and has only had enough of new ones.
-    if (this.#connections.some(({ connection }) => connection.usable)) return;
+    const standing = this.#connections.filter(({ connection }) => connection.usable).length;
+    // While others stand, the receiver is up and has only had enough of new ones: whoever waits goes
+    // over those, and it is not asked again at once. Which of several it greets first is chance.
+    if (standing > 0 || (failure.kind === 'refused' && this.#opening > 0)) {
+      const untilMs = this.#parts.clock.now() + FULL_KNOWN_MS;
+      this.#full = { connections: standing + this.#opening, untilMs };
+      return;
+    }
     const lastsMs = failure.kind === 'aborted' ? 0 : this.#failureKnownMs();
     this.#failuresInRow += 1;
     this.#failed = { failure: failed, untilMs: this.#parts.clock.now() + lastsMs };
@@ -256,6 +270,7 @@ interface Job {
 const AGE_MAX_MS = 5 * 60_000;
 const FAILURE_KNOWN_MS = 30_000;
 const FAILURE_KNOWN_MAX_MS = 5 * 60_000;
+const FULL_KNOWN_MS = 60_000;
 const PLAIN_KNOWN_MS = 10 * 60_000;
 
 function withOpening(result: SmtpSendResult, before: SmtpTranscript | undefined): SmtpSendResult {

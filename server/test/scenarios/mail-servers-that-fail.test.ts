@@ -78,6 +78,62 @@ describe('what happens in the middle', () => {
     expect(deferred?.data.next_attempt_at).toMatch(/^\d{4}-\d\d-\d\dT/);
   });
 
+  test('no more than one connection at a time: it is asked once, and all goes over the one', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    let held = 0;
+    const isOnlyOne = () => rig.receiver.sessions.every(({ closed }) => closed);
+    await using rig = await deliveryRig({
+      receivers: [
+        {
+          onConnect: () => (isOnlyOne() ? undefined : '421 4.7.0 Too many connections'),
+          onMessage: () => {
+            held += 1;
+            return held === 1 ? undefined : gate.promise;
+          },
+        },
+      ],
+    });
+    await rig.settled(await rig.send());
+    const ids: string[] = [];
+    for (let n = 0; n < 12; n++) ids.push(await rig.send({ recipients: [`u${n}@example.org`] }));
+    await rig.until(() => held === 2, 10);
+    const beganAtMs = rig.clock.now();
+    await rig.until(() => rig.clock.now() > beganAtMs + 20_000, 100);
+    gate.resolve(undefined);
+    for (const id of ids) {
+      const [state] = await rig.settled(id);
+      expect(state).toMatchObject({ status: 'delivered', attempts: 1 });
+    }
+    expect(rig.receiver.sessions.length).toBeLessThanOrEqual(4);
+  });
+
+  test('of two connections the one is refused before the other is greeted: nothing is put off', async () => {
+    const refused = Promise.withResolvers<undefined>();
+    let connections = 0;
+    await using rig = await deliveryRig({
+      receivers: [
+        {
+          onConnect: () => {
+            connections += 1;
+            if (connections === 2) return refused.promise;
+            return connections === 3 ? '421 4.7.0 Too many connections' : undefined;
+          },
+        },
+      ],
+    });
+    // A receiver that is known gets several at a time, and its connection does not outlive the rest.
+    await rig.settled(await rig.send());
+    await rig.until(() => rig.receiver.sessions[0]?.closed ?? false, 10_000);
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n++) ids.push(await rig.send({ recipients: [`u${n}@example.org`] }));
+    await rig.until(() => rig.receiver.sessions[2]?.closed ?? false, 10);
+    refused.resolve(undefined);
+    for (const id of ids) {
+      expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    }
+    expect(connections).toBe(3);
+  });
+
   test('421 in the middle of a session: the rest goes over a fresh connection at once', async () => {
     let count = 0;
     await using rig = await deliveryRig({
