@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { aroundOf, openEngine } from './assemble-engine.ts';
+import { aroundOf, engineLimits, openEngine } from './assemble-engine.ts';
 import { assert } from './base/assert.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
@@ -77,12 +77,12 @@ function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): De
     aroundLiveRoute: needs.aroundLiveRoute?.href,
   };
   const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: data });
-  const { leaseMs } = config.delivery;
+  const limits = engineLimits(config.delivery);
   const broken = (error: Error): never => {
     log.fatal({ err: error }, 'the thread of the delivery engine has ended: so does this process');
     throw error;
   };
-  const engine = new EngineThread({ worker, memory, clock, log, leaseMs, ownPlaces, told, broken });
+  const engine = new EngineThread({ worker, memory, clock, log, limits, ownPlaces, told, broken });
   return {
     engine,
     ready: engine.ready,

@@ -1,5 +1,4 @@
 import { hkdfSync } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
@@ -8,6 +7,7 @@ import type { Config } from './config/read-config.ts';
 import type { Route } from './delivery/delivery.ts';
 import { openDeliveryStore } from './delivery/delivery-store.ts';
 import { createEngine, type Engine } from './delivery/engine.ts';
+import { DEFAULT_LIMITS, type EngineLimits } from './delivery/engine-limits.ts';
 import type { SenderDomains } from './delivery/outgoing-mail.ts';
 import { type ShapingRules, shapingBy } from './delivery/shaping.ts';
 import { simulatorRoute } from './delivery/simulator.ts';
@@ -74,17 +74,23 @@ export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
     },
     log,
     nodeName: `${hostname()}/${process.pid}`,
-    limits: {
-      leaseMs: settings.leaseMs,
-      windowMs: settings.retryWindowMs,
-      backoff: settings.backoff,
-      wireMax: settings.concurrency,
-    },
+    limits: engineLimits(settings),
     ...(needs.memory ? { memory: needs.memory } : {}),
   });
   notices.on('deliveries', () => engine.wake());
   notices.onGap(() => engine.wake());
   return { engine, pool };
+}
+
+/** The engine's, wherever it works, and those by which it is asked for room. */
+export function engineLimits(settings: Config['delivery']): EngineLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    leaseMs: settings.leaseMs,
+    windowMs: settings.retryWindowMs,
+    backoff: settings.backoff,
+    wireMax: settings.concurrency,
+  };
 }
 
 /** A function does not reach a thread; the address of a module that exports it as `around` does. */
@@ -95,13 +101,10 @@ export async function aroundOf(address: string): Promise<EngineNeeds['around']> 
 /** How live mail leaves, built from the configuration. */
 function createLiveRoute(parts: EngineNeeds): Route {
   const { settings, clock } = parts;
-  const servers = settings.dnsServers.map(({ host, port }) =>
-    isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
-  );
   const resolver = createResolver({
     clock,
     trustRemoteAuthentication: settings.dnsValidates,
-    ...(servers.length > 0 ? { servers } : {}),
+    servers: settings.dnsServers,
   });
   // A tenant chooses the domains, and whoever runs their DNS chooses the addresses: without a word
   // from the operator none of them may lie inside the house.

@@ -6,8 +6,7 @@ import type { Log } from '../base/log.ts';
 import type { HandedOver, Lease } from '../messages/handover.ts';
 import type { Connections } from '../storage/pool.ts';
 import type { Engine } from './engine.ts';
-import { DEFAULT_LIMITS } from './engine-limits.ts';
-import { reserve } from './hatch.ts';
+import { type HatchParts, reserve } from './hatch.ts';
 import { type DeliveryStats, type MutableStats, statsIn } from './stats.ts';
 
 /**
@@ -19,7 +18,6 @@ import { type DeliveryStats, type MutableStats, statsIn } from './stats.ts';
 export class EngineThread implements Engine {
   readonly #parts: EngineThreadParts;
   readonly #stats: MutableStats;
-  readonly #limits: Parameters<typeof reserve>[0]['limits'];
   readonly #asked = new Map<number, (answer: unknown) => void>();
   #lastAsked = 0;
   readonly #ready = Promise.withResolvers<void>();
@@ -31,7 +29,6 @@ export class EngineThread implements Engine {
   constructor(parts: EngineThreadParts) {
     this.#parts = parts;
     this.#stats = statsIn(parts.memory);
-    this.#limits = { ...DEFAULT_LIMITS, leaseMs: parts.leaseMs };
     // A start that fails elsewhere leaves nobody who waits for it.
     this.ready.catch(() => {});
     parts.worker.on('message', (word: Word) => this.#hear(word));
@@ -57,8 +54,8 @@ export class EngineThread implements Engine {
   }
 
   reserve(count: number, bytes: number): Lease | undefined {
-    const { clock } = this.#parts;
-    return reserve({ stats: this.#stats, clock, limits: this.#limits }, count, bytes);
+    const { clock, limits } = this.#parts;
+    return reserve({ stats: this.#stats, clock, limits }, count, bytes);
   }
 
   take(lease: Lease, accepted: readonly HandedOver[]): void {
@@ -158,7 +155,8 @@ export interface EngineThreadParts {
   memory: SharedArrayBuffer;
   clock: Clock;
   log: Log;
-  leaseMs: number;
+  /** The engine's own. */
+  limits: HatchParts['limits'];
   /** Where we take mail ourselves, once the doors are open. */
   ownPlaces: () => AddressInfo[];
   /** Results were committed, and events with them. */

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createResolver } from '../mail/dns.ts';
@@ -28,13 +27,10 @@ export function openDomains(parts: OpenDomainsParts): {
 } {
   const { pool, clock, log } = parts;
   const { graceMs, ...hosts } = parts.settings;
-  const servers = parts.dnsServers.map(({ host, port }) =>
-    isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
-  );
   const resolver = createResolver({
     clock,
     inFlightMax: DNS_IN_FLIGHT_MAX,
-    ...(servers.length > 0 ? { servers } : {}),
+    servers: parts.dnsServers,
   });
   const verifier = new DomainVerifier({ pool, clock, log, resolver, hosts, graceMs });
   const keyMaker = new DomainKeyMaker(dkimSealer(parts.secretKey));

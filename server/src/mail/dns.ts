@@ -26,10 +26,15 @@ export interface Resolver {
   ): Promise<Answer<T>>;
 }
 
+export interface ServerAt {
+  host: string;
+  port: number;
+}
+
 export interface ResolverSettings {
   clock: Clock;
-  /** Recursive servers as `127.0.0.1:5354`, `::1` or `[::1]:53`; the system's when absent. */
-  servers?: readonly string[];
+  /** Recursive servers, as `127.0.0.1:5354`, `::1` or `[::1]:53` too; the system's when there are none. */
+  servers?: readonly (string | ServerAt)[];
   /** For one try at one server. Every silent server is tried twice. */
   timeoutMs?: number;
   cacheEntriesMax?: number;
@@ -143,13 +148,15 @@ function serverList(settings: ResolverSettings): {
   prefer(server: DnsServer): void;
 } {
   const { clock, trustRemoteAuthentication = false } = settings;
-  let list = (settings.servers ?? getServers()).map(parse);
+  const { servers: given = [] } = settings;
+  const isSystems = given.length === 0;
+  let list = (isSystems ? getServers() : given).map(parse);
   let readAtMs = clock.now();
   let preferred = list[0];
   return {
     inOrder() {
       // A laptop changes networks, and its servers with them, while we run.
-      if (!settings.servers && clock.now() - readAtMs > SYSTEM_SERVERS_TTL_MS) {
+      if (isSystems && clock.now() - readAtMs > SYSTEM_SERVERS_TTL_MS) {
         list = getServers().map(parse);
         readAtMs = clock.now();
         preferred = list[0];
@@ -162,8 +169,9 @@ function serverList(settings: ResolverSettings): {
     },
   };
 
-  function parse(text: string): DnsServer {
-    return parseServer(text, trustRemoteAuthentication);
+  function parse(server: string | ServerAt): DnsServer {
+    const at = typeof server === 'string' ? readServer(server) : server;
+    return serverAt(at, trustRemoteAuthentication);
   }
 }
 
@@ -171,13 +179,16 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-function parseServer(text: string, trustRemote: boolean): DnsServer {
+function readServer(text: string): ServerAt {
   const [, bracketed, plain, portText] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
-  const address = bracketed ?? plain ?? text;
   const port = portText === undefined ? 53 : Number(portText);
-  assert(isIP(address) !== 0 && port > 0 && port < 65536, `${text} is a DNS server address`);
-  const local = LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-  return { address, port, trusted: local || trustRemote };
+  return { host: bracketed ?? plain ?? text, port };
+}
+
+function serverAt({ host, port }: ServerAt, trustRemote: boolean): DnsServer {
+  assert(isIP(host) !== 0 && port > 0 && port < 65536, `${host} ${port} is a DNS server address`);
+  const local = LOOPBACK.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+  return { address: host, port, trusted: local || trustRemote };
 }
 
 /** Runs at most `max` tasks at once; every one holds a socket. */

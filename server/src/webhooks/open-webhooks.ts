@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createSealer } from '../base/sealer.ts';
@@ -119,12 +118,9 @@ function openDispatcher(
 }
 
 function resolverOf({ clock, dnsServers }: OpenWebhooksParts) {
-  const servers = dnsServers.map(({ host, port }) =>
-    isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`,
-  );
   return createResolver({
     clock,
     inFlightMax: DNS_IN_FLIGHT_MAX,
-    ...(servers.length > 0 ? { servers } : {}),
+    servers: dnsServers,
   });
 }

@@ -105,10 +105,8 @@ test('bodies of 30 MiB are answered, and others meanwhile', async () => {
 test('who sends little does not wait for the commits of those who send much', async () => {
   await using app = await startApp({ env: { ROLES: 'api' } });
   await served(app);
-  const blocker = await app.database.pool.connect();
-  await blocker.query('begin');
   // Only messages with files come by here: their commits now take as long as we like.
-  await blocker.query('lock table message_attachments in exclusive mode');
+  const unlock = await locked(app, 'message_attachments');
   const attachments = [{ filename: 'a.bin', content: 'A'.repeat(512 * 1024) }];
   const large = () => app.call('POST', '/transactional/send', { body: goodSend({ attachments }) });
   const stuck = async (): Promise<number> => {
@@ -126,8 +124,7 @@ test('who sends little does not wait for the commits of those who send much', as
   await served(app);
   await served(app);
   expect(await stuck()).toBe(2);
-  await blocker.query('rollback');
-  blocker.release();
+  await unlock();
   expect((await Promise.all(sends)).map(({ status }) => status)).toEqual([202, 202, 202, 202]);
 });
 
@@ -136,9 +133,7 @@ test('when too much waits to be stored, more is refused at once, and taken later
     env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },
   });
   await served(app);
-  const blocker = await app.database.pool.connect();
-  await blocker.query('begin');
-  await blocker.query('lock table messages in exclusive mode');
+  const unlock = await locked(app, 'messages');
   const sends = Array.from({ length: 600 }, () =>
     app.call('POST', '/transactional/send', { body: goodSend() }),
   );
@@ -151,8 +146,7 @@ test('when too much waits to be stored, more is refused at once, and taken later
   );
   expect(refused.json.code).toBe('overloaded');
   expect(refused.headers.get('retry-after')).toBe('1');
-  await blocker.query('rollback');
-  blocker.release();
+  await unlock();
   const statuses = (await Promise.all(sends)).map(({ status }) => status);
   const accepted = statuses.filter((status) => status === 202).length;
   expect(statuses.every((status) => status === 202 || status === 503)).toBe(true);
@@ -168,9 +162,7 @@ test('large and small messages wait in the same room', async () => {
     env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },
   });
   await served(app);
-  const blocker = await app.database.pool.connect();
-  await blocker.query('begin');
-  await blocker.query('lock table messages in exclusive mode');
+  const unlock = await locked(app, 'messages');
   const refused = { small: 0, large: 0 };
   const send = async (size: 'small' | 'large', body: object) => {
     const { status } = await app.call('POST', '/transactional/send', { body });
@@ -184,8 +176,7 @@ test('large and small messages wait in the same room', async () => {
   await expect.poll(() => refused.small > 0 && refused.large > 0).toBe(true);
   const metrics = await fetch(`${app.url}/metrics`).then((answer) => answer.text());
   expect(/^postrider_accept_waiting (\d+)$/m.exec(metrics)?.[1]).toBe('10');
-  await blocker.query('rollback');
-  blocker.release();
+  await unlock();
   await Promise.all(sends);
 });
 
@@ -208,3 +199,14 @@ test('one row that the database refuses does not fail its neighbours', async () 
   expect(answers[20]?.json).toMatchObject({ code: 'internal_error' });
   expect(answers[20]?.text).not.toContain('refuse_one');
 });
+
+/** Whoever writes to the table waits until the answer is called. */
+async function locked(app: TestApp, table: string): Promise<() => Promise<void>> {
+  const client = await app.database.pool.connect();
+  await client.query('begin');
+  await client.query(`lock table ${table} in exclusive mode`);
+  return async () => {
+    await client.query('rollback');
+    client.release();
+  };
+}

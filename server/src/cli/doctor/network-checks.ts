@@ -42,8 +42,7 @@ export function resolverOf(
   { dnsServers }: Pick<Config['delivery'], 'dnsServers'>,
   clock: Clock,
 ): Resolver {
-  const servers = serversOf(dnsServers);
-  return createResolver({ clock, ...(servers.length > 0 ? { servers } : {}) });
+  return createResolver({ clock, servers: dnsServers });
 }
 
 function serversOf(dnsServers: Config['delivery']['dnsServers']): string[] {
