@@ -101,9 +101,12 @@ function askByUdp(
       if (!reply || !answers(reply, question, true)) return end({ kind: 'use_tcp' });
       end(reply.truncated ? { kind: 'use_tcp' } : { kind: 'reply', reply });
     });
-    socket.connect(server.port, server.address, () => {
+    // Without a callback of its own: one would be called without a connection too, when there is no
+    // way to the server, and sending then throws where nobody can catch it.
+    socket.on('connect', () => {
       if (!ended) socket.send(encodeQuestion(question), (error) => error && end(broken(error)));
     });
+    socket.connect(server.port, server.address);
 
     function end(outcome: Datagram): void {
       if (ended) return;

@@ -159,6 +159,19 @@ describe('a silent server', () => {
     expect(await resolver.lookup('A', 'example.test')).toMatchObject({ kind: 'found' });
   });
 
+  test('to which there is no way does not hold anybody up', async () => {
+    await using good = await dnsServer({ 'example.test': a('192.0.2.1') });
+    // The kernel refuses to connect to it, as it does to any address while the network is down.
+    const servers = ['255.255.255.255', good.address];
+    const resolver = createResolver({ servers, clock: new ManualClock(0) });
+    expect(await resolver.lookup('A', 'example.test')).toMatchObject({ kind: 'found' });
+    const alone = createResolver({ servers: ['255.255.255.255'], clock: new ManualClock(0) });
+    expect(await alone.lookup('A', 'example.test')).toMatchObject({
+      kind: 'failed',
+      detail: expect.stringContaining('cannot be reached'),
+    });
+  });
+
   test('that says SERVFAIL is not asked again, its neighbour is', async () => {
     await using sick = await dnsServer({ 'example.test': 'SERVFAIL' });
     await using good = await dnsServer({ 'example.test': a('192.0.2.1') });
