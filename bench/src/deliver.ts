@@ -20,7 +20,9 @@ import { startTarget, type Target } from './targets.ts';
  */
 
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;
-const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 1_500);
+/** Before anybody is measured. Node compiles for the first 40,000 messages, and a mail server runs for months. */
+const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_SECONDS ?? 20) * 1000;
+const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 3_000);
 const FAR_MESSAGES = Number(process.env.BENCH_FAR_MESSAGES ?? 300);
 const PARTS = (process.env.BENCH_PARTS ?? 'rate,far').split(',');
 const ROUND_TRIP_MS = 50;
@@ -69,7 +71,7 @@ async function ours(env: Record<string, string>, handIn = singly): Promise<Figur
   await using sink = await startSink();
   await using target = await startLive(sink.port, env);
   const load = { port: target.port, warmUpMs: 0, ...handIn(target) };
-  await httpLoad({ ...load, durationMs: Math.min(6_000, DURATION_MS) });
+  await httpLoad({ ...load, durationMs: WARM_UP_MS });
   await settled(sink);
   const delay = await lowLoadMs(sink, () => sendOne(target));
   const perSecond = await rateOf(sink, () => httpLoad({ ...load, durationMs: DURATION_MS }));
@@ -145,7 +147,8 @@ async function beside(
     console.log(`${missing}: not compared`);
     return;
   }
-  await submitMany(peer.port, Math.ceil(PEER_MESSAGES / 10));
+  const warmAt = now() + WARM_UP_MS;
+  while (now() < warmAt) await submitMany(peer.port, Math.ceil(PEER_MESSAGES / 10));
   await settled(sink);
   const delay = await lowLoadMs(sink, () => submitOne(peer.port));
   const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
