@@ -1,7 +1,7 @@
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
 import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { DeliveryReport, ReportedRecipient } from '../mail/dsn.ts';
+import type { DeliveryReport, ReportedRecipient } from '../mail/reports/dsn.ts';
 import { judgeReport } from '../messages/verdict.ts';
 import { inTransaction, type Queryable } from '../storage/pool.ts';
 import {

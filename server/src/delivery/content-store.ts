@@ -1,4 +1,4 @@
-import type { Attachment } from '../mail/compose.ts';
+import type { Attachment } from '../mail/mime/compose.ts';
 import type { ContentHead, MessageContent } from '../messages/content.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { Message } from './delivery.ts';

@@ -1,12 +1,17 @@
 import { isIP } from 'node:net';
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Resolver } from '../mail/dns.ts';
-import type { MtaSts } from '../mail/mta-sts.ts';
-import { type AddressOrder, type MxHost, type MxRoute, resolveRoute } from '../mail/mx.ts';
-import { tlsPolicyFor } from '../mail/mx-tls-policy.ts';
-import type { SmtpCredentials } from '../mail/smtp-auth.ts';
-import type { SmtpTarget } from '../mail/smtp-open.ts';
+import type { Resolver } from '../mail/dns/resolver.ts';
+import type { MtaSts } from '../mail/receiving/mta-sts.ts';
+import {
+  type AddressOrder,
+  type MxHost,
+  type MxRoute,
+  resolveRoute,
+} from '../mail/receiving/mx.ts';
+import { tlsPolicyFor } from '../mail/receiving/tls-policy.ts';
+import type { SmtpCredentials } from '../mail/smtp/auth.ts';
+import type { SmtpTarget } from '../mail/smtp/open.ts';
 import type { AttemptEnd, RouteFault } from '../messages/verdict.ts';
 import { relayName } from './receivers.ts';
 

@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
-import { compose, needsSmtpUtf8 } from '../mail/compose.ts';
-import { type DkimKey, signDkim } from '../mail/dkim-sign.ts';
+import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
+import { compose, needsSmtpUtf8 } from '../mail/mime/compose.ts';
 import { outgoingOf } from '../messages/content.ts';
 import { domainOf } from '../messages/lane.ts';
 import type { Message } from './delivery.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
-import type { SmtpSessionFacts } from '../mail/smtp-facts.ts';
-import type { SmtpTarget } from '../mail/smtp-open.ts';
-import type { SmtpTimeouts } from '../mail/smtp-timeouts.ts';
+import type { SmtpSessionFacts } from '../mail/smtp/facts.ts';
+import type { SmtpTarget } from '../mail/smtp/open.ts';
+import type { SmtpTimeouts } from '../mail/smtp/timeouts.ts';
 import { Gate } from './delivery.ts';
 import type { RouteSetting, Station } from './delivery-plan.ts';
 import { Endpoint } from './endpoint.ts';

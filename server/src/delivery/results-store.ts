@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
-import { writeTranscript } from '../mail/smtp-transcript.ts';
+import { writeTranscript } from '../mail/smtp/transcript.ts';
 import { isSimulatorAddress } from '../messages/simulator-address.ts';
 import type { Pool } from '../storage/pool.ts';
 import { recordset } from '../storage/recordset.ts';

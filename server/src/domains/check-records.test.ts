@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
 import { systemClock } from '../base/clock.ts';
-import { createResolver } from '../mail/dns.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
 import { checkRecords } from './check-records.ts';
 import { type DomainRecord, type RecordPurpose, recordsToPublish } from './dns-records.ts';
 

@@ -1,6 +1,6 @@
 import { unreachable } from '../base/assert.ts';
-import type { Answer, MxRecord, Resolver } from '../mail/dns.ts';
-import { normalName } from '../mail/dns-name.ts';
+import { normalName } from '../mail/dns/name.ts';
+import type { Answer, MxRecord, Resolver } from '../mail/dns/resolver.ts';
 import { judgeDkim } from './check-records-dkim.ts';
 import { judgeDmarc } from './check-records-dmarc.ts';
 import {

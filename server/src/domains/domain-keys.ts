@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RefusedError } from '../base/refused-error.ts';
 import { createSealer, type Sealer } from '../base/sealer.ts';
-import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim-keys.ts';
+import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim/keys.ts';
 import type { DomainKey } from './domain.ts';
 
 /** A key with its private half, sealed for storage: the only form in which it leaves this file. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { createResolver } from '../mail/dns.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { MailHosts } from './domain.ts';
 import { DomainKeyMaker, dkimSealer } from './domain-keys.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Resolver } from '../mail/dns.ts';
+import type { Resolver } from '../mail/dns/resolver.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts } from './domain.ts';

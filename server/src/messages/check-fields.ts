@@ -1,5 +1,5 @@
 import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
-import type { Attachment } from '../mail/compose.ts';
+import type { Attachment } from '../mail/mime/compose.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { SendLimits } from './limits.ts';
 import { type Envelope, parseEnvelope } from './parse-envelope.ts';

@@ -1,8 +1,8 @@
 import { assert } from '../base/assert.ts';
 import { encodeId } from '../base/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../mail/address.ts';
-import type { Attachment, Outgoing } from '../mail/compose.ts';
-import { plainTextOf } from '../mail/plain-text.ts';
+import { plainTextOf } from '../mail/html/plain-text.ts';
+import type { Attachment, Outgoing } from '../mail/mime/compose.ts';
 
 /** An address as it stands in the stored head: already parsed once, at the door. */
 export interface StoredAddress {

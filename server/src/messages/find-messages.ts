@@ -1,5 +1,5 @@
 import { uuidFloor } from '../base/ids.ts';
-import { receivingProvider } from '../mail/receiving-provider.ts';
+import { receivingProvider } from '../mail/receiving/provider.ts';
 import type { Pool } from '../storage/pool.ts';
 import { messageStatus } from './message-status.ts';
 import {

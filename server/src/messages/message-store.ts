@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
-import type { Attachment } from '../mail/compose.ts';
+import type { Attachment } from '../mail/mime/compose.ts';
 import type { Pool, Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 import type { ContentHead, MessageContent } from './content.ts';
@@ -223,7 +223,7 @@ export interface StoredAttempt {
   outcome: string;
   smtp: SmtpFacts | null;
   bounce: Bounce | null;
-  /** As mail/smtp-transcript.ts writes it. */
+  /** As mail/smtp/transcript.ts writes it. */
   transcript: string | null;
 }
 

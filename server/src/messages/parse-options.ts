@@ -1,6 +1,6 @@
 import { parseTime } from '../base/rfc3339.ts';
-import type { Attachment } from '../mail/compose.ts';
-import { isHeaderName, isReservedHeader } from '../mail/header.ts';
+import type { Attachment } from '../mail/mime/compose.ts';
+import { isHeaderName, isReservedHeader } from '../mail/mime/header.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { runMs, type SendLimits } from './limits.ts';
 import type { AttachmentInput, SendRequest } from './send-request.ts';

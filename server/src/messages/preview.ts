@@ -1,5 +1,5 @@
-import { compose } from '../mail/compose.ts';
-import { plainTextOf } from '../mail/plain-text.ts';
+import { plainTextOf } from '../mail/html/plain-text.ts';
+import { compose } from '../mail/mime/compose.ts';
 import { type MessageContent, outgoingOf } from './content.ts';
 import type { PreparedMessage } from './prepare-message.ts';
 

@@ -1,6 +1,6 @@
 import type { FieldError } from '../base/refused-error.ts';
 import { RefusedError } from '../base/refused-error.ts';
-import { plainTextOf } from '../mail/plain-text.ts';
+import { plainTextOf } from '../mail/html/plain-text.ts';
 import type { CompiledTemplate } from './compile-template.ts';
 import { pathUses } from './path-uses.ts';
 import { type MissingValue, RenderBudget, type RenderWarning } from './substitution.ts';

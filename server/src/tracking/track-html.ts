@@ -1,5 +1,5 @@
-import { HtmlTokens } from '../mail/html-tokens.ts';
-import { plainTextOf } from '../mail/plain-text.ts';
+import { plainTextOf } from '../mail/html/plain-text.ts';
+import { HtmlTokens } from '../mail/html/tokens.ts';
 import type { TrackContent } from '../messages/track-content.ts';
 import { CLICK_PATH, type TrackingLinks } from './tracking-links.ts';
 

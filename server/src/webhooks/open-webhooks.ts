@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createSealer } from '../base/sealer.ts';
-import { createResolver } from '../mail/dns.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
 import type { Pool } from '../storage/pool.ts';
 import { disableWebhook } from './disable-webhook.ts';
 import { Dispatcher, type DispatcherLimits } from './dispatcher.ts';

@@ -7,7 +7,7 @@ import {
   webhookReceiver,
 } from '../../test/harness/webhook-receiver.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { createResolver } from '../mail/dns.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
 import { createPoster, type Poster } from './post-webhook.ts';
 import { createTargetGuard } from './target-guard.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { decodeId } from '../../src/base/ids.ts';
-import { compose } from '../../src/mail/compose.ts';
+import { compose } from '../../src/mail/mime/compose.ts';
 import { outgoingOf } from '../../src/messages/content.ts';
 import { expectSigned } from './live-mail.ts';
 import { contentOf, type QueuedMessage } from './queue.ts';

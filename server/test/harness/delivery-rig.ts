@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
-import { readTranscript } from '../../src/mail/smtp-transcript.ts';
+import { readTranscript } from '../../src/mail/smtp/transcript.ts';
 import { expectAsMeant } from './arrived-as-meant.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery.ts';

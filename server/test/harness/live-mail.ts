@@ -2,8 +2,8 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect } from 'vitest';
 import type { Route } from '../../src/delivery/delivery.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
-import { generateDkimKeys, loadPrivateKey } from '../../src/mail/dkim-keys.ts';
-import type { DkimKey } from '../../src/mail/dkim-sign.ts';
+import { generateDkimKeys, loadPrivateKey } from '../../src/mail/dkim/keys.ts';
+import type { DkimKey } from '../../src/mail/dkim/sign.ts';
 import { type LiveRouteOptions, liveRoute as routeOf } from './live-route.ts';
 
 export { RETURN_PATH_KEY } from './live-route.ts';

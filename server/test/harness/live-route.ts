@@ -4,9 +4,9 @@ import type { RouteSetting } from '../../src/delivery/delivery-plan.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { type ShapingRules, shapingBy } from '../../src/delivery/shaping.ts';
 import { smtpRoute } from '../../src/delivery/smtp-route.ts';
-import { createResolver } from '../../src/mail/dns.ts';
-import { createMtaSts } from '../../src/mail/mta-sts.ts';
-import type { SmtpTimeouts } from '../../src/mail/smtp-timeouts.ts';
+import { createResolver } from '../../src/mail/dns/resolver.ts';
+import { createMtaSts } from '../../src/mail/receiving/mta-sts.ts';
+import type { SmtpTimeouts } from '../../src/mail/smtp/timeouts.ts';
 
 /** The live route towards receivers and name servers of a test. */
 export interface LiveRouteOptions {

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { createSealer } from '../../src/base/sealer.ts';
 import { SigningKeys } from '../../src/domains/signing-keys.ts';
-import { signDkim } from '../../src/mail/dkim-sign.ts';
+import { signDkim } from '../../src/mail/dkim/sign.ts';
 import { startApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
 import { dnsServer } from '../harness/dns-server.ts';

@@ -7,9 +7,9 @@ import {
   NO_CAPABILITIES,
   parseCapabilities,
   type SmtpCapabilities,
-} from '../../mail/smtp-capabilities.ts';
-import { connectTcp, type SocketTrouble, socketReady } from '../../mail/smtp-socket.ts';
-import { SmtpWire } from '../../mail/smtp-wire.ts';
+} from '../../mail/smtp/capabilities.ts';
+import { connectTcp, type SocketTrouble, socketReady } from '../../mail/smtp/socket.ts';
+import { SmtpWire } from '../../mail/smtp/wire.ts';
 
 /** What a client of a port of ours would see, up to the login; nothing is handed in. */
 export interface SmtpLook {

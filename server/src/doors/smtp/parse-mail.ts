@@ -1,6 +1,6 @@
 import PostalMime, { type Attachment, type Email } from 'postal-mime';
 import { RefusedError } from '../../base/refused-error.ts';
-import { readQuotedPrintable } from '../../mail/transfer-encoding.ts';
+import { readQuotedPrintable } from '../../mail/mime/transfer-encoding.ts';
 
 /**
  * The parser of mail, and what it needs around it: bounds for hostile mail, and what it knows of

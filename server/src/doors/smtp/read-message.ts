@@ -1,5 +1,5 @@
 import { type Attachment, addressParser, decodeWords, type Email } from 'postal-mime';
-import { isHeaderName, isReservedHeader } from '../../mail/header.ts';
+import { isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
 import type { AddressInput, AttachmentInput, SendRequest } from '../../messages/send-request.ts';
 import { headerText } from '../../templates/substitution/escape.ts';
 import { type Control, readControls } from './control-headers.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Parser } from 'htmlparser2';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
-import { compose } from '../../mail/compose.ts';
+import { compose } from '../../mail/mime/compose.ts';
 import { parseContent } from '../substitution.ts';
 import { rendered, tryRender } from './try-render.ts';
 

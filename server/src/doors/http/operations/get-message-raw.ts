@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { compose } from '../../../mail/compose.ts';
+import { compose } from '../../../mail/mime/compose.ts';
 import { outgoingOf } from '../../../messages/content.ts';
 import { findContent, findMessage } from '../../../messages/message-store.ts';
 import type { Pool } from '../../../storage/pool.ts';

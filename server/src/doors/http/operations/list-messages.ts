@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { invalidFields } from '../../../base/refused-error.ts';
 import { parseDomainName } from '../../../mail/domain-name.ts';
-import { isReceivingProvider } from '../../../mail/receiving-provider.ts';
+import { isReceivingProvider } from '../../../mail/receiving/provider.ts';
 import { listMessages as findPage, type MessageQuery } from '../../../messages/find-messages.ts';
 import { publicMessage } from '../../../messages/public-message.ts';
 import type { MessageStatus } from '../../../messages/send-request.ts';

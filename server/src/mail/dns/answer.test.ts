@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { readAnswer } from './answer.ts';
+import type { WireReply } from './wire.ts';
+
+const reply: WireReply = {
+  id: 1,
+  rcode: 0,
+  truncated: false,
+  authenticated: true,
+  question: { name: 'example.test', type: 1 },
+  answers: [{ type: 'A', name: 'example.test', ttlSeconds: 9, data: '192.0.2.1' }],
+  negativeTtlSeconds: undefined,
+};
+
+test('the AD bit counts only from a server whose path nobody else can touch', () => {
+  expect(readAnswer(reply, 'A', 'example.test', true)?.answer).toMatchObject({
+    authenticated: true,
+  });
+  expect(readAnswer(reply, 'A', 'example.test', false)?.answer).toMatchObject({
+    authenticated: false,
+  });
+});
+
+test('aliases that run in a circle end without an answer', () => {
+  const circle: WireReply = {
+    ...reply,
+    answers: [
+      { type: 'CNAME', name: 'a.test', ttlSeconds: 9, data: 'b.test' },
+      { type: 'CNAME', name: 'b.test', ttlSeconds: 9, data: 'a.test' },
+    ],
+  };
+  expect(readAnswer(circle, 'A', 'a.test', true)?.answer).toMatchObject({ kind: 'nodata' });
+});

@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto';
+import { assert } from '../../base/assert.ts';
+import type { NamedMailbox } from '../address.ts';
+import { type Attachment, attachmentHeader } from './attachment.ts';
+import {
+  formatMailboxHeader,
+  formatTextHeader,
+  isHeaderName,
+  isStructuralHeader,
+} from './header.ts';
+import {
+  withCanonicalLineBreaks,
+  writeBase64,
+  writeQuotedPrintable,
+  writeSevenBit,
+} from './transfer-encoding.ts';
+import { WireBuffer } from './wire-buffer.ts';
+
+export type { Attachment } from './attachment.ts';
+
+/**
+ * A message as bytes (RFC 5322, RFC 2045 to 2047). Comes in: checked addresses, texts and
+ * attachments. Leaves: the mail, with CRLF line ends and no line above 998 octets. The same input
+ * gives the same bytes for ever: a retry must send what was sent before, and a DKIM signature made
+ * once must stay true. Blind copies are no part of the input, so they cannot leak.
+ */
+
+export interface Outgoing {
+  /** `local@domain`, without angle brackets. */
+  messageId: string;
+  dateMs: number;
+  from: NamedMailbox;
+  to: NamedMailbox[];
+  cc: NamedMailbox[];
+  replyTo: NamedMailbox[];
+  subject: string;
+  /** Either may be empty. */
+  html: string;
+  text: string;
+  /** Extra headers, in this order. */
+  headers: ReadonlyArray<readonly [string, string]>;
+  attachments: readonly Attachment[];
+}
+
+const WIRE_OCTETS_KEPT = 256 * 1024;
+let sharedWire = new WireBuffer(64 * 1024);
+
+export function compose(message: Outgoing): Buffer {
+  // Composing never waits, so one piece of memory serves all messages in turn.
+  const wire = sharedWire;
+  wire.length = 0;
+  wire.writeText(headerOf(message));
+  writeEntity(message, wire);
+  if (!wire.endsWithLineBreak()) wire.writeText('\r\n');
+  if (wire.bytes.length <= WIRE_OCTETS_KEPT) return wire.copyOut();
+  sharedWire = new WireBuffer(64 * 1024);
+  return wire.bytes.subarray(0, wire.length);
+}
+
+/** Whether a header of the message carries a UTF-8 address, which only SMTPUTF8 may transport. */
+export function needsSmtpUtf8(message: Outgoing): boolean {
+  const isUtf8 = (mailbox: NamedMailbox): boolean => mailbox.utf8;
+  return (
+    message.from.utf8 ||
+    message.to.some(isUtf8) ||
+    message.cc.some(isUtf8) ||
+    message.replyTo.some(isUtf8)
+  );
+}
+
+function headerOf(message: Outgoing): string {
+  assert(MESSAGE_ID.test(message.messageId), 'a message id is local@domain in printable ASCII');
+  let header = formatMailboxHeader('From', [message.from]);
+  if (message.to.length > 0) header += formatMailboxHeader('To', message.to);
+  if (message.cc.length > 0) header += formatMailboxHeader('Cc', message.cc);
+  if (message.replyTo.length > 0) header += formatMailboxHeader('Reply-To', message.replyTo);
+  header += formatTextHeader('Subject', message.subject);
+  header += `Message-ID: <${message.messageId}>\r\nDate: ${formatDate(message.dateMs)}\r\n`;
+  for (const [name, value] of message.headers) {
+    assert(isHeaderName(name) && !isStructuralHeader(name), `${name} is no extra header`);
+    header += formatTextHeader(name, value);
+  }
+  return `${header}MIME-Version: 1.0\r\n`;
+}
+
+const MESSAGE_ID = /^[\x21-\x3b\x3d\x3f\x41-\x7e]{1,200}@[\x21-\x3b\x3d\x3f\x41-\x7e]{1,255}$/;
+
+function formatDate(dateMs: number): string {
+  return new Date(dateMs).toUTCString().replace('GMT', '+0000');
+}
+
+type WritePart = () => void;
+
+/** Nests only as deep as needed: mixed (files) around alternative (text, html) around related. */
+function writeEntity(message: Outgoing, wire: WireBuffer): void {
+  const { html, text, attachments } = message;
+  const seed = hash('sha256', message.messageId, 'hex').slice(0, 32);
+  const isInline = (part: Attachment): boolean => part.contentId !== undefined && html !== '';
+
+  const writeHtml: WritePart = () => writeTextPart('html', html, seed, wire);
+  const writeText: WritePart = () => writeTextPart('plain', text, seed, wire);
+  const writeFile = (part: Attachment): WritePart => {
+    return () => writeAttachment(part, isInline(part), wire);
+  };
+  const inline = attachments.filter(isInline).map(writeFile);
+  const writeRelated: WritePart = () =>
+    writeMultipart('related; type="text/html"', `=_r_${seed}`, [writeHtml, ...inline], wire);
+  const writeRich = inline.length > 0 ? writeRelated : writeHtml;
+  const writeAlternative: WritePart = () =>
+    writeMultipart('alternative', `=_a_${seed}`, [writeText, writeRich], wire);
+
+  let writeBody = writeAlternative;
+  if (text === '' && html !== '') writeBody = writeRich;
+  if (html === '') writeBody = writeText;
+  const files = attachments.filter((part) => !isInline(part)).map(writeFile);
+  if (files.length === 0) writeBody();
+  else writeMultipart('mixed', `=_m_${seed}`, [writeBody, ...files], wire);
+}
+
+/** The line break before a delimiter belongs to the delimiter (RFC 2046 5.1.1), not to the part. */
+function writeMultipart(
+  subtype: string,
+  boundary: string,
+  parts: readonly WritePart[],
+  wire: WireBuffer,
+): void {
+  wire.writeText(`Content-Type: multipart/${subtype};\r\n boundary="${boundary}"\r\n`);
+  for (const writePart of parts) {
+    wire.writeText(`\r\n--${boundary}\r\n`);
+    writePart();
+  }
+  wire.writeText(`\r\n--${boundary}--`);
+}
+
+function writeTextPart(subtype: string, text: string, seed: string, wire: WireBuffer): void {
+  const type = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: `;
+  const bytes = Buffer.from(text, 'utf8');
+  const extraOctets = bytes.length - text.length;
+  const start = wire.length;
+  // The seed makes every boundary, so a text without it cannot hold one. In quoted-printable none
+  // can stand, for the "=" in front.
+  if (extraOctets === 0 && !text.includes(seed)) {
+    wire.writeText(`${type}7bit\r\n\r\n`);
+    if (writeSevenBit(bytes, wire)) return;
+    wire.length = start;
+  }
+  // Quoted-printable triples what is not ASCII: base64 is smaller once that is about a fifth. Two
+  // octets of such a character are one more than its length in a string, three are two more.
+  if (extraOctets * 8 > bytes.length) {
+    wire.writeText(`${type}base64\r\n\r\n`);
+    writeBase64(Buffer.from(withCanonicalLineBreaks(text), 'utf8'), wire);
+  } else {
+    wire.writeText(`${type}quoted-printable\r\n\r\n`);
+    writeQuotedPrintable(bytes, wire);
+  }
+}
+
+function writeAttachment(part: Attachment, inline: boolean, wire: WireBuffer): void {
+  wire.writeText(`${attachmentHeader(part, inline)}\r\n`);
+  writeBase64(part.content, wire);
+}

@@ -1,0 +1,162 @@
+import { assert } from '../../base/assert.ts';
+import type { NamedMailbox } from '../address.ts';
+import { ENCODED_LINE_CHARS_MAX, encodedWords, WORD_CHARS_MIN } from './encoded-word.ts';
+
+/**
+ * Header fields as they go on the wire (RFC 5322 2.2, 3.4; RFC 2047). Comes in: a name and a
+ * caller's text or mailboxes. Leaves: folded lines, each ended by CRLF. The promise: whatever
+ * the text holds, it stays inside its own field, and a mail reader shows it as it was given.
+ */
+
+const LINE_CHARS_MAX = 78;
+/** The limit of RFC 5322 2.1.1, which no line may break. */
+const LINE_OCTETS_MAX = 998;
+const HEADER_NAME_CHARS_MAX = 76;
+/** Above this a display name is folded as encoded words: a quoted string cannot be. */
+const QUOTED_NAME_CHARS_MAX = 200;
+
+/** RFC 5322 2.2: printable ASCII without colon and space. */
+export function isHeaderName(name: string): boolean {
+  return name.length <= HEADER_NAME_CHARS_MAX && /^[\x21-\x39\x3b-\x7e]+$/.test(name);
+}
+
+/** Whether a caller may not set this header: we write it, or a receiver trusts it. */
+export function isReservedHeader(name: string): boolean {
+  return isStructuralHeader(name) || /^x-postrider-/i.test(name);
+}
+
+/** Headers that compose alone writes, and those that only relays and receivers write. */
+export function isStructuralHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return STRUCTURAL.has(lower) || STRUCTURAL_FAMILY.test(lower);
+}
+
+const STRUCTURAL = new Set([
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'sender',
+  'reply-to',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'dkim-signature',
+  'domainkey-signature',
+  'authentication-results',
+  'return-path',
+  'delivered-to',
+  'envelope-to',
+  'x-original-to',
+  'apparently-to',
+]);
+const STRUCTURAL_FAMILY = /^(content-|resent-|arc-|received|x-received)/;
+
+/** What makes a text unfit for any header, in words for the caller; undefined when it is fit. */
+export function headerTextFault(text: string): string | undefined {
+  if (/[\r\n]/.test(text)) return 'A header text may not contain a line break.';
+  if (text.includes('\0')) return 'A header text may not contain NUL.';
+  return undefined;
+}
+
+/**
+ * Writes an unstructured field, or a structured one that the caller spelled out. ASCII stays as
+ * it is and is folded between words; anything else becomes encoded words.
+ */
+export function formatTextHeader(name: string, text: string): string {
+  const fault = headerTextFault(text);
+  assert(fault === undefined, `${name}: ${fault}`);
+  const value = text.trim();
+  if (value === '') return `${name}:\r\n`;
+  if (isPlain(value)) {
+    if (name.length + 2 + value.length <= LINE_CHARS_MAX) return `${name}: ${value}\r\n`;
+    const folded = foldedAtSpaces(`${name}: ${value}`, name.length + 2);
+    if (folded !== undefined) return `${folded}\r\n`;
+  }
+  const room = ENCODED_LINE_CHARS_MAX - name.length - 2;
+  if (room < WORD_CHARS_MIN) return `${name}:\r\n ${encodedWords(value, Infinity)}\r\n`;
+  return `${name}: ${encodedWords(value, room)}\r\n`;
+}
+
+// Text that looks like an encoded word would be decoded by the reader into something the
+// caller did not write.
+function isPlain(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0x7e || (code < 0x20 && code !== 0x09)) return false;
+  }
+  return !text.includes('=?');
+}
+
+/**
+ * Folds before single spaces only: readers disagree on how many spaces a fold stands for when
+ * there were several. Undefined when a line would still pass the hard limit.
+ */
+function foldedAtSpaces(line: string, valueStart: number): string | undefined {
+  let folded = '';
+  let lineStart = 0;
+  let foldAt = -1;
+  for (let i = valueStart + 1; i <= line.length; i++) {
+    const canFold = i === line.length || isSingleSpace(line, i);
+    if (!canFold) continue;
+    if (i - lineStart > LINE_CHARS_MAX && foldAt > 0) {
+      folded += `${line.slice(lineStart, foldAt)}\r\n`;
+      lineStart = foldAt;
+    }
+    if (i - lineStart > LINE_OCTETS_MAX) return undefined;
+    foldAt = i;
+  }
+  return folded + line.slice(lineStart);
+}
+
+function isSingleSpace(line: string, at: number): boolean {
+  return line[at] === ' ' && !isBlank(line[at - 1]) && !isBlank(line[at + 1]);
+}
+
+function isBlank(char: string | undefined): boolean {
+  return char === ' ' || char === '\t';
+}
+
+/** Writes an address list. A UTF-8 local part goes out raw (RFC 6532), a name never does. */
+export function formatMailboxHeader(name: string, mailboxes: readonly NamedMailbox[]): string {
+  let header = `${name}: `;
+  let column = header.length;
+  const append = (piece: string): void => {
+    header += piece;
+    const lineBreak = piece.lastIndexOf('\n');
+    column = lineBreak === -1 ? column + piece.length : piece.length - lineBreak - 1;
+  };
+  for (const [index, mailbox] of mailboxes.entries()) {
+    const phrase = phraseOf(mailbox.name);
+    const address = phrase === undefined ? bareAddress(mailbox) : `<${mailbox.email}>`;
+    if (index > 0) {
+      const next = phrase === undefined ? address.length : (phrase.text?.length ?? WORD_CHARS_MIN);
+      append(column + 2 + next + 2 > LINE_CHARS_MAX ? ',\r\n ' : ', ');
+    }
+    if (phrase !== undefined) {
+      append(phrase.text ?? encodedWords(phrase.encode, ENCODED_LINE_CHARS_MAX - column));
+      append(column + 1 + address.length + 1 > LINE_CHARS_MAX ? '\r\n ' : ' ');
+    }
+    append(address);
+  }
+  return `${header}\r\n`;
+}
+
+type Phrase = { text: string; encode?: undefined } | { text?: undefined; encode: string };
+
+function phraseOf(name: string | undefined): Phrase | undefined {
+  const trimmed = name?.trim();
+  if (!trimmed) return undefined;
+  const fault = headerTextFault(trimmed);
+  assert(fault === undefined, `display name: ${fault}`);
+  if (trimmed.length > QUOTED_NAME_CHARS_MAX || !isPlain(trimmed)) return { encode: trimmed };
+  if (ATOMS.test(trimmed)) return { text: trimmed };
+  return { text: `"${trimmed.replace(/["\\]/g, '\\$&')}"` };
+}
+
+const ATOMS = /^[\w!#$%&'*+\-/=?^`{|}~]+( [\w!#$%&'*+\-/=?^`{|}~]+)*$/;
+
+function bareAddress(mailbox: NamedMailbox): string {
+  return mailbox.local.startsWith('"') ? `<${mailbox.email}>` : mailbox.email;
+}

@@ -1,0 +1,75 @@
+import type { Resolver, TlsaRecord } from '../dns/resolver.ts';
+import type { MxHost } from './mx.ts';
+
+/**
+ * What DANE says about one mail host (RFC 7672). Only answers proved by DNSSEC count: the MX, the
+ * host's addresses and the TLSA records. Where the zone is proved and its TLSA look-up fails, the
+ * host must not be used at all, for that failure is what an attacker would cause.
+ */
+
+export type DaneFinding =
+  | { kind: 'absent' }
+  | { kind: 'usable'; records: readonly TlsaRecord[]; names: readonly string[] }
+  /** Records exist and none is of a kind we can check: TLS is a must, the certificate is not. */
+  | { kind: 'unusable' }
+  | { kind: 'temporary'; detail: string };
+
+export interface DaneQuestion {
+  domain: string;
+  host: MxHost;
+  /** Whether the answer that named this host was authenticated. */
+  routeAuthenticated: boolean;
+  port: number;
+}
+
+export async function lookUpDane(question: DaneQuestion, resolver: Resolver): Promise<DaneFinding> {
+  if (!question.routeAuthenticated) return { kind: 'absent' };
+  for (const base of await baseNames(question.host, resolver)) {
+    const answer = await resolver.lookup('TLSA', `_${question.port}._tcp.${base}`);
+    if (answer.kind === 'failed') return { kind: 'temporary', detail: answer.detail };
+    if (answer.kind !== 'found' || !answer.authenticated) continue;
+    const records = strongestDigests(answer.records.filter(isUsable));
+    if (records.length === 0) return { kind: 'unusable' };
+    const names = [...new Set([base, question.host.host, question.domain])];
+    return { kind: 'usable', records, names };
+  }
+  return { kind: 'absent' };
+}
+
+/**
+ * RFC 7672 section 2.2.2: TLSA records stand at the end of the host's aliases or else at the host
+ * itself. Nothing is asked in zones that are not signed, where many servers fail on unknown types.
+ */
+async function baseNames(host: MxHost, resolver: Resolver): Promise<string[]> {
+  if (host.authenticated) return [...new Set([host.canonical, host.host])];
+  if (host.canonical === host.host) return [];
+  const alias = await resolver.lookup('CNAME', host.host);
+  return alias.kind === 'found' && alias.authenticated ? [host.host] : [];
+}
+
+const DIGEST_LENGTHS: Readonly<Record<number, number>> = { 1: 32, 2: 64 };
+
+/** DANE-TA (2) and DANE-EE (3) only: public CAs (0, 1) are of no use for mail, section 3.1.3. */
+function isUsable({ usage, selector, matchingType, data }: TlsaRecord): boolean {
+  if (usage !== 2 && usage !== 3) return false;
+  if (selector !== 0 && selector !== 1) return false;
+  if (matchingType === 0) return data.length > 0;
+  return data.length === DIGEST_LENGTHS[matchingType];
+}
+
+/**
+ * RFC 7671 section 9: of digests for the same usage and selector only the strongest kind counts, so
+ * that a weak one left in place cannot be attacked.
+ */
+function strongestDigests(records: readonly TlsaRecord[]): TlsaRecord[] {
+  return records.filter(
+    (record) =>
+      record.matchingType === 0 ||
+      !records.some(
+        (other) =>
+          other.usage === record.usage &&
+          other.selector === record.selector &&
+          other.matchingType > record.matchingType,
+      ),
+  );
+}

@@ -1,0 +1,67 @@
+import { normalName } from '../dns/name.ts';
+
+/** A receiver's word on TLS for its mail, as published over HTTPS (RFC 8461 section 3.2). */
+export interface StsPolicy {
+  mode: 'enforce' | 'testing' | 'none';
+  /** Lower case; `*.example.com` stands for exactly one more label. */
+  mx: readonly string[];
+  maxAgeSeconds: number;
+}
+
+const MAX_AGE_LIMIT_SECONDS = 31_557_600;
+const MX_PATTERNS_MAX = 100;
+
+/** The policy in a file, or undefined when it is not a valid one. */
+export function parseStsPolicy(text: string): StsPolicy | undefined {
+  const fields = new Map<string, string>();
+  const mx: string[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    const match = /^([A-Za-z0-9][A-Za-z0-9_.-]{0,31})[ \t]*:[ \t]*(.*?)[ \t]*$/.exec(line);
+    if (!match) {
+      if (line.trim() === '') continue;
+      return undefined;
+    }
+    const [, key = '', value = ''] = match;
+    if (key === 'mx') mx.push(value);
+    // Of repeated fields the first counts.
+    else if (!fields.has(key)) fields.set(key, value);
+  }
+  const mode = fields.get('mode');
+  const maxAge = fields.get('max_age') ?? '';
+  if (fields.get('version') !== 'STSv1' || !/^\d{1,10}$/.test(maxAge)) return undefined;
+  if (mode !== 'enforce' && mode !== 'testing' && mode !== 'none') return undefined;
+  const patterns = mx.map(normalPattern).filter((pattern) => pattern !== undefined);
+  if (patterns.length === 0 && mode !== 'none') return undefined;
+  return {
+    mode,
+    mx: patterns.slice(0, MX_PATTERNS_MAX),
+    maxAgeSeconds: Math.min(Number(maxAge), MAX_AGE_LIMIT_SECONDS),
+  };
+}
+
+function normalPattern(text: string): string | undefined {
+  if (!text.startsWith('*.')) return normalName(text);
+  const parent = normalName(text.slice(2));
+  return parent === undefined ? undefined : `*.${parent}`;
+}
+
+/** Whether the policy names this mail host; `host` is in its normal spelling. */
+export function policyAllowsHost(policy: StsPolicy, host: string): boolean {
+  const parent = host.slice(host.indexOf('.') + 1);
+  return policy.mx.some((pattern) =>
+    pattern.startsWith('*.') ? pattern.slice(2) === parent && parent !== host : pattern === host,
+  );
+}
+
+/**
+ * The id in the TXT records of `_mta-sts`, which changes with the policy. Undefined unless exactly
+ * one record speaks of STSv1 (section 3.1).
+ */
+export function readStsId(records: readonly (readonly string[])[]): string | undefined {
+  const ours = records
+    .map((strings) => strings.join(''))
+    .filter((text) => /^v=STSv1\s*;/.test(text));
+  if (ours.length !== 1) return undefined;
+  const [, id] = /;\s*id\s*=\s*([A-Za-z0-9]{1,32})\s*(?:;|$)/.exec(ours[0] ?? '') ?? [];
+  return id;
+}

@@ -1,0 +1,39 @@
+import type { DeliveryReport } from './dsn.ts';
+import { addressOf, readDiagnostic } from './fields.ts';
+import type { ReadMail } from './mime-parts.ts';
+
+/**
+ * The bounce of qmail and its kin (QSBMF, the qmail-send bounce message format): plain text whose
+ * first paragraph begins with "Hi. This is the", then a paragraph for each recipient, then the
+ * original below a line of dashes. Such a bounce is always for good.
+ */
+export function readQsbmf(mail: ReadMail): DeliveryReport | undefined {
+  const [text] = mail.parts;
+  if (text?.type.name !== 'text/plain') return undefined;
+  const paragraphs = text.body.replaceAll('\r\n', '\n').trimStart().split(/\n\n+/, PARAGRAPHS_MAX);
+  const [greeting = '', ...others] = paragraphs;
+  const host = /^Hi\. This is (?:the )?.{0,200}? at ([\w.-]{0,254}\w)/.exec(greeting);
+  if (!/^Hi\. This is/.test(greeting)) return undefined;
+  const end = others.findIndex((paragraph) => paragraph.startsWith('-'));
+  const recipients = others.slice(0, end === -1 ? undefined : end).flatMap((paragraph) => {
+    const [first = '', ...reason] = paragraph.split('\n');
+    const address = /^<(.+)>:$/.exec(first.trim())?.[1];
+    return address === undefined ? [] : [failureOf(address, reason.join(' '))];
+  });
+  return recipients.length === 0 ? undefined : { reportingMta: host?.[1] ?? null, recipients };
+}
+
+const PARAGRAPHS_MAX = 200;
+
+function failureOf(address: string, reason: string): DeliveryReport['recipients'][number] {
+  const said = readDiagnostic(reason);
+  return {
+    action: 'failed',
+    status: said.status,
+    originalRecipient: null,
+    finalRecipient: addressOf(address),
+    remoteMta: null,
+    code: said.code,
+    text: said.text,
+  };
+}

@@ -1,0 +1,186 @@
+import {
+  refusal,
+  type SmtpFailure,
+  type SmtpRecipientResult,
+  type SmtpStage,
+  type SmtpTrouble,
+  trouble,
+} from './facts.ts';
+import type { SendableMessage } from './message.ts';
+import type { ReceivedReply, SmtpReply } from './reply.ts';
+import type { TranscriptRecorder } from './transcript.ts';
+
+/** What the connection is to do after a reply. */
+export type NextStep =
+  /** Say the next command, unless it was said already. */
+  | 'go_on'
+  /** DATA is open: send the message. */
+  | 'send_body'
+  /** RFC 2920 3.1: DATA was opened though no recipient is left; close it with nothing but a dot. */
+  | 'send_lone_dot'
+  /** Every recipient has its answer. */
+  | 'over'
+  /** The receiver makes no sense; nothing more may be said to it. */
+  | 'broken';
+
+export interface SmtpCommand {
+  line: string;
+  stage: 'mail' | 'rcpt' | 'data';
+}
+
+/**
+ * One mail transaction: its commands in order, and what the replies to them mean for each
+ * recipient. It neither writes nor reads; the connection does, as far ahead as pipelining allows,
+ * and hands over the replies in order.
+ */
+export class SmtpTransaction {
+  readonly message: SendableMessage;
+  readonly transcript: TranscriptRecorder;
+  /** True from the moment the final dot is handed to the socket. */
+  finalDotSent = false;
+
+  readonly #circumstances: TransactionCircumstances;
+  readonly #commands: readonly SmtpCommand[];
+  #said = 0;
+  #answered = 0;
+  #mailAccepted = false;
+  #mailFailure: SmtpFailure | undefined;
+  /** Aligned with the recipients; a hole is one that has not been refused. */
+  readonly #failures: (SmtpFailure | undefined)[] = [];
+  #recipientsAnswered = 0;
+  #recipientsAccepted = 0;
+  #finalReply: SmtpReply | undefined;
+
+  constructor(
+    message: SendableMessage,
+    transcript: TranscriptRecorder,
+    circumstances: TransactionCircumstances,
+  ) {
+    this.message = message;
+    this.transcript = transcript;
+    this.#circumstances = circumstances;
+    const commands: SmtpCommand[] = circumstances.resetFirst ? [RSET] : [];
+    commands.push({ line: message.mailCommand, stage: 'mail' });
+    for (const line of message.recipientCommands) commands.push({ line, stage: 'rcpt' });
+    commands.push(DATA);
+    this.#commands = commands;
+  }
+
+  /** The next command to say; undefined when all are said. */
+  nextCommand(): SmtpCommand | undefined {
+    return this.#commands[this.#said++];
+  }
+
+  /** A transaction that ended before its message leaves MAIL standing at the receiver. */
+  get needsReset(): boolean {
+    return this.#mailAccepted && !this.finalDotSent;
+  }
+
+  /** The reply to the oldest unanswered command, or to the message. */
+  take({ reply }: ReceivedReply): NextStep {
+    const command = this.#commands[this.#answered];
+    if (command === RSET) {
+      this.#answered += 1;
+      return 'go_on';
+    }
+    const next = command ? this.#takeAnswer(command.stage, reply) : this.#takeFinalAnswer(reply);
+    // A receiver that closes has refused everyone it has not answered yet.
+    if (reply.code === 421) this.#refuseRest(this.#refused(command?.stage ?? 'body', reply));
+    this.#answered += 1;
+    return next;
+  }
+
+  /** The connection ended: every recipient without an answer of its own shares the reason. */
+  lose(lost: SmtpTrouble): void {
+    if (this.#finalReply) return;
+    const stage: SmtpStage = this.#commands[this.#answered]?.stage ?? 'body';
+    this.#refuseRest(
+      trouble(lost.kind, stage, lost.detail, {
+        afterFinalDot: this.finalDotSent,
+        staleConnection: this.#isStale(),
+      }),
+    );
+  }
+
+  results(): SmtpRecipientResult[] {
+    return this.message.recipients.map((recipient, index) => {
+      const failure = this.#mailFailure ?? this.#failures[index];
+      if (failure) return { recipient, accepted: false, failure };
+      return { recipient, accepted: true, reply: this.#finalReply as SmtpReply };
+    });
+  }
+
+  #takeAnswer(stage: SmtpCommand['stage'], reply: SmtpReply): NextStep {
+    if (stage === 'data') return this.#onData(reply);
+    if (reply.code >= 300 && reply.code < 400) return 'broken';
+    return stage === 'mail' ? this.#onMail(reply) : this.#onRcpt(reply);
+  }
+
+  #onMail(reply: SmtpReply): NextStep {
+    if (reply.code < 400) {
+      this.#mailAccepted = true;
+      return 'go_on';
+    }
+    this.#mailFailure = this.#refused('mail', reply);
+    return this.#circumstances.pipelined ? 'go_on' : 'over';
+  }
+
+  #onRcpt(reply: SmtpReply): NextStep {
+    const index = this.#recipientsAnswered++;
+    if (reply.code < 400) this.#recipientsAccepted += 1;
+    else this.#failures[index] = this.#refused('rcpt', reply);
+    const pointless =
+      this.#recipientsAnswered === this.message.recipients.length && this.#recipientsAccepted === 0;
+    return pointless && !this.#circumstances.pipelined ? 'over' : 'go_on';
+  }
+
+  #onData(reply: SmtpReply): NextStep {
+    if (reply.code === 354) {
+      if (this.#recipientsAccepted === 0) return 'send_lone_dot';
+      // MAIL refused and recipients accepted: even a lone dot could deliver something to them.
+      return this.#mailAccepted ? 'send_body' : 'broken';
+    }
+    if (reply.code < 400) return 'broken';
+    this.#refuseRest(this.#refused('data', reply));
+    return 'over';
+  }
+
+  #takeFinalAnswer(reply: SmtpReply): NextStep {
+    if (reply.code >= 400) {
+      this.#refuseRest(this.#refused('body', reply));
+      // Refused while we still write: what follows would be read as commands.
+      return this.finalDotSent ? 'over' : 'broken';
+    }
+    if (reply.code >= 300 || !this.finalDotSent) return 'broken';
+    this.#finalReply = reply;
+    return 'over';
+  }
+
+  #refused(stage: SmtpStage, reply: SmtpReply): SmtpFailure {
+    return refusal(stage, reply, reply.code === 421 && this.#isStale());
+  }
+
+  /** On a reused connection, before the receiver said anything about this message. */
+  #isStale(): boolean {
+    const { reused, resetFirst } = this.#circumstances;
+    return reused && this.#answered <= (resetFirst ? 1 : 0);
+  }
+
+  #refuseRest(failure: SmtpFailure): void {
+    for (let index = 0; index < this.message.recipients.length; index++) {
+      this.#failures[index] ??= failure;
+    }
+  }
+}
+
+export interface TransactionCircumstances {
+  /** All commands are said at once, so each will be answered whatever the others meet. */
+  pipelined: boolean;
+  /** An earlier transaction was left standing. */
+  resetFirst: boolean;
+  /** The connection has carried other messages before. */
+  reused: boolean;
+}
+
+const RSET: SmtpCommand = { line: 'RSET', stage: 'mail' };
+const DATA: SmtpCommand = { line: 'DATA', stage: 'data' };
