@@ -21,6 +21,8 @@ export interface LoaderParts {
   kept: (bytes: number) => void;
   bytesHeld: () => number;
   bytesMax: number;
+  /** Lets go of so many bytes that nobody needs yet and storage has too, as far as there are. */
+  letGo: (bytes: number) => void;
   /** Contents up to this size are read together. */
   smallBytesMax: number;
 }
@@ -76,8 +78,11 @@ export class ContentLoader {
   #takeLarge(): Turn | undefined {
     const first = this.#large[0];
     if (!first) return undefined;
-    const held = this.#parts.bytesHeld();
-    if (held > 0 && held + first.bytes > this.#parts.bytesMax) return undefined;
+    const { bytesHeld, bytesMax, letGo } = this.#parts;
+    const over = bytesHeld() + first.bytes - bytesMax;
+    if (over > 0) letGo(over);
+    const held = bytesHeld();
+    if (held > 0 && held + first.bytes > bytesMax) return undefined;
     this.#large.shift();
     return first.turn;
   }
@@ -102,6 +107,8 @@ export class ContentLoader {
 
   #keep(message: Message, read: ReadContent): void {
     message.contentGone = read === null;
+    // Cancelled meanwhile: nobody would give the memory back.
+    if (message.held.length === 0) return;
     // Two turns of one message may have been read side by side.
     if (!read || message.content) return;
     message.content = read.content;

@@ -107,6 +107,7 @@ class DeliveryEngine implements Engine {
       },
       bytesHeld: () => this.#stats.contentBytes,
       bytesMax: limits.contentBytesMax,
+      letGo: (bytes) => this.#held.letContentsGo(bytes),
       smallBytesMax: Math.floor(limits.contentBytesMax / limits.wireMax),
     });
     this.#claims = new ClaimLoop({

@@ -110,12 +110,31 @@ export class HeldMessages {
     if (at < 0) return;
     message.held.splice(at, 1);
     if (message.held.length > 0) return;
-    this.#stats.contentBytes -= message.contentBytes;
     // Whatever still knows the message for a while, its content is not kept for it.
-    message.content = undefined;
-    message.prepared = undefined;
+    this.#letGoOf(message);
     // A delivery of it may have been claimed anew before this one was forgotten.
     if (this.#messages.get(message.id) === message) this.#messages.delete(message.id);
+  }
+
+  /**
+   * What was handed over with its content may stand at the gate of a slow receiver for days. Others
+   * need the memory sooner: it is read again when its turn comes. The newest first, which wait longest.
+   */
+  letContentsGo(bytes: number): void {
+    let left = bytes;
+    for (const message of [...this.#messages.values()].reverse()) {
+      if (left <= 0) return;
+      if (!message.held.every(({ place }) => place === 'ready')) continue;
+      left -= message.contentBytes;
+      this.#letGoOf(message);
+    }
+  }
+
+  #letGoOf(message: Message): void {
+    this.#stats.contentBytes -= message.contentBytes;
+    message.contentBytes = 0;
+    message.content = undefined;
+    message.prepared = undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { deliveryRig } from '../harness/delivery-rig.ts';
+import { deliveryRig, type Rig } from '../harness/delivery-rig.ts';
 
 /**
  * Goal: every delivery comes to one end, at its moment, with one final event, whatever happens.
@@ -148,7 +148,31 @@ describe('a cancel', () => {
     await rig.settled(onWire);
     expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);
   });
+
+  test('while the content is being read leaves nothing of it in memory', async () => {
+    await using rig = await deliveryRig();
+    const { engine } = rig.node;
+    const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
+    const client = await rig.database.pool.connect();
+    await client.query('begin; lock table message_contents in access exclusive mode');
+    await rig.until(() => engine.stats.onWire === 1);
+    await rig.until(async () => (await readsThatWait(rig)) === 1, 10);
+    expect(await engine.withdraw(rig.workspaceId, 'live', id)).toBe(true);
+    await client.query('rollback');
+    client.release();
+    await rig.until(() => engine.stats.onWire === 0, 10);
+    expect(engine.stats.contentBytes).toBe(0);
+    expect(rig.receiver.messages).toHaveLength(0);
+  });
 });
+
+async function readsThatWait(rig: Rig): Promise<number> {
+  const { rows } = await rig.database.pool.query<{ waiting: number }>(
+    `select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]?.waiting ?? 0;
+}
 
 describe('what we cannot send', () => {
   test('fails when the sender domain is gone, without a connection', async () => {

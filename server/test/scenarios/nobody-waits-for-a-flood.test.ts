@@ -6,7 +6,7 @@ import { startEngine, until } from '../harness/delivery.ts';
 import { dnsServer } from '../harness/dns-server.ts';
 import { liveRoute } from '../harness/live-mail.ts';
 import { unsignedSenders } from '../harness/live-route.ts';
-import { enqueue, newWorkspace } from '../harness/queue.ts';
+import { contentOf, enqueue, newWorkspace } from '../harness/queue.ts';
 import { SILENCE, smtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
@@ -132,4 +132,59 @@ test('a receiver that never answers holds its own places and nobody else', async
   await receiver.untilMessages(300);
   expect(silent.messages).toHaveLength(0);
   expect(node.engine.stats.onWire).toBeLessThanOrEqual(50);
+});
+
+test("what waits in memory for a slow receiver takes no room from others' large mail", async () => {
+  await using database = await freshDatabase();
+  await using dns = await dnsServer({
+    ...DNS,
+    'silent.example': { MX: ['10 mx.silent.example'] },
+    'mx.silent.example': { A: ['127.0.0.2'], ttlSeconds: 60 },
+  });
+  await using receiver = await smtpReceiver();
+  await using silent = await smtpReceiver({
+    host: '127.0.0.2',
+    port: receiver.port,
+    onRcpt: () => SILENCE,
+  });
+  const { pool } = database;
+  const clock = systemClock;
+  const nowMs = clock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  const limits = { contentBytesMax: 100_000, wireMax: 20 };
+  await using node = startEngine({ url: database.url, clock, live, limits });
+  const { engine } = node;
+  for (let n = 0; ; n++) {
+    const lease = engine.reserve(1, 4_000);
+    if (!lease) break;
+    const recipient = `u${n}@silent.example`;
+    const mail = { workspaceId, nowMs, recipients: [recipient], html: 'x'.repeat(4_000) };
+    const expiresAtMs = nowMs + 3_600_000;
+    engine.take(lease, [
+      {
+        workspaceId,
+        mode: 'live',
+        messageId: uuidv7(nowMs),
+        createdAtMs: nowMs,
+        tags: [],
+        metadata: {},
+        content: contentOf(mail),
+        deliveries: [{ ordinal: 0, recipient, expiresAtMs }],
+      },
+    ]);
+  }
+  await silent.until(() => silent.sessions.length >= 1);
+  expect(engine.stats.contentBytes).toBeGreaterThan(90_000);
+  const recipients = ['large@small.example'];
+  await enqueue(pool, [{ workspaceId, nowMs, recipients, html: 'x'.repeat(50_000) }]);
+  engine.wake();
+  await receiver.untilMessages(1);
+  await until(() => engine.stats.delivered === 1);
+  expect(engine.stats.ready).toBeGreaterThan(10);
 });
