@@ -50,6 +50,21 @@ describe('migrations', () => {
     await Promise.all(nodes.map((pool) => pool.end()));
   });
 
+  test('may take longer than any answer, and so may the wait for another node', async () => {
+    await using db = await freshDatabase({ empty: true });
+    await using folder = await folderWith({
+      ...TWO,
+      '0003-slow.sql': 'select pg_sleep(0.5); insert into letters values (2);',
+    });
+    const nodes = Array.from({ length: 2 }, () =>
+      openPool({ places: [{ connectionString: db.url }], log: silentLog, silentMsMax: 100 }),
+    );
+    const ran = await Promise.all(nodes.map((pool) => migrate(pool, silentLog, folder.path)));
+    expect(ran.toSorted()).toEqual([0, 3]);
+    expect(await lettersIn(db.pool)).toBe(2);
+    await Promise.all(nodes.map((pool) => pool.end()));
+  });
+
   test('that fail are undone whole, and those before stay', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith({

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import type { Log } from '../base/log.ts';
-import type { Pool } from './pool.ts';
+import { type Pool, withoutTimeouts } from './pool.ts';
 import { StorageStartError } from './start-error.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function migrate(pool: Pool, log: Log, folder = FOLDER): Promise<nu
   const client = await pool.connect();
   try {
     // Waiting for another node's work, and the work itself, may well take longer than a request.
-    await client.query('set statement_timeout = 0');
+    await withoutTimeouts(client);
     await client.query(`select pg_advisory_lock(${LOCK})`);
     const missing = await missingIn(client, migrations);
     for (const migration of missing) {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { uuidFloor, uuidTime } from '../base/ids.ts';
-import type { Pool } from './pool.ts';
+import { type Pool, withoutTimeouts } from './pool.ts';
 
 /**
  * Tables that grow with every message are cut into ranges of time by the UUIDv7 in their key. This
@@ -154,8 +154,8 @@ async function withLock<T>(pool: Pool, work: (client: pg.PoolClient) => Promise<
   const client = await pool.connect();
   try {
     // An `alter table` that waits makes every later statement on the table wait behind it.
-    await client.query(`select set_config('lock_timeout', '3s', false),
-                               set_config('statement_timeout', '0', false)`);
+    await client.query(`set lock_timeout = '3s'`);
+    await withoutTimeouts(client);
     await client.query(`select pg_advisory_lock(${LOCK})`);
     return await work(client);
   } finally {

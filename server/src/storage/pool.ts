@@ -76,6 +76,15 @@ export async function inTransaction<T>(
   }
 }
 
+/**
+ * For work that takes as long as it takes. The session is the caller's alone: it must be ended with
+ * `release(true)`.
+ */
+export async function withoutTimeouts(client: PoolClient): Promise<void> {
+  streamOf(client).setTimeout(0);
+  await client.query('set statement_timeout = 0');
+}
+
 class StoragePool extends pg.Pool {
   constructor(options: PoolOptions) {
     const chooser = new PrimaryChooser(options.places, options.log);
@@ -139,9 +148,13 @@ function ask(client: PoolClient, args: readonly unknown[]): Promise<pg.QueryResu
 
 /** Ends a connection whose server owes an answer and says nothing. */
 function endWhenSilent(client: pg.ClientBase, forMs: number): void {
-  const inside = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
-  const { stream } = inside.connection;
+  const inside = client as unknown as { readyForQuery: boolean };
+  const stream = streamOf(client);
   stream.setTimeout(forMs).on('timeout', () => {
     if (!inside.readyForQuery) stream.destroy();
   });
+}
+
+function streamOf(client: pg.ClientBase): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
