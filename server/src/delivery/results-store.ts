@@ -120,7 +120,7 @@ tried as (
       from moved where started is not null),
 told as (
     insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
-    select w, m, pg_current_xact_id()::text::bigint, event, 'message.' || status, at, id,
+    select w, m, ledger_tx(), event, 'message.' || status, at, id,
            told - (complaint is not null)::int, data
       from moved)
 ${parts.complaints ? COMPLAINTS : ''}${parts.suppressions ? SUPPRESSIONS : ''}${parts.inbox ? INBOX : ''}${parts.signatures ? SIGNATURES : ''}
@@ -131,7 +131,7 @@ select n from moved`;
 const COMPLAINTS = `,
 complained as (
     insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
-    select w, m, pg_current_xact_id()::text::bigint, complaint, 'message.complained', at, id, told,
+    select w, m, ledger_tx(), complaint, 'message.complained', at, id, told,
            data
       from moved where complaint is not null)`;
 
@@ -154,7 +154,7 @@ suppressed as (
  returning id),
 suppression_told as (
     insert into events (workspace_id, mode, tx, id, type, created_at, data)
-    select w, m, pg_current_xact_id()::text::bigint, event_id, 'suppression.created', at, data
+    select w, m, ledger_tx(), event_id, 'suppression.created', at, data
       from hard where id in (select id from suppressed))`;
 
 const INBOX = `,

@@ -51,7 +51,7 @@ export async function appendEvents(db: Queryable, events: readonly NewEvent[]): 
   await db.query({
     name: 'append-events',
     text: `insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
-      select e.workspace_id, e.mode, pg_current_xact_id()::text::bigint, e.id, e.type, e.created_at,
+      select e.workspace_id, e.mode, ledger_tx(), e.id, e.type, e.created_at,
              e.message_id, e.sequence, e.data
       from ${EVENTS.table('e', 1)}`,
     values: EVENTS.parameters(events.map(eventRow)),
@@ -95,8 +95,8 @@ export interface LedgerPosition {
 
 export const LEDGER_COLUMNS = 'id, tx, type, mode, created_at, message_id, sequence, data';
 
-/** Below the oldest transaction that still runs. */
-export const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
+/** Below the oldest transaction that still runs; see storage/ledger-numbers.ts. */
+export const HORIZON = 'ledger_horizon()';
 
 export const LEDGER_START: LedgerPosition = { tx: 0, id: uuidFloor(0) };
 
@@ -104,7 +104,7 @@ export const LEDGER_START: LedgerPosition = { tx: 0, id: uuidFloor(0) };
 export async function ledgerEdge(pool: Pool): Promise<LedgerPosition> {
   const { rows } = await pool.query<{ tx: number }>({
     name: 'ledger-edge',
-    text: 'select pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 as tx',
+    text: 'select ledger_horizon() - 1 as tx',
   });
   return behind(rows[0]?.tx ?? 0);
 }
@@ -137,7 +137,7 @@ export async function readLedger(
     name: 'read-ledger',
     text: `with scanned as materialized (
         select workspace_id, ${LEDGER_COLUMNS} from events
-        where (tx, id) > ($1, $2) and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        where (tx, id) > ($1, $2) and tx < ledger_horizon()
         order by tx, id limit $3)
       select m.*, s.scanned, s.last_tx, s.last_id from (
           select count(*) as scanned, (array_agg(tx order by tx desc, id desc))[1] as last_tx,

@@ -267,7 +267,7 @@ const insert = (attachments: string): string => `
     where submission not in (select submission from left_out)),
   new_events as (insert into events (workspace_id, mode, tx, id, type, created_at, message_id,
       sequence, data)
-    select workspace_id, mode, pg_current_xact_id()::text::bigint, id, type, created_at, message_id,
+    select workspace_id, mode, ledger_tx(), id, type, created_at, message_id,
       sequence, data
     from ${EVENTS.table('e', EVENTS_AT)}
     where submission not in (select submission from left_out))

@@ -53,7 +53,7 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
       from (
         select * from events
          where (tx, id) > ($1::bigint, $2::uuid)
-           and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+           and tx < ledger_horizon()
          order by tx, id limit $3) e
       left join lateral (
         select sender, template_key, created_at, scheduled_at from messages

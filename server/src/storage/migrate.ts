@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import type { Log } from '../base/log.ts';
+import { continueNumbers } from './ledger-numbers.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
 import { StorageStartError } from './start-error.ts';
 
@@ -37,6 +38,8 @@ export async function migrate(pool: Pool, log: Log, folder = FOLDER): Promise<nu
       await apply(client, migration);
       log.info({ migration: migration.name }, 'migration applied');
     }
+    const moved = await continueNumbers(client);
+    if (moved > 0) log.warn({ moved }, 'the database came from elsewhere: its ledger goes on here');
     return missing.length;
   } finally {
     // Ends the session, and with it the lock and the settings above.

@@ -83,7 +83,7 @@ counted as (
      where d.workspace_id = c.w and d.mode = c.m and d.message_id = c.id and d.ordinal = 0
  returning d.workspace_id as w, d.mode as m, d.message_id as id, d.told - c.n as before)
 insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
-select f.w, f.m, pg_current_xact_id()::text::bigint, f.event_id, f.type, f.at, f.id,
+select f.w, f.m, ledger_tx(), f.event_id, f.type, f.at, f.id,
        c.before + row_number() over (partition by f.w, f.m, f.id order by f.at, f.event_id),
        json_strip_nulls(json_build_object(
          'message_id', f.shown, 'recipient', f.recipient, 'attempt', f.attempts,

@@ -39,7 +39,7 @@ export interface LeaseTerms {
   leaseEndsAtMs: number;
 }
 
-const HORIZON = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
+const HORIZON = 'ledger_horizon()';
 
 /**
  * Rows that this node has room for are born leased to it: no claim, no second look at the queue.

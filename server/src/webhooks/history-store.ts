@@ -203,7 +203,7 @@ export async function replayEvents(
        select tx, id, type, created_at from events
         where workspace_id = $1 and mode = $2 and (tx, id) > ($7, $8) and id >= $5 and id < $6
           and created_at >= $10::timestamptz and created_at < $11::timestamptz
-          and tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+          and tx < ledger_horizon()
         order by tx, id limit $9),
      queued as (
        insert into webhook_deliveries as d (workspace_id, mode, webhook_id, event_id, event_tx,

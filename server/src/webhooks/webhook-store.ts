@@ -29,7 +29,7 @@ const COLUMNS = `w.workspace_id as "workspaceId", w.mode, w.id, w.url, w.events,
   w.disabled_at as "disabledAtMs", w.disabled_reason as "disabledReason",
   w.created_at as "createdAtMs", w.updated_at as "updatedAtMs"`;
 
-const THIS_TX = 'pg_current_xact_id()::text::bigint';
+const THIS_TX = 'ledger_tx()';
 
 /** Events of transactions after this one are sent to it. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
