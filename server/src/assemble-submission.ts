@@ -42,7 +42,8 @@ export interface SubmissionNeeds {
 }
 
 const OFF = 'The operator has switched it off.';
-const NOT_HERE = 'This process takes no mail by SMTP (ROLES); another one may.';
+const NOT_HERE =
+  'This process takes no mail by SMTP (ROLES); another one may, and SUBMISSION_URL would tell where.';
 
 export async function openSubmission(needs: SubmissionNeeds): Promise<Submission> {
   const { config, log } = needs;
@@ -73,16 +74,22 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
     get places() {
       return places();
     },
-    settings: () => ({
-      open: places().length > 0,
-      closed_because: places().length > 0 ? null : closedBecause,
-      host: new URL(http.baseUrl).hostname,
-      port: place?.port ?? null,
-      tls_port: tlsPlace?.port ?? null,
-      user: 'postrider',
-      starttls: place !== undefined && (door?.offersTls ?? false),
-      plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
-    }),
+    settings() {
+      const { reachedAt } = submission;
+      const open = places().length > 0 || (!isHere && reachedAt !== undefined);
+      const port = (reachedAt ? reachedAt.port : place?.port) ?? null;
+      const tlsPort = (reachedAt ? reachedAt.tlsPort : tlsPlace?.port) ?? null;
+      return {
+        open,
+        closed_because: open ? null : closedBecause,
+        host: reachedAt?.host ?? new URL(http.baseUrl).hostname,
+        port: open ? port : null,
+        tls_port: open ? tlsPort : null,
+        user: 'postrider',
+        starttls: open && port !== null && submission.tls !== undefined,
+        plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
+      };
+    },
     renewCertificate: async () => door?.renewCertificate(),
     drain: async (limitMs) => door?.drain(limitMs),
   };

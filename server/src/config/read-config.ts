@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { LogLevel } from '../base/log.ts';
 import type { PortRange, ServerPlace, Variable } from './kinds.ts';
 import type { RouteConfig } from './routes.ts';
+import type { SmtpAddress } from './submission.ts';
 import { type Role, VARIABLES, type VariableName } from './variables.ts';
 
 /**
@@ -29,6 +30,8 @@ export interface Config {
     /** Undefined: nothing is encrypted from its first byte. */
     readonly tlsPort: number | undefined;
     readonly host: string;
+    /** Undefined: where they listen, at the host of the base URL. */
+    readonly reachedAt: SmtpAddress | undefined;
     readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
     readonly allowPlaintext: boolean;
     readonly trustProxy: readonly string[];
@@ -294,6 +297,7 @@ function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['sub
     portIsWished,
     tlsPort: tlsPort === 'off' ? undefined : tlsPort,
     host: of('SUBMISSION_HOST') ?? of('HOST'),
+    reachedAt: of('SUBMISSION_URL'),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     allowPlaintext: of('SUBMISSION_ALLOW_PLAINTEXT'),
     trustProxy: of('SUBMISSION_TRUST_PROXY'),

@@ -1,4 +1,4 @@
-import { integer, networks, portOrOff, text, yesNo } from './kinds.ts';
+import { integer, listed, networks, portOrOff, text, variable, yesNo } from './kinds.ts';
 
 /** The settings of the door for programs that speak SMTP. */
 export const submission = {
@@ -17,6 +17,9 @@ export const submission = {
     standardText: '`HOST`',
     accepts: /^[A-Za-z0-9.:_-]+$/,
   }),
+  SUBMISSION_URL: reachedAt(
+    'Where programs reach these ports, when it is not where they listen: behind a proxy or a mapped port, or at another process. It is what the API and the dashboard tell people.',
+  ),
   SUBMISSION_TLS_CERT: text<string | undefined>({
     says: 'Certificate of these ports and of that of the return path, with its chain. A renewed file is taken up within a minute.',
     takes: 'the path of a PEM file',
@@ -50,3 +53,38 @@ export const submission = {
     max: 100_000,
   }),
 };
+
+/** How the ports are known to those who use them. */
+export interface SmtpAddress {
+  host: string;
+  /** On which a connection begins unencrypted; undefined when it is not told. */
+  port: number | undefined;
+  /** On which it is encrypted from its first byte. */
+  tlsPort: number | undefined;
+}
+
+function reachedAt(says: string) {
+  return variable<SmtpAddress | undefined>(
+    { says, standard: undefined, standardText: 'the host of `BASE_URL` and the ports above' },
+    'smtp://mail.example.com:587, smtps://mail.example.com:465 with TLS from the first byte, or both, separated by a comma',
+    (value) => {
+      const places = listed(value).map(
+        (item) =>
+          /^(smtps?):\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?\/?$/i.exec(item) ?? [],
+      );
+      const portOf = (wanted: 'smtp' | 'smtps', standard: number): number | undefined => {
+        const place = places.find(([, scheme]) => scheme?.toLowerCase() === wanted);
+        return place && Number(place[3] ?? standard);
+      };
+      const found = { port: portOf('smtp', 587), tlsPort: portOf('smtps', 465) };
+      const ports = Object.values(found).filter((port) => port !== undefined);
+      const [host, ...others] = new Set(places.map((place) => place[2]?.toLowerCase()));
+      const good = ports.every((port) => port >= 1 && port <= 65_535);
+      // Two of one kind, or one that is no address: then there are fewer ports than places.
+      if (host === undefined || others.length > 0 || !good || ports.length !== places.length) {
+        return undefined;
+      }
+      return { host, ...found };
+    },
+  );
+}

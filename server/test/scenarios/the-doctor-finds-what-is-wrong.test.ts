@@ -188,9 +188,12 @@ it('looks at the doors for programs as they would, and at what their certificate
   });
   const words = unknown.checks.filter(({ name }) => name === 'certificate');
   expect(words.map(({ status, detail }) => [status, detail])).toEqual([
-    ['warn', expect.stringContaining('not for other.test (BASE_URL)')],
+    ['warn', expect.stringContaining('not for other.test,')],
     ['warn', expect.stringContaining('does not trust the certificate')],
   ]);
+
+  const told = { BASE_URL: 'https://other.test', SUBMISSION_URL: 'smtps://mx.example.test' };
+  expect((await examine({ ...env, ...told })).of('certificate')?.status).toBe('ok');
 
   // What a server shows counts, and not what lies in the file meanwhile.
   await write(tlsFixtures.selfSigned);
@@ -241,6 +244,32 @@ it('looks at the certificate before a server shows it, and at doors that are ano
   });
   const off = await examine({ ...env, SUBMISSION_PORT: 'off' });
   expect(off.of('submission')).toMatchObject({ status: 'ok' });
+});
+
+it('knows of a proxy that takes TLS off, and warns of a door that none stands before', async () => {
+  await using dns = await dnsServer({});
+  const open = { SUBMISSION_HOST: '0.0.0.0', SUBMISSION_TRUST_PROXY: '127.0.0.1' };
+  await using app = await startApp({
+    env: { ...open, SUBMISSION_PORT: '0', HELO_NAME: 'vm.test' },
+  });
+  const env = {
+    ...environmentOf(app.database),
+    ...open,
+    PORT: '0',
+    DNS_SERVERS: dns.address,
+    HELO_NAME: 'vm.test',
+    SUBMISSION_PORT: String(app.app.submission.port),
+  };
+  const bare = (await examine(env)).of('submission');
+  expect(bare).toMatchObject({ status: 'warn', detail: expect.stringContaining('cannot log in') });
+  const behind = { SUBMISSION_URL: 'smtps://mail.example.com' };
+  expect((await examine({ ...env, ...behind })).of('submission')).toMatchObject({
+    status: 'ok',
+    detail: expect.stringContaining('proxies that take TLS off'),
+  });
+  // STARTTLS is nothing that a proxy could take off.
+  const plain = { SUBMISSION_URL: 'smtp://mail.example.com' };
+  expect((await examine({ ...env, ...plain })).of('submission')?.status).toBe('warn');
 });
 
 it('looks at a machine before the first start without making anything', async () => {

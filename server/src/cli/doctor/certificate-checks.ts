@@ -64,8 +64,8 @@ function checkName(leaf: X509Certificate, host: string): Finding | undefined {
   const names = leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? 'nobody';
   return warn(
     NAME,
-    `The certificate is for ${names}, and not for ${host} (BASE_URL), which programs are told to name.`,
-    'Take one for that name, or set BASE_URL to the name it is for.',
+    `The certificate is for ${names}, and not for ${host}, which programs are told to name.`,
+    'Take one for that name, or tell the name it is for in BASE_URL or SUBMISSION_URL.',
   );
 }
 

@@ -37,8 +37,9 @@ export async function checkSubmission(config: Config, clock: Clock): Promise<Fin
 }
 
 /** The server that `GET /smtp` tells programs to name. */
-function toldName({ http }: Config): string {
-  return new URL(http.baseUrl).hostname.replace(/^\[|\]$/g, '');
+function toldName({ submission, http }: Config): string {
+  const host = submission.reachedAt?.host ?? new URL(http.baseUrl).hostname;
+  return host.replace(/^\[|\]$/g, '');
 }
 
 const START_AGAIN = 'It was started with other settings: start it again.';
@@ -68,6 +69,9 @@ function judgeDoor({ submission, delivery }: Config, seen: SmtpLook | SocketTrou
   }
   if (submission.tls) return ok(name, `${open}, and offers STARTTLS.`);
   if (isForUs) return ok(name, `${open}, to programs on this machine.`);
+  if (submission.trustProxy.length > 0 && submission.reachedAt?.tlsPort !== undefined) {
+    return ok(name, `${open}, to proxies that take TLS off (SUBMISSION_URL).`);
+  }
   const fix = 'Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY. docs/smtp.md tells more.';
   return warn(name, `${open}, but without a certificate other machines cannot log in.`, fix);
 }

@@ -102,10 +102,6 @@ export class SmtpPort<S extends DoorSession> {
     return address;
   }
 
-  get offersTls(): boolean {
-    return this.#certificate !== undefined;
-  }
-
   session(id: string): S | undefined {
     return this.#sessions.get(id);
   }

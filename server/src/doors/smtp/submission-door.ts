@@ -101,10 +101,6 @@ export class SubmissionDoor {
     return this.#port.listen(place);
   }
 
-  get offersTls(): boolean {
-    return this.#port.offersTls;
-  }
-
   renewCertificate(): Promise<void> {
     return this.#port.renewCertificate();
   }
