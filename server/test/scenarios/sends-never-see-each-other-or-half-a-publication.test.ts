@@ -13,7 +13,7 @@ import { smtpReceiver } from '../harness/smtp-receiver.ts';
 /**
  * Goal: sends that run side by side never share a value, and a publication is seen whole or not at
  * all: by whom asks after it on the same node at once, on another node within moments.
- * Method: two thousand sends at once on two nodes, read where they arrive; and sends raced against
+ * Method: two thousand sends on two nodes, hundreds at once, read where they arrive; and sends raced against
  * publications, pins and returns to old versions, read where they were stored.
  */
 
@@ -80,7 +80,7 @@ async function sideBySide(count: number, width: number, work: (n: number) => Pro
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-test('two thousand sends at once each arrive with their own values', {
+test('two thousand sends side by side each arrive with their own values', {
   timeout: 400_000,
 }, async () => {
   await published('/partials', { key: 'line', html: '<li>{{ item.name }}:{{ item.n }}</li>' });
@@ -99,7 +99,8 @@ test('two thousand sends at once each arrive with their own values', {
     const body = { first_name: `Contact ${n}` };
     await ok(app.call('PUT', `/contacts/c${n}@example.org`, { body, key }));
   }
-  await sideBySide(2_000, 2_000, async (n) => {
+  // More at once than a node's backlog holds would measure how long a client waits for a connection.
+  await sideBySide(2_000, 400, async (n) => {
     const body = {
       to: { email: `c${n % 40}@example.org` },
       template_key: 'own',
