@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { type CheckOptions, checkContent } from './check-content.ts';
+import { parseContent } from './substitution.ts';
 
 /**
  * Goal: each publishing check finds what it is for, at its place, and leaves good mail alone.
@@ -116,9 +117,28 @@ describe('hostile html is looked at in linear time', () => {
     ['css pieces', `<style>${'a:b;'.repeat(400_000)}</style>`],
     ['images', '<img>'.repeat(300_000)],
     ['new lines', '\n<img>'.repeat(250_000)],
+    ['findings behind many lines', `${'\n'.repeat(1_900_000)}${'<img>'.repeat(300)}`],
+    [
+      'unknown paths behind many lines',
+      `${'\n'.repeat(1_900_000)}${Array.from({ length: 4_000 }, (_, i) => `{{ message.x${i} }}`).join('')}`,
+    ],
   ])('%s', (_, html) => {
     expect(checkContent({ html }).length).toBeLessThanOrEqual(200);
   });
+});
+
+it('partials that render each other over and over are refused, not walked', () => {
+  const partials = new Map(
+    Array.from({ length: 7 }, (_, i) => [
+      `p${i}`,
+      parseContent(`{% render "p${i + 1}" %}`.repeat(i < 6 ? 20 : 0), 'html', 'html'),
+    ]),
+  );
+  const found = checkContent(
+    { html: '{% render "p0" %}', text: 'x' },
+    { partials: (key) => partials.get(key), fragment: true },
+  );
+  expect(found).toMatchObject([{ severity: 'error', code: 'template_limit' }]);
 });
 
 function codes(html: string): string[] {

@@ -8,11 +8,7 @@ import {
 } from './html-tags.ts';
 import { type PathUse, pathUses } from './path-uses.ts';
 import { closest } from './substitution/closest-name.ts';
-import {
-  ContentLimitError,
-  ContentSyntaxError,
-  positionAt,
-} from './substitution/content-errors.ts';
+import { ContentLimitError, ContentSyntaxError, Lines } from './substitution/content-errors.ts';
 import { placeholderSpans, type Span } from './substitution/lex-content.ts';
 import { type ParsedContent, type Partials, type Place, parseContent } from './substitution.ts';
 
@@ -109,20 +105,43 @@ function checkPaths(
   options: CheckOptions,
   findings: Finding[],
 ): void {
+  const lines = new Map<string, Lines>();
+  const positionOf = ({ source, at }: PathUse) => {
+    const known = lines.get(source) ?? new Lines(source);
+    lines.set(source, known);
+    return known.positionAt(at);
+  };
   for (const field of parsed) {
     const told = new Set<string>();
-    for (const use of pathUses(field, options.partials)) {
-      const problem = unknownPath(use, options);
-      if (!problem || told.has(use.path)) continue;
+    for (const use of usesIn(field, options, findings)) {
+      if (findings.length >= FINDINGS_MAX) return;
+      const problem = told.has(use.path) ? undefined : unknownPath(use, options);
       told.add(use.path);
+      if (!problem) continue;
       findings.push({
         severity: problem.severity,
         code: 'unknown_path',
         message: problem.message,
         field: use.field,
-        ...positionAt(use.source, use.at),
+        ...positionOf(use),
       });
     }
+  }
+}
+
+function usesIn(
+  field: ParsedContent,
+  { partials }: CheckOptions,
+  findings: Finding[],
+): readonly PathUse[] {
+  try {
+    return pathUses(field, partials);
+  } catch (error) {
+    if (!(error instanceof ContentLimitError)) throw error;
+    const { detail: message, field: name } = error;
+    const place = { field: name, line: 1, column: 1 };
+    findings.push({ severity: 'error', code: 'template_limit', message, ...place });
+    return [];
   }
 }
 
@@ -212,6 +231,7 @@ export class Page {
   readonly plain: string;
   readonly scan: HtmlScan;
   readonly #findings: Finding[];
+  #lines: Lines | undefined;
 
   constructor(source: string, field: string, spans: readonly Span[], findings: Finding[]) {
     this.source = source;
@@ -224,7 +244,8 @@ export class Page {
 
   tell(severity: Finding['severity'], code: string, offset: number, message: string): void {
     if (this.#findings.length >= FINDINGS_MAX) return;
-    const { line, column } = positionAt(this.source, offset);
+    this.#lines ??= new Lines(this.source);
+    const { line, column } = this.#lines.positionAt(offset);
     this.#findings.push({ severity, code, message, field: this.field, line, column });
   }
 

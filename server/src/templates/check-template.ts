@@ -14,7 +14,7 @@ import {
   wordsIn,
 } from './stored-content.ts';
 import { closest } from './substitution/closest-name.ts';
-import { positionAt } from './substitution/content-errors.ts';
+import { Lines, type Position } from './substitution/content-errors.ts';
 import {
   ContentLimitError,
   ContentSyntaxError,
@@ -75,11 +75,12 @@ export function checkInline(words: Words): Finding[] {
   const { subject, html, text } = words;
   const findings = checkContent({ subject, html, text });
   for (const parsed of parsedFields(words)) {
+    const placeOf = placesOf(parsed);
     for (const key of parsed.partialKeys) {
       const message = 'Only stored templates can render partials.';
       findings.push({
         ...finding('error', 'partial_not_found', message, parsed.field),
-        ...placeOf(parsed, key),
+        ...placeOf(key),
       });
     }
   }
@@ -178,6 +179,7 @@ function checkPartials(
   for (const parsed of parsedFields(words, checked.parsed)) {
     const field = fieldPrefix + parsed.field;
     const report = followPartials([parsed], partials);
+    const placeOf = placesOf(parsed);
     for (const key of report.missing) {
       const what = parsed.place === 'html' ? 'html' : 'text';
       const message = checked.partials.has(key)
@@ -185,7 +187,7 @@ function checkPartials(
         : `There is no published partial \`${key}\`.`;
       findings.push({
         ...finding('error', 'partial_not_found', message, field),
-        ...placeOf(parsed, key),
+        ...placeOf(key),
       });
     }
     const circle = report.cycle ?? (self !== undefined && report.keys.includes(self) && [self]);
@@ -197,12 +199,25 @@ function checkPartials(
   return findings;
 }
 
-/** Where a field renders a partial. */
-function placeOf({ source }: ParsedContent, key: string): { line: number; column: number } {
+/** Where a field renders each partial for the first time. Looked for only when somebody asks. */
+function placesOf({ source }: ParsedContent): (key: string) => Position {
+  let offsets: Map<string, number> | undefined;
+  let lines: Lines | undefined;
+  return (key) => {
+    offsets ??= firstRenders(source);
+    lines ??= new Lines(source);
+    const offset = offsets.get(key);
+    return offset === undefined ? { line: 1, column: 1 } : lines.positionAt(offset);
+  };
+}
+
+function firstRenders(source: string): Map<string, number> {
+  const offsets = new Map<string, number>();
   for (const match of source.matchAll(/\{%-?\s*render\s+["']([^"']+)["']/g)) {
-    if (match[1] === key) return positionAt(source, match.index);
+    const key = match[1] as string;
+    if (!offsets.has(key)) offsets.set(key, match.index);
   }
-  return { line: 1, column: 1 };
+  return offsets;
 }
 
 function checkNames(content: StoredContent): Finding[] {

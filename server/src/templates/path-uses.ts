@@ -1,5 +1,5 @@
 import type { ContentNode, Expr, FilterUse, PathExpr } from './substitution/content-nodes.ts';
-import type { ParsedContent, Partials } from './substitution.ts';
+import { ContentLimitError, type ParsedContent, type Partials } from './substitution.ts';
 
 /**
  * Every use of a value that a send has to supply, as it can be read off a parsed field without any
@@ -22,37 +22,53 @@ export interface PathUse {
 }
 
 const PARTIAL_DEPTH_MAX = 8;
+/** Partials that render others twenty times each are short to write and without end to walk. */
+const WALKED_MAX = 200_000;
 
+/** Throws a ContentLimitError when there is too much to look through. */
 export function pathUses(parsed: ParsedContent, partials?: Partials): PathUse[] {
-  const walk = new Walk(parsed, partials, [], new Map());
-  walk.nodes(parsed.nodes, true);
-  return walk.uses;
+  const found: Found = { uses: [], walked: 0 };
+  new Walk(parsed, partials, [], new Map(), found).nodes(parsed.nodes, true);
+  return found.uses;
+}
+
+/** By a field and all partials in it. */
+interface Found {
+  uses: PathUse[];
+  walked: number;
 }
 
 /** What a local name stands for: a path of the caller's, or nothing that can be named. */
 type Locals = Map<string, string | undefined>;
 
 class Walk {
-  readonly uses: PathUse[] = [];
   readonly #parsed: ParsedContent;
   readonly #partials: Partials | undefined;
   readonly #open: readonly string[];
   readonly #locals: Locals;
   readonly #loops: (string | undefined)[] = [];
+  readonly #found: Found;
 
   constructor(
     parsed: ParsedContent,
     partials: Partials | undefined,
     open: readonly string[],
     locals: Locals,
+    found: Found,
   ) {
     this.#parsed = parsed;
     this.#partials = partials;
     this.#open = open;
     this.#locals = locals;
+    this.#found = found;
   }
 
   nodes(nodes: readonly ContentNode[], certain: boolean): void {
+    this.#found.walked += nodes.length;
+    if (this.#found.walked > WALKED_MAX) {
+      const { field } = this.#parsed;
+      throw new ContentLimitError(field, 'Partials are rendered too often to be looked through.');
+    }
     for (const node of nodes) this.#node(node, certain);
   }
 
@@ -128,9 +144,8 @@ class Walk {
     }
     const partial = this.#partials?.(node.key, this.#parsed.place);
     if (!partial || this.#open.includes(node.key) || this.#open.length >= PARTIAL_DEPTH_MAX) return;
-    const inner = new Walk(partial, this.#partials, [...this.#open, node.key], locals);
-    inner.nodes(partial.nodes, certain);
-    this.uses.push(...inner.uses);
+    const open = [...this.#open, node.key];
+    new Walk(partial, this.#partials, open, locals, this.#found).nodes(partial.nodes, certain);
   }
 
   #condition(expr: Expr): void {
@@ -216,7 +231,7 @@ class Walk {
 
   #add(path: string, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean, at: number): void {
     const { field, source } = this.#parsed;
-    this.uses.push({ path, guess, certainty, required, field, source, at });
+    this.#found.uses.push({ path, guess, certainty, required, field, source, at });
   }
 
   /** From the caller's root on; undefined for what is computed inside the template. */

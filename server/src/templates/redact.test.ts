@@ -32,6 +32,20 @@ describe('a secret', () => {
     expect(clean).not.toMatch(/token|one-time|ONE-TIME/);
   });
 
+  it.each([
+    ['too long for a pattern', ['<'.repeat(16_000)]],
+    ['as long as a book', ['<'.repeat(1_500_000)]],
+    ['together too long', Array.from({ length: 200 }, (_, i) => `${i}${'<'.repeat(500)}`)],
+  ])('hides everything when it is %s', (_, secrets) => {
+    expect(redactor(secrets).text(`see ${secrets[0]}`)).toBe(REDACTED);
+    expect(redactor(secrets).text('')).toBe('');
+  });
+
+  it('hides everything when looking for it would take for ever', () => {
+    const secret = `${'a'.repeat(20)}b${'a'.repeat(5_000)}`;
+    expect(redactor([secret]).text('a'.repeat(1_500_000))).toBe(REDACTED);
+  });
+
   it('is gone from whatever was rendered with it', () => {
     const secret = fc
       .string({ unit: 'grapheme', minLength: 4, maxLength: 30 })

@@ -19,10 +19,21 @@ const SECRETS_MAX = 200;
 /** Shorter values are taken out only where they stand alone, lest every `7` disappears. */
 const ANYWHERE_MIN_CHARS = 4;
 const DEPTH_MAX = 64;
+/** Of all forms together: a larger pattern cannot be made. */
+const FORMS_CHARS_MAX = 64 * 1024;
+/** At each place of a text a form is compared as far as it fits: in the worst case nearly whole. */
+const COMPARED_CHARS_MAX = 500_000_000;
 
 export function redactor(secrets: Iterable<unknown>): Redactor {
-  const pattern = patternFor(leaves(secrets));
-  const text = (input: string): string => (pattern ? input.replace(pattern, REDACTED) : input);
+  const forms = longestFirst(leaves(secrets));
+  // More than can be looked for: what cannot be looked at must not be shown.
+  const tooMany = forms.reduce((sum, form) => sum + form.length, 0) > FORMS_CHARS_MAX;
+  const pattern = tooMany ? undefined : patternFor(forms);
+  const longest = forms[0]?.length ?? 0;
+  const text = (input: string): string => {
+    if (tooMany || input.length * longest > COMPARED_CHARS_MAX) return input && REDACTED;
+    return pattern ? input.replace(pattern, REDACTED) : input;
+  };
   return { text, json: <T>(value: T): T => redactJson(value, text, 0) as T };
 }
 
@@ -126,18 +137,21 @@ function leaves(secrets: Iterable<unknown>): string[] {
   return [...found];
 }
 
-function patternFor(secrets: readonly string[]): RegExp | undefined {
-  const forms = new Set(secrets.flatMap(formsOf));
-  if (forms.size === 0) return undefined;
-  // The longest first: a secret may contain another one.
-  const alternatives = [...forms]
-    .sort((a, b) => b.length - a.length)
-    .map((form) => {
-      const literal = form.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&');
-      return form.length >= ANYWHERE_MIN_CHARS
-        ? literal
-        : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`;
-    });
+/** Every form of every secret; the longest first, because a secret may contain another one. */
+function longestFirst(secrets: readonly string[]): string[] {
+  const chars = secrets.reduce((sum, secret) => sum + secret.length, 0);
+  if (chars > FORMS_CHARS_MAX) return [...secrets];
+  return [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+}
+
+function patternFor(forms: readonly string[]): RegExp | undefined {
+  if (forms.length === 0) return undefined;
+  const alternatives = forms.map((form) => {
+    const literal = form.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&');
+    return form.length >= ANYWHERE_MIN_CHARS
+      ? literal
+      : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`;
+  });
   return new RegExp(alternatives.join('|'), 'gu');
 }
 

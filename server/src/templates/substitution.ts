@@ -105,10 +105,16 @@ export function renderContent(parsed: ParsedContent, scope: Scope, options: Rend
     const run = new Run(settingsOf(parsed, options), values, options.budget);
     if (options.content !== undefined) run.locals.set('content', options.content);
     renderNodes(parsed.nodes, run, partialRenderer(options, []));
-    return parsed.place === 'header' ? headerText(run.out) : run.out;
+    return parsed.place === 'header' ? headerText(run.out) : storable(run.out);
   } catch (error) {
     throw asLimit(error, parsed.field);
   }
+}
+
+/** Filters that decode or cut can make what no caller can send, and what no database takes. */
+function storable(text: string): string {
+  const whole = text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;
 }
 
 function staticText(parsed: ParsedContent): string {

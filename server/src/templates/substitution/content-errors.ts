@@ -60,3 +60,24 @@ export function positionAt(source: string, offset: number): Position {
     lineStart = newline + 1;
   }
 }
+
+/** The lines of a text, found once: for whoever asks for many places in it. */
+export class Lines {
+  readonly #starts = [0];
+
+  constructor(source: string) {
+    for (let at = source.indexOf('\n'); at !== -1; at = source.indexOf('\n', at + 1)) {
+      this.#starts.push(at + 1);
+    }
+  }
+
+  positionAt(offset: number): Position {
+    let low = 0;
+    for (let high = this.#starts.length; high - low > 1; ) {
+      const middle = (low + high) >>> 1;
+      if ((this.#starts[middle] as number) <= offset) low = middle;
+      else high = middle;
+    }
+    return { line: low + 1, column: offset - (this.#starts[low] as number) + 1 };
+  }
+}

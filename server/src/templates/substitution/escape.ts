@@ -1,7 +1,7 @@
 import type { Spot, UrlCheck } from './content-nodes.ts';
 import { SafeHtml } from './filter-spec.ts';
 import type { Run } from './run.ts';
-import { toText } from './values.ts';
+import { type Meter, toText } from './values.ts';
 
 /** How a value is written at each spot, so that it cannot leave the spot. */
 
@@ -30,30 +30,32 @@ function writeValue(spot: Spot, value: unknown, run: Run, at: number): string {
   switch (spot) {
     case 'plain':
     case 'raw':
-      return toText(value);
+      return toText(value, run);
     case 'html-text':
-      return value instanceof SafeHtml ? value.html : escapeHtml(toText(value));
+      return value instanceof SafeHtml ? value.html : escapeHtml(toText(value, run));
     case 'attribute':
-      return value instanceof SafeHtml ? escapeQuotes(value.html) : escapeHtml(toText(value));
+      return value instanceof SafeHtml ? escapeQuotes(value.html) : escapeHtml(toText(value, run));
     case 'bare-attribute':
-      return escapeBare(toText(value));
+      return escapeBare(toText(value, run));
     case 'url-parameter':
-      return value instanceof SafeHtml ? escapeQuotes(value.html) : urlParameter(toText(value));
+      return value instanceof SafeHtml
+        ? escapeQuotes(value.html)
+        : urlParameter(toText(value, run));
     case 'comment':
       // Blanks on both sides: an empty value must not join the dashes and brackets around it.
-      return ` ${escapeHtml(toText(value)).replaceAll('-', '&#45;')} `;
+      return ` ${escapeHtml(toText(value, run)).replaceAll('-', '&#45;')} `;
     case 'css':
-      return cssValue(toText(value), run, at);
+      return cssValue(toText(value, run), run, at);
     case 'css-string':
-      return toText(value).replace(/[^\p{L}\p{N} _.,:#%/-]/gu, cssEscape);
+      return toText(value, run).replace(/[^\p{L}\p{N} _.,:#%/-]/gu, cssEscape);
     case 'css-url':
-      return cssUrl(toText(value), run, at);
+      return cssUrl(toText(value, run), run, at);
     case 'css-url-in-attribute':
-      return escapeHtml(cssUrl(toText(value), run, at));
+      return escapeHtml(cssUrl(toText(value, run), run, at));
     case 'json-string':
-      return jsonForHtml(toText(value)).slice(1, -1);
+      return jsonForHtml(toText(value, run), run).slice(1, -1);
     case 'json-value':
-      return jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null));
+      return jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null), run);
   }
 }
 
@@ -79,12 +81,27 @@ function escapeBare(text: string): string {
 }
 
 /** JSON that can stand in HTML: no tag and no entity can begin in it. */
-export function jsonForHtml(value: unknown): string {
+export function jsonForHtml(value: unknown, meter: Meter): string {
+  spendOnJson(value, meter);
   const json = JSON.stringify(value) ?? 'null';
   return json.replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** Before it is made: a list of the same long thing, over and over, would fill the memory. */
+function spendOnJson(value: unknown, meter: Meter): void {
+  if (typeof value === 'string') meter.spendOn(value.length);
+  else if (Array.isArray(value)) {
+    meter.spend(value.length);
+    for (const item of value) spendOnJson(item, meter);
+  } else if (value !== null && typeof value === 'object') {
+    for (const [name, inner] of Object.entries(value)) {
+      meter.spendOn(name.length);
+      spendOnJson(inner, meter);
+    }
+  }
 }
 
 const CSS_PLAIN = /^[\p{L}\p{N}\s#%.,+_-]*$/u;

@@ -34,6 +34,7 @@ export function evaluate(expr: Expr, run: Run, strict: boolean): unknown {
     case 'binary':
       return operate(expr.operator, expr.left, expr.right, run);
     case 'not':
+      run.spend(1);
       return !isTrue(evaluate(expr.operand, run, false));
     case 'range':
       return rangeItems(expr, run, strict);
@@ -52,11 +53,15 @@ function readPath(expr: PathExpr, run: Run, strict: boolean): unknown {
   if (value instanceof Absent) return undefined;
   for (const segment of expr.segments) {
     const key = typeof segment === 'object' ? evaluate(segment, run, strict) : segment;
-    value = readProperty(value, key);
+    run.spend(1);
+    value = readProperty(value, key, run);
     if (value === undefined) return undefined;
   }
   if (value === null) return undefined;
-  if (expr.ofContact && typeof value === 'string' && value.trim() === '') return undefined;
+  if (expr.ofContact && typeof value === 'string') {
+    run.spendOn(value.length);
+    if (value.trim() === '') return undefined;
+  }
   return value;
 }
 
@@ -84,6 +89,7 @@ export function describePath(expr: Expr, run: Run): string {
   if (local instanceof Absent) path = local.path;
   for (const segment of expr.segments) {
     const key = typeof segment === 'object' ? evaluate(segment, run, false) : segment;
+    run.spendOnText(key);
     if (typeof key === 'string' && /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key)) path += `.${key}`;
     else path += `[${typeof key === 'number' ? key : JSON.stringify(key ?? null)}]`;
   }
@@ -123,6 +129,7 @@ function applyFilter(
     filter.named.length === 0
       ? NO_NAMED
       : new Map(filter.named.map(({ name, expr: arg }) => [name, evaluate(arg, run, true)]));
+  for (const arg of [...args, ...named.values()]) spendOnArgument(arg, run);
   const input = value instanceof SafeHtml && !filter.spec.takesHtml ? value.html : value;
   try {
     const result = filter.spec.apply(input, { args, named, run });
@@ -140,6 +147,11 @@ function applyFilter(
   }
 }
 
+function spendOnArgument(arg: unknown, run: Run): void {
+  if (Array.isArray(arg)) run.spendOn(arg.length);
+  else run.spendOnText(arg);
+}
+
 /** Liquid's default: for nothing, false and emptiness. Its own argument is needed only then. */
 function applyDefault(filter: FilterUse, value: unknown, run: Run, strict: boolean): unknown {
   const allowFalse = filter.named.some(
@@ -155,6 +167,7 @@ function applyDefault(filter: FilterUse, value: unknown, run: Run, strict: boole
 
 /** Conditions look at values that may be missing; they are never strict. */
 function operate(operator: Operator, left: Expr, right: Expr, run: Run): boolean {
+  run.spend(1);
   if (operator === 'and') {
     return isTrue(evaluate(left, run, false)) && isTrue(evaluate(right, run, false));
   }
@@ -168,6 +181,8 @@ function operate(operator: Operator, left: Expr, right: Expr, run: Run): boolean
   const b = evaluate(right, run, false);
   if (operator === 'contains') return contains(a, b, run);
   if (left.kind === 'void' || right.kind === 'void') return false;
+  run.spendOnText(a);
+  run.spendOnText(b);
   const order = compare(a, b);
   if (order === undefined) return false;
   if (operator === '<') return order < 0;
@@ -180,24 +195,26 @@ function equalExprs(left: Expr, right: Expr, run: Run): boolean {
   if (right.kind === 'void') return isVoid(right.blank, left, run);
   const a = evaluate(left, run, false);
   const b = evaluate(right, run, false);
-  if (Array.isArray(a)) run.spendOn(a.length << 4);
-  return areEqual(a, b);
+  return areEqual(a, b, run);
 }
 
 function isVoid(blank: boolean, expr: Expr, run: Run): boolean {
   const value = evaluate(expr, run, false);
-  return blank ? isBlank(value) : isEmpty(value);
+  run.spendOnText(value);
+  return blank ? isBlank(value, run) : isEmpty(value, run);
 }
 
 function contains(container: unknown, item: unknown, run: Run): boolean {
   if (Array.isArray(container)) {
-    run.spendOn(container.length << 4);
-    return container.some((member) => areEqual(member, item));
+    run.spend(container.length);
+    return container.some((member) => areEqual(member, item, run));
   }
   const text = container instanceof SafeHtml ? container.html : container;
   if (typeof text !== 'string' || item === undefined || item === null) return false;
-  run.spendOn(text.length);
-  return typeof item === 'object' ? false : text.includes(toText(item));
+  if (typeof item === 'object') return false;
+  const sought = toText(item, run);
+  run.spendOnSearch(text, sought);
+  return text.includes(sought);
 }
 
 /** The size of a range is charged before it is made. */
@@ -211,6 +228,8 @@ export function rangeBounds(
   const high = evaluate(expr.high, run, strict);
   if (run.reports !== before || low === undefined || high === undefined)
     return { low: 0, length: 0 };
+  run.spendOnText(low);
+  run.spendOnText(high);
   try {
     const first = Math.trunc(toNumber(low));
     return { low: first, length: Math.max(0, Math.trunc(toNumber(high)) - first + 1) };
@@ -228,7 +247,8 @@ function rangeItems(expr: Extract<Expr, { kind: 'range' }>, run: Run, strict: bo
 }
 
 function nextOfCycle(expr: Extract<Expr, { kind: 'cycle' }>, run: Run, strict: boolean): unknown {
-  const group = expr.group ? toText(evaluate(expr.group, run, strict)) : '';
+  const group = expr.group ? toText(evaluate(expr.group, run, strict), run) : '';
+  run.spendOn(group.length);
   const key = `${group}:${expr.key}`;
   const turn = run.cycles.get(key) ?? 0;
   run.cycles.set(key, (turn + 1) % expr.values.length);

@@ -1,7 +1,17 @@
 import { type FilterCall, type FilterSpec, ValueProblem } from './filter-spec.ts';
-import { areEqual, compare, isTrue, readDotted, shown, toNumber, toText } from './values.ts';
+import {
+  areEqual,
+  compare,
+  isTrue,
+  joinedTexts,
+  readBelow,
+  shown,
+  sizeOf,
+  toNumber,
+  toText,
+} from './values.ts';
 
-/** Filters on lists. They read records only through `readDotted`: own properties, no functions. */
+/** Filters on lists. They read records only through `readBelow`: own properties, no functions. */
 
 const SPLIT_MAX = 100_000;
 
@@ -9,7 +19,7 @@ export const LIST_FILTERS: readonly [string, FilterSpec][] = [
   ['join', list(join, 0, 1)],
   ['first', list((items) => items[0])],
   ['last', list((items) => items.at(-1))],
-  ['size', { apply: size, argsMin: 0, argsMax: 0 }],
+  ['size', { apply: (value, { run }) => sizeOf(value, run), argsMin: 0, argsMax: 0 }],
   ['slice', { apply: slice, argsMin: 1, argsMax: 2 }],
   ['split', { apply: split, argsMin: 1, argsMax: 1, expects: 'text' }],
   ['reverse', list((items) => items.toReversed())],
@@ -17,11 +27,11 @@ export const LIST_FILTERS: readonly [string, FilterSpec][] = [
   ['concat', list((items, { args }) => [...items, ...asList(args[0])], 1, 1)],
   ['push', list((items, { args }) => [...items, args[0]], 1, 1)],
   ['uniq', list(uniq, 0, 1)],
-  ['map', list((items, { args }) => items.map((item) => readDotted(item, toText(args[0]))), 1, 1)],
-  ['where', list((items, call) => items.filter((item) => matches(item, call)), 1, 2)],
-  ['reject', list((items, call) => items.filter((item) => !matches(item, call)), 1, 2)],
-  ['find', list((items, call) => items.find((item) => matches(item, call)), 1, 2)],
-  ['has', list((items, call) => items.some((item) => matches(item, call)), 1, 2)],
+  ['map', list((items, call) => items.map(reader(call)), 1, 1)],
+  ['where', list((items, call) => items.filter(matcher(call)), 1, 2)],
+  ['reject', list((items, call) => items.filter(not(matcher(call))), 1, 2)],
+  ['find', list((items, call) => items.find(matcher(call)), 1, 2)],
+  ['has', list((items, call) => items.some(matcher(call)), 1, 2)],
   ['sum', list(sum, 0, 1)],
   ['sort', list((items, call) => sort(items, call, (value) => value), 0, 1)],
   ['sort_natural', list((items, call) => sort(items, call, lowerCase), 0, 1)],
@@ -55,29 +65,22 @@ function asList(value: unknown): readonly unknown[] {
 }
 
 function join(items: readonly unknown[], { args, run }: FilterCall): string {
-  const separator = args.length > 0 ? toText(args[0]) : ' ';
-  const texts = items.map((item) => toText(item));
-  run.spendOn(texts.reduce((sum, text) => sum + text.length + separator.length, 0));
-  return texts.join(separator);
+  return joinedTexts(items, args.length > 0 ? toText(args[0], run) : ' ', run);
 }
 
-function size(value: unknown): number {
-  if (Array.isArray(value) || typeof value === 'string') return value.length;
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
-}
-
-function slice(value: unknown, { args }: FilterCall): unknown {
+function slice(value: unknown, { args, run }: FilterCall): unknown {
   const from = Math.trunc(toNumber(args[0]));
   const length = Math.max(0, args.length > 1 ? Math.trunc(toNumber(args[1])) : 1);
-  const items = Array.isArray(value) ? value : [...toText(value)];
+  const items = Array.isArray(value) ? value : [...toText(value, run)];
   const start = from < 0 ? items.length + from : from;
   const part = start < 0 ? [] : items.slice(start, start + length);
   return Array.isArray(value) ? part : part.join('');
 }
 
 function split(value: unknown, { args, run }: FilterCall): string[] {
-  const text = toText(value);
-  const separator = toText(args[0]);
+  const text = toText(value, run);
+  const separator = toText(args[0], run);
+  run.spendOnSearch(text, separator);
   const parts = text.split(separator, SPLIT_MAX + 1);
   if (parts.length > SPLIT_MAX) run.tooLong();
   run.budget.spend(parts.length, run.settings.field);
@@ -85,25 +88,42 @@ function split(value: unknown, { args, run }: FilterCall): string[] {
   return parts;
 }
 
-function uniq(items: readonly unknown[], { args }: FilterCall): unknown[] {
+function uniq(items: readonly unknown[], call: FilterCall): unknown[] {
+  const keyOf = reader(call);
   const seen = new Set<unknown>();
   return items.filter((item) => {
-    const key = args.length > 0 ? readDotted(item, toText(args[0])) : item;
+    const key = keyOf(item);
+    call.run.spendOnText(key);
     if (seen.has(key)) return false;
     seen.add(key);
     return true;
   });
 }
 
-function matches(item: unknown, { args }: FilterCall): boolean {
-  const value = readDotted(item, toText(args[0]));
-  return args.length > 1 ? areEqual(value, args[1]) : isTrue(value);
+/** What the first argument names in an item; without one the item itself. */
+function reader({ args, run }: FilterCall): (item: unknown) => unknown {
+  if (args.length === 0) return (item) => item;
+  const path = toText(args[0], run).split('.');
+  return (item) => readBelow(item, path, run);
 }
 
-function sum(items: readonly unknown[], { args }: FilterCall): number {
+function matcher(call: FilterCall): (item: unknown) => boolean {
+  const { args, run } = call;
+  const read = reader(call);
+  if (args.length < 2) return (item) => isTrue(read(item));
+  return (item) => areEqual(read(item), args[1], run);
+}
+
+function not(judge: (item: unknown) => boolean): (item: unknown) => boolean {
+  return (item) => !judge(item);
+}
+
+function sum(items: readonly unknown[], call: FilterCall): number {
+  const read = reader(call);
   let total = 0;
   for (const item of items) {
-    const value = args.length > 0 ? readDotted(item, toText(args[0])) : item;
+    const value = read(item);
+    call.run.spendOnText(value);
     if (value !== null && value !== undefined) total += toNumber(value);
   }
   return Number.isInteger(total) ? total : Number(total.toPrecision(15));
@@ -112,14 +132,19 @@ function sum(items: readonly unknown[], { args }: FilterCall): number {
 /** Things without order keep theirs and go last. */
 function sort(
   items: readonly unknown[],
-  { args, run }: FilterCall,
+  call: FilterCall,
   keyOf: (value: unknown) => unknown,
 ): unknown[] {
-  run.budget.spend(items.length * Math.ceil(Math.log2(items.length + 2)), run.settings.field);
-  const keyed = items.map((item) => ({
-    item,
-    key: keyOf(args.length > 0 ? readDotted(item, toText(args[0])) : item),
-  }));
+  const { run } = call;
+  const read = reader(call);
+  const rounds = Math.ceil(Math.log2(items.length + 2));
+  run.spend(items.length * rounds);
+  const keyed = items.map((item) => {
+    const value = read(item);
+    // Compared once in each round, from the beginning.
+    if (typeof value === 'string') run.spend((value.length >> 4) * rounds);
+    return { item, key: keyOf(value) };
+  });
   keyed.sort((a, b) => compare(a.key, b.key) ?? Number(isVoid(a.key)) - Number(isVoid(b.key)));
   return keyed.map(({ item }) => item);
 }
@@ -132,10 +157,12 @@ function lowerCase(value: unknown): unknown {
   return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
-function groupBy(items: readonly unknown[], { args }: FilterCall): unknown[] {
+function groupBy(items: readonly unknown[], call: FilterCall): unknown[] {
+  const keyOf = reader(call);
   const groups = new Map<unknown, unknown[]>();
   for (const item of items) {
-    const key = readDotted(item, toText(args[0]));
+    const key = keyOf(item);
+    call.run.spendOnText(key);
     const group = groups.get(key);
     if (group) group.push(item);
     else groups.set(key, [item]);
@@ -144,10 +171,10 @@ function groupBy(items: readonly unknown[], { args }: FilterCall): unknown[] {
 }
 
 function sentence(items: readonly unknown[], { args, run }: FilterCall): string {
-  const texts = items.map((item) => toText(item));
-  run.spendOn(texts.reduce((sum, text) => sum + text.length + 2, 0));
-  const last = texts.pop();
-  if (last === undefined || texts.length === 0) return last ?? '';
-  const word = args.length > 0 ? toText(args[0]) : 'and';
-  return `${texts.join(', ')}${texts.length > 1 ? ',' : ''} ${word} ${last}`;
+  if (items.length === 0) return '';
+  const last = toText(items.at(-1), run);
+  if (items.length === 1) return last;
+  const word = args.length > 0 ? toText(args[0], run) : 'and';
+  const first = joinedTexts(items.slice(0, -1), ', ', run);
+  return `${first}${items.length > 2 ? ',' : ''} ${word} ${last}`;
 }

@@ -1,10 +1,12 @@
 import { type FilterCall, type FilterSpec, ValueProblem } from './filter-spec.ts';
+import type { Run } from './run.ts';
 import { strftime, type WallTime, wallTime } from './strftime.ts';
 import { shown, toNumber, toText } from './values.ts';
 
 /** Measured beside other filters: Intl is slow, and strftime asks it several times. */
 const FORMAT_COST = 60;
 const STRFTIME_COST = 200;
+const MAKING_COST = 500;
 
 /** Money, numbers and dates in the send's locale and time zone, by Intl. */
 export const LOCALE_FILTERS: readonly [string, FilterSpec][] = [
@@ -20,33 +22,29 @@ const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 
 function money(value: unknown, { args, run }: FilterCall): string {
   const amount = toNumber(value);
-  const currency = toText(args[0]).toUpperCase();
+  const currency = toText(args[0], run).toUpperCase();
   if (!/^[A-Z]{3}$/.test(currency)) {
     throw new ValueProblem(`${shown(args[0])} is not a currency code such as "EUR".`);
   }
   const { locale } = run.settings;
-  return cached(`money ${locale} ${currency}`, () => {
+  return cached(run, `money ${locale} ${currency}`, () => {
     return new Intl.NumberFormat(locale, { style: 'currency', currency });
   }).format(amount);
 }
 
 function number(value: unknown, { args, run }: FilterCall): string {
-  return decimal(toNumber(value), args[0], run.settings.locale, 'decimal');
+  return decimal(toNumber(value), args[0], run, 'decimal');
 }
 
 /** `0.25 | percent` is 25 %. */
 function percent(value: unknown, { args, run }: FilterCall): string {
-  return decimal(toNumber(value), args[0], run.settings.locale, 'percent');
+  return decimal(toNumber(value), args[0], run, 'percent');
 }
 
-function decimal(
-  value: number,
-  digits: unknown,
-  locale: string,
-  style: 'decimal' | 'percent',
-): string {
+function decimal(value: number, digits: unknown, run: Run, style: 'decimal' | 'percent'): string {
+  const { locale } = run.settings;
   const fixed = digits === undefined ? -1 : Math.min(20, Math.max(0, Math.trunc(toNumber(digits))));
-  return cached(`${style} ${locale} ${fixed}`, () => {
+  return cached(run, `${style} ${locale} ${fixed}`, () => {
     const options: Intl.NumberFormatOptions = { style };
     if (fixed >= 0) {
       options.minimumFractionDigits = fixed;
@@ -63,19 +61,21 @@ const STYLES = new Set(['full', 'long', 'medium', 'short']);
  * A date without a time, or a time without an offset, is shown as written in every zone.
  */
 function date(value: unknown, { args, run }: FilterCall): string {
-  const zone = args.length > 1 ? toText(args[1]) : run.settings.timeZone;
-  const moment = parseMoment(value, run.settings.nowMs);
+  const zone = args.length > 1 ? toText(args[1], run) : run.settings.timeZone;
+  const moment = parseMoment(value, run);
   const timeZone = moment.floating ? 'UTC' : zone;
-  const format = args.length > 0 ? toText(args[0]) : 'medium';
+  const format = args.length > 0 ? toText(args[0], run) : 'medium';
   const { locale } = run.settings;
   if (STYLES.has(format)) {
     const dateStyle = format as 'full' | 'long' | 'medium' | 'short';
-    return dateFormat(locale, timeZone, `style ${format}`, { dateStyle }).format(moment.ms);
+    return dateFormat(run, locale, timeZone, `style ${format}`, { dateStyle }).format(moment.ms);
   }
   run.budget.spend(STRFTIME_COST, run.settings.field);
-  return strftime(format, wallTimeIn(moment.ms, timeZone), moment.ms, {
+  return strftime(format, wallTimeIn(run, moment.ms, timeZone), moment.ms, {
     name: (part, style) => {
-      return dateFormat(locale, timeZone, `${part} ${style}`, { [part]: style }).format(moment.ms);
+      return dateFormat(run, locale, timeZone, `${part} ${style}`, { [part]: style }).format(
+        moment.ms,
+      );
     },
     zone: timeZone,
   });
@@ -89,10 +89,11 @@ interface Moment {
 
 const ISO_LIKE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?$/;
 
-function parseMoment(value: unknown, nowMs: number | undefined): Moment {
+function parseMoment(value: unknown, run: Run): Moment {
+  const { nowMs } = run.settings;
   if (value instanceof Date) return valid(value.getTime(), false, value);
   if (typeof value === 'number') return valid(fromNumber(value), false, value);
-  const text = toText(value).trim();
+  const text = toText(value, run).trim();
   if ((text === 'now' || text === 'today') && nowMs !== undefined) {
     return { ms: nowMs, floating: false };
   }
@@ -119,8 +120,8 @@ function valid(ms: number, floating: boolean, value: unknown): Moment {
   return { ms, floating };
 }
 
-function wallTimeIn(ms: number, timeZone: string): WallTime {
-  const parts = dateFormat('en-US', timeZone, 'wall', {
+function wallTimeIn(run: Run, ms: number, timeZone: string): WallTime {
+  const parts = dateFormat(run, 'en-US', timeZone, 'wall', {
     calendar: 'gregory',
     numberingSystem: 'latn',
     year: 'numeric',
@@ -136,19 +137,25 @@ function wallTimeIn(ms: number, timeZone: string): WallTime {
 }
 
 function dateFormat(
+  run: Run,
   locale: string,
   timeZone: string,
   key: string,
   options: Intl.DateTimeFormatOptions,
 ): Intl.DateTimeFormat {
-  return cached(`date ${locale} ${timeZone} ${key}`, () => {
+  return cached(run, `date ${locale} ${timeZone} ${key}`, () => {
     return new Intl.DateTimeFormat(locale, { ...options, timeZone });
   });
 }
 
-function cached<F extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, make: () => F): F {
+function cached<F extends Intl.NumberFormat | Intl.DateTimeFormat>(
+  run: Run,
+  key: string,
+  make: () => F,
+): F {
   const known = formatters.get(key);
   if (known) return known as F;
+  run.spend(MAKING_COST);
   let made: F;
   try {
     made = make();

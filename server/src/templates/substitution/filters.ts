@@ -38,6 +38,12 @@ const LIQUID_TEXT_FILTERS: readonly [string, number, number][] = [
   ['url_encode', 0, 0],
 ];
 
+/** Those that look for their first argument. */
+const SEARCHES = new Set([
+  ...['remove', 'remove_first', 'remove_last'],
+  ...['replace_first', 'replace_last', 'strip', 'lstrip', 'rstrip'],
+]);
+
 /** Blanks around finished HTML can go without touching it. */
 const KEEPS_HTML = new Set(['strip', 'lstrip', 'rstrip']);
 
@@ -60,9 +66,12 @@ function textFilters(): [string, FilterSpec][] {
     const filter = liquidFilters[name];
     const handler = (typeof filter === 'function' ? filter : filter?.handler) as Handler;
     const apply = (value: unknown, { args, run }: FilterCall): unknown => {
-      const text = toText(value).toWellFormed();
-      const plain = args.map((arg) => (typeof arg === 'number' ? arg : toText(arg).toWellFormed()));
-      for (const arg of plain) run.spendOn(typeof arg === 'string' ? arg.length : 0);
+      const text = toText(value, run).toWellFormed();
+      const plain = args.map((arg) =>
+        typeof arg === 'number' ? arg : toText(arg, run).toWellFormed(),
+      );
+      const [sought] = plain;
+      if (SEARCHES.has(name) && typeof sought === 'string') run.spendOnSearch(text, sought);
       try {
         const result = handler.call(self, text, ...plain);
         return value instanceof SafeHtml && KEEPS_HTML.has(name)
@@ -80,10 +89,11 @@ function textFilters(): [string, FilterSpec][] {
 
 /** Counts what it will make before it makes it: a short replacement can blow up a long text. */
 function replace(value: unknown, { args, run }: FilterCall): string {
-  const text = toText(value);
-  const pattern = toText(args[0]);
-  const replacement = toText(args[1]);
+  const text = toText(value, run);
+  const pattern = toText(args[0], run);
+  const replacement = toText(args[1], run);
   if (pattern === '') return text;
+  run.spendOnSearch(text, pattern);
   const parts = text.split(pattern);
   run.spendOn(text.length + (parts.length - 1) * (replacement.length - pattern.length));
   return parts.join(replacement);
@@ -155,7 +165,7 @@ function placeFilters(): [string, FilterSpec][] {
       'escape',
       spec((value, call) => {
         if (value instanceof SafeHtml) return value;
-        const escaped = escapeHtml(toText(value));
+        const escaped = escapeHtml(toText(value, call.run));
         return inHtml(call) ? new SafeHtml(escaped) : escaped;
       }),
     ],
@@ -163,21 +173,23 @@ function placeFilters(): [string, FilterSpec][] {
       'escape_once',
       spec((value, call) => {
         if (value instanceof SafeHtml) return value;
-        const escaped = escapeHtml(unescapeHtml(toText(value)));
+        const escaped = escapeHtml(unescapeHtml(toText(value, call.run)));
         return inHtml(call) ? new SafeHtml(escaped) : escaped;
       }),
     ],
     [
       'newline_to_br',
       spec((value, call) => {
-        if (!inHtml(call)) return toText(value);
-        const html = value instanceof SafeHtml ? value.html : escapeHtml(toText(value));
+        if (!inHtml(call)) return toText(value, call.run);
+        const html = value instanceof SafeHtml ? value.html : escapeHtml(toText(value, call.run));
         return new SafeHtml(html.replace(/\r?\n/g, '<br />\n'));
       }),
     ],
     [
       'json',
-      spec((value) => jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null))),
+      spec((value, { run }) =>
+        jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null), run),
+      ),
     ],
   ];
 }

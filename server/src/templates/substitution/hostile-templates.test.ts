@@ -120,6 +120,101 @@ describe('time and memory', () => {
     );
   });
 
+  /** Short to write, and each would keep the server busy for minutes, or fill its memory. */
+  const long = 'a'.repeat(200_000);
+  const nested = (name: string): string =>
+    `{% assign none = "" | split: "" %}{% assign ${name} = none | push: 1 %}${`{% assign n = none %}${`{% assign n = n | push: ${name} %}`.repeat(4)}{% assign ${name} = n %}`.repeat(14)}`;
+  const doubled = (name: string, times: number): string =>
+    `{% assign d = ${name} %}${'{% assign d = d | concat: d %}'.repeat(times)}`;
+  it.each([
+    ['lists in lists, compared', `${nested('a')}${nested('b')}{% if a == b %}{% endif %}`],
+    ['lists in lists, written', `${nested('a')}{{ a }}`],
+    ['lists in lists, as JSON', `${nested('a')}{{ a | json }}`],
+    [
+      'lists in lists, found',
+      `${nested('a')}${nested('b')}{% assign c = none | push: b %}{% if c contains a %}{% endif %}`,
+    ],
+    ['the same record, as JSON', `${doubled('records', 14)}{{ d | json | size }}`],
+    ['the same list, joined', `${doubled('records', 14)}{{ d | map: "list" | join | size }}`],
+    ['long texts, sorted', `${doubled('texts', 14)}{{ d | sort | size }}`],
+    ['long texts, sorted in lower case', `${doubled('texts', 11)}{{ d | sort_natural | size }}`],
+    ['long texts, told apart', `${doubled('texts', 15)}{{ d | uniq | size }}`],
+    [
+      'long texts, compared',
+      '{% for i in (1..50000) %}{% if long == other %}{% endif %}{% endfor %}',
+    ],
+    [
+      'long texts, in order',
+      '{% for i in (1..50000) %}{% if long < other %}{% endif %}{% endfor %}',
+    ],
+    [
+      'long texts, as numbers',
+      '{% for i in (1..50000) %}{% if digits < 1 %}{% endif %}{% endfor %}',
+    ],
+    ['long texts, added', '{% for i in (1..50000) %}{{ 1 | plus: digits }}{% endfor %}'],
+    [
+      'long texts, trimmed',
+      '{% for i in (1..50000) %}{% if blanks == blank %}{% endif %}{% endfor %}',
+    ],
+    ['long texts, in turn', '{% for i in (1..50000) %}{% cycle long: 1, 2 %}{% endfor %}'],
+    [
+      'long texts, in styles',
+      '<p style="{% for i in (1..40000) %}color: {{ css }};{% endfor %}">x</p>',
+    ],
+    ['long paths', `${doubled('records', 12)}{{ d | map: path | size }}`],
+    ['large records', '{% for i in (1..50000) %}{% if record.size == 1 %}{% endif %}{% endfor %}'],
+    [
+      'large records, empty',
+      '{% for i in (1..50000) %}{% if record == empty %}{% endif %}{% endfor %}',
+    ],
+    ['a search that fails late', '{% if long contains needle %}{% endif %}'],
+    ['a replacement that fails late', '{{ long | replace: needle, "" }}'],
+    ['a separator that fails late', '{{ long | split: needle | size }}'],
+    ['a removal that fails late', '{{ long | remove: needle }}'],
+    [
+      'long conditions',
+      `{% for i in (1..50000) %}{% if ${'x or '.repeat(800)}x %}{% endif %}{% endfor %}`,
+    ],
+    [
+      'many branches',
+      `{% for i in (1..50000) %}{% if x %}${'{% elsif x %}'.repeat(4000)}{% endif %}{% endfor %}`,
+    ],
+    [
+      'many cases',
+      `{% for i in (1..50000) %}{% case 1 %}${'{% when 2 %}'.repeat(4000)}{% endcase %}{% endfor %}`,
+    ],
+    [
+      'formatters made anew',
+      '{% for i in (1..50000) %}{% assign c = i | modulo: 26 %}{{ i | money: currencies[i] }}{% endfor %}',
+    ],
+  ])('%s: what is looked at is paid for', (_, source) => {
+    const scope = {
+      ...{ long, other: 'a'.repeat(200_000), digits: '1'.repeat(200_000) },
+      ...{ blanks: ' '.repeat(200_000), css: `${long};`, path: 'a.'.repeat(100_000) },
+      needle: `${'a'.repeat(20)}b${'a'.repeat(100_000)}`,
+      records: [{ list: Array.from({ length: 2000 }, () => 1) }],
+      texts: [`${long}b`, `${long}c`],
+      record: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i])),
+      currencies: Array.from({ length: 17_576 }, (_, i) =>
+        [i / 676, i / 26, i].map((n) => String.fromCharCode(65 + (Math.floor(n) % 26))).join(''),
+      ),
+    };
+    expect(() => tryRender(source, 'html', scope)).toThrow(
+      expect.objectContaining({ code: 'template_limit' }),
+    );
+  });
+
+  it('finds the place of a fault once, however often it is met', () => {
+    const lines = '\n'.repeat(1_000_000);
+    const { warnings, missing } = tryRender(
+      `${lines}{% for i in (1..20000) %}<a href="{{ url }}">{{ gone }}</a>{% endfor %}`,
+      'html',
+      { url: 'javascript:x' },
+    );
+    expect(missing).toMatchObject([{ line: 1_000_001, column: 46 }]);
+    expect(warnings[0]).toMatchObject({ line: 1_000_001, column: 35 });
+  });
+
   it('counts over all fields of a send and all partials', () => {
     const partial = parseContent(
       '{% for i in (1..2000) %}{{ i }}{% endfor %}',
@@ -188,6 +283,18 @@ describe('time and memory', () => {
     const scope = { l: Array.from({ length: 5_000 }, () => ({})) };
     const { missing } = tryRender('{% for x in l %}{{ x.y }}{% endfor %}', 'text', scope);
     expect(missing).toHaveLength(100);
+  });
+});
+
+describe('what filters make', () => {
+  it.each([
+    ['NUL from base64', '{{ "AAAA" | base64_decode }}', '\uFFFD\uFFFD\uFFFD'],
+    ['NUL from base64, unescaped', '{{ "AAAA" | base64_decode | raw }}', '\uFFFD\uFFFD\uFFFD'],
+    ['NUL from an address', '{{ "a%00b" | url_decode }}', 'a\uFFFDb'],
+    ['half a character', '{{ "😀" | split: "" | first }}', '\uFFFD'],
+  ])('can be stored: %s', (_, source, expected) => {
+    expect(rendered(source, 'text', {})).toBe(expected);
+    expect(rendered(source, 'html', {})).toBe(expected);
   });
 });
 

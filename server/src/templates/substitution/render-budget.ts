@@ -1,4 +1,4 @@
-import { ContentLimitError } from './content-errors.ts';
+import { ContentLimitError, Lines, type Position } from './content-errors.ts';
 
 /**
  * What one send may spend on rendering, over all its fields, and what rendering found missing.
@@ -48,6 +48,7 @@ export class RenderBudget {
   readonly limits: RenderLimits;
   #workLeft: number;
   #iterationsLeft: number;
+  readonly #lines = new Map<string, Lines>();
 
   constructor(limits: Partial<RenderLimits> = {}) {
     this.limits = { ...DEFAULT_RENDER_LIMITS, ...limits };
@@ -83,6 +84,16 @@ export class RenderBudget {
         other.column === missing.column,
     );
     if (!known) this.missing.push(missing);
+  }
+
+  /** A loop tells of the same place thousands of times. */
+  positionIn(source: string, offset: number): Position {
+    let lines = this.#lines.get(source);
+    if (!lines) {
+      lines = new Lines(source);
+      this.#lines.set(source, lines);
+    }
+    return lines.positionAt(offset);
   }
 
   addWarning(warning: RenderWarning): void {

@@ -9,8 +9,9 @@ import { areEqual, isTrue, toNumber } from './values.ts';
 /** How a partial is found and rendered; kept apart so that this file knows nothing of parsing. */
 export type RenderPartial = (node: RenderNode, locals: Map<string, unknown>, run: Run) => void;
 
-/** Judging an address takes as long as visiting some ten nodes. */
+/** Judging an address takes as long as visiting some ten nodes, and so does beginning a partial. */
 const URL_COST = 10;
+const PARTIAL_COST = 10;
 
 type Jump = 'break' | 'continue' | undefined;
 
@@ -56,6 +57,7 @@ class Renderer {
         return undefined;
       case 'if':
         for (const { condition, negated, body } of node.branches) {
+          this.#run.spend(1);
           if (!condition || isTrue(evaluate(condition, this.#run, false)) !== negated) {
             return this.#nodes(body);
           }
@@ -90,6 +92,7 @@ class Renderer {
     const reports = run.reports;
     const value = evaluate(node.expr, run, true);
     if (run.reports !== reports) return;
+    run.spendOnText(value);
     try {
       run.write(writeAt(node.spot, node.dashes, value, run, node.at));
     } catch (error) {
@@ -101,9 +104,11 @@ class Renderer {
   /** Liquid renders every branch that matches, not only the first; we stop at the first. */
   #case(node: Extract<ContentNode, { kind: 'case' }>): Jump {
     const subject = evaluate(node.subject, this.#run, false);
+    this.#run.spend(node.branches.reduce((sum, { values }) => sum + (values?.length ?? 0), 0));
     const branch = node.branches.find(
       ({ values }) =>
-        !values || values.some((value) => areEqual(subject, evaluate(value, this.#run, false))),
+        !values ||
+        values.some((value) => areEqual(subject, evaluate(value, this.#run, false), this.#run)),
     );
     return branch && this.#nodes(branch.body);
   }
@@ -192,6 +197,7 @@ class Renderer {
     if (!expr) return otherwise;
     const value = evaluate(expr, this.#run, true);
     if (value === undefined) return otherwise;
+    this.#run.spendOnText(value);
     try {
       return Math.max(0, Math.trunc(toNumber(value)));
     } catch (error) {
@@ -202,6 +208,7 @@ class Renderer {
 
   #render(node: RenderNode): void {
     const run = this.#run;
+    run.spend(PARTIAL_COST + node.values.length);
     const locals = new Map<string, unknown>();
     for (const { name, expr } of node.values) locals.set(name, this.#assigned(expr));
     const { binding } = node;
@@ -214,6 +221,7 @@ class Renderer {
     const list = this.#listOf(expr, true, node.at);
     run.budget.iterate(list.length, run.settings.field);
     for (let index = 0; index < list.length; index++) {
+      run.spend(PARTIAL_COST + node.values.length);
       locals.set(name, list.item(index));
       this.#partial(node, locals, run);
     }

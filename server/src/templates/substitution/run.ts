@@ -1,6 +1,11 @@
-import { ContentLimitError, type Position, positionAt } from './content-errors.ts';
+import { ContentLimitError, type Position } from './content-errors.ts';
 import type { PathExpr } from './content-nodes.ts';
+import { SafeHtml } from './filter-spec.ts';
 import type { RenderBudget } from './render-budget.ts';
+import type { Meter } from './values.ts';
+
+/** Characters that a search compares in about the time of visiting a node. */
+const SEARCHED_CHARS = 128;
 
 /** One turn of a loop, and what `forloop` shows of it. */
 export class LoopFrame {
@@ -43,7 +48,7 @@ export interface RunSettings {
  * The state of one render of one field. Nothing of it outlives the render, so two renders cannot
  * see each other. A partial gets a run of its own that shares scope and budget.
  */
-export class Run {
+export class Run implements Meter {
   out = '';
   /** Counts every report, also those that the budget's list no longer takes. */
   reports = 0;
@@ -72,10 +77,26 @@ export class Run {
     this.out += text;
   }
 
-  /** Charges for a string or list that a filter reads or makes. */
+  spend(work: number): void {
+    this.budget.spend(work, this.settings.field);
+  }
+
+  /** Charges for a string or list that is read or made. */
   spendOn(length: number): void {
     if (length > this.budget.limits.outputMaxChars) this.tooLong();
     this.budget.spend(1 + (length >> 4), this.settings.field);
+  }
+
+  /** Charges for looking at a value from end to end, where it is a text. */
+  spendOnText(value: unknown): void {
+    if (typeof value === 'string') this.spendOn(value.length);
+    else if (value instanceof SafeHtml) this.spendOn(value.html.length);
+  }
+
+  /** A search looks at each place of the text again, in the worst case as far as the sought is long. */
+  spendOnSearch(text: string, sought: string): void {
+    this.spendOn(text.length);
+    this.spend(Math.floor((text.length * sought.length) / SEARCHED_CHARS));
   }
 
   tooLong(): never {
@@ -86,7 +107,7 @@ export class Run {
   }
 
   position(at: number): Position {
-    return positionAt(this.settings.source, at);
+    return this.budget.positionIn(this.settings.source, at);
   }
 
   reportMissing(expr: PathExpr, path: string): void {
@@ -106,6 +127,7 @@ export class Run {
   }
 
   warn(at: number, code: 'unsafe_url' | 'unsafe_css', detail: string): void {
+    if (this.budget.warnings.length >= this.budget.limits.missingMax) return;
     const { line, column } = this.position(at);
     this.budget.addWarning({ code, field: this.settings.field, line, column, detail });
   }

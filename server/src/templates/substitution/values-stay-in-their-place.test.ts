@@ -34,6 +34,11 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 );
 
+/** What PostgreSQL cannot hold is shown by the character that stands for the unreadable. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
 const PAGES = [
   '<p>{{ v }}</p>',
   '<p>a${v}b</p><b>{{ v }}</b>',
@@ -84,7 +89,7 @@ describe('a value', () => {
         const { texts, attributes } = read(
           rendered('<p title="{{ v }}" lang=${v}>${v}</p>', 'html', { v }),
         );
-        const readable = v.replaceAll('\0', '\uFFFD');
+        const readable = storable(v);
         expect(texts.join('')).toBe(readable);
         expect(attributes.map(([, value]) => value)).toEqual([readable, readable]);
       }),
@@ -242,7 +247,10 @@ describe('a value', () => {
   it('is as given in plain text', () => {
     fc.assert(
       fc.property(hostile, (v) => {
-        expect(rendered('${v}|{{ v }}|{{ v | raw }}', 'text', { v })).toBe(`${v}|${v}|${v}`);
+        const kept = storable(v);
+        expect(rendered('${v}|{{ v }}|{{ v | raw }}', 'text', { v })).toBe(
+          `${kept}|${kept}|${kept}`,
+        );
       }),
     );
   });

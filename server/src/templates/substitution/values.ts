@@ -3,13 +3,23 @@ import { LoopFrame } from './run.ts';
 
 /** How values are read and turned to text. The only file that looks into a caller's values. */
 
+/**
+ * Who pays for it. A list that holds another one a thousand times, which holds another one a
+ * thousand times, takes a line to write and for ever to walk: each look is paid for, not each value.
+ */
+export interface Meter {
+  spend(work: number): void;
+  /** Charges for characters or items that are read or made, and refuses too many at once. */
+  spendOn(length: number): void;
+}
+
 const DEPTH_MAX = 16;
 
 /**
  * Own properties only. Whatever a caller sends, nothing of JavaScript itself can be reached:
  * no prototype, no method, no accessor of a built-in.
  */
-export function readProperty(value: unknown, key: unknown): unknown {
+export function readProperty(value: unknown, key: unknown, meter: Meter): unknown {
   if (value === null || value === undefined) return undefined;
   if (value instanceof LoopFrame) return readLoop(value, key);
   if (Array.isArray(value)) return readItem(value, key);
@@ -20,7 +30,13 @@ export function readProperty(value: unknown, key: unknown): unknown {
     const property = (value as Record<string, unknown>)[key];
     return typeof property === 'function' ? undefined : property;
   }
-  return key === 'size' ? Object.keys(value).length : undefined;
+  return key === 'size' ? fieldsOf(value, meter) : undefined;
+}
+
+function fieldsOf(record: object, meter: Meter): number {
+  const { length } = Object.keys(record);
+  meter.spend(length);
+  return length;
 }
 
 function readItem(list: readonly unknown[], key: unknown): unknown {
@@ -55,14 +71,21 @@ function readLoop(loop: LoopFrame, key: unknown): unknown {
 }
 
 /** Reads `a.b.c` below a value; for filters such as `map: "address.city"`. */
-export function readDotted(value: unknown, path: string): unknown {
+export function readBelow(value: unknown, path: readonly string[], meter: Meter): unknown {
+  meter.spend(path.length);
   let current = value;
-  for (const key of path.split('.')) current = readProperty(current, key);
+  for (const key of path) current = readProperty(current, key, meter);
   return current;
 }
 
+/** How many characters, items or fields. */
+export function sizeOf(value: unknown, meter: Meter): number {
+  if (Array.isArray(value) || typeof value === 'string') return value.length;
+  return typeof value === 'object' && value !== null ? fieldsOf(value, meter) : 0;
+}
+
 /** The text of a value as a reader should see it. A record has none. */
-export function toText(value: unknown, depth = 0): string {
+export function toText(value: unknown, meter: Meter, depth = 0): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return Object.is(value, -0) ? '0' : String(value);
@@ -73,13 +96,26 @@ export function toText(value: unknown, depth = 0): string {
   if (value instanceof SafeHtml) return value.html;
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value) && depth < DEPTH_MAX) {
-    return value.map((item) => toText(item, depth + 1)).join('');
+    return joinedTexts(value, '', meter, depth + 1);
   }
   throw new ValueProblem(
     Array.isArray(value) || value instanceof LoopFrame
       ? 'This value has no text of its own.'
       : 'This is an object. Name one of its fields.',
   );
+}
+
+/** The texts of items in a row; their length is paid for before they are put together. */
+export function joinedTexts(
+  items: readonly unknown[],
+  separator: string,
+  meter: Meter,
+  depth = 0,
+): string {
+  meter.spend(items.length);
+  const texts = items.map((item) => toText(item, meter, depth));
+  meter.spendOn(texts.reduce((sum, text) => sum + text.length + separator.length, 0));
+  return texts.join(separator);
 }
 
 export function toNumber(value: unknown): number {
@@ -106,25 +142,30 @@ export function isTrue(value: unknown): boolean {
   return value !== false && value !== undefined && value !== null;
 }
 
-export function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown, meter: Meter): boolean {
   if (value instanceof SafeHtml) return value.html === '';
   if (typeof value === 'string' || Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  return typeof value === 'object' && value !== null && fieldsOf(value, meter) === 0;
 }
 
-export function isBlank(value: unknown): boolean {
+export function isBlank(value: unknown, meter: Meter): boolean {
   if (value === false || value === null || value === undefined) return true;
   if (typeof value === 'string') return value.trim() === '';
-  return isEmpty(value);
+  return isEmpty(value, meter);
 }
 
-export function areEqual(left: unknown, right: unknown, depth = 0): boolean {
+export function areEqual(left: unknown, right: unknown, meter: Meter, depth = 0): boolean {
   const a = left instanceof SafeHtml ? left.html : (left ?? null);
   const b = right instanceof SafeHtml ? right.html : (right ?? null);
+  // Two long texts are compared to where they differ.
+  if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) {
+    meter.spendOn(a.length);
+  }
   if (a === b) return true;
   if (!Array.isArray(a) || !Array.isArray(b)) return false;
   if (a.length !== b.length || depth >= DEPTH_MAX) return false;
-  return a.every((item, index) => areEqual(item, b[index], depth + 1));
+  meter.spend(a.length);
+  return a.every((item, index) => areEqual(item, b[index], meter, depth + 1));
 }
 
 /** -1, 0 or 1; undefined when there is no order between the two. */
