@@ -73,7 +73,7 @@ export interface ClaimedRow {
   attempts: number;
   expires_at: number;
   run_started_at: number;
-  created_at: number | null;
+  dated_at: number | null;
   tags: string[] | null;
   metadata: Record<string, string> | null;
   suppression_reason: string | null;
@@ -220,7 +220,7 @@ async function leaseRows(
              case when c.runs = 1 then coalesce(m.scheduled_at, m.created_at)
                   else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
                   end as run_started_at,
-             m.created_at, m.tags, m.metadata, s.reason as suppression_reason,
+             greatest(m.created_at, m.scheduled_at) as dated_at, m.tags, m.metadata, s.reason as suppression_reason,
              case when c.expires_at <= $7 then c.bounce end as bounce,
              case when c.expires_at <= $7 then c.smtp end as smtp
         from claimed c

@@ -36,7 +36,8 @@ export interface Message {
   readonly workspaceId: string;
   readonly mode: Mode;
   readonly id: string;
-  readonly createdAtMs: number;
+  /** Of its `Date`, the same in all tries: when it was accepted, or was to leave. */
+  readonly dateMs: number;
   readonly tags: string[];
   readonly metadata: Record<string, string>;
   content: MessageContent | undefined;

@@ -59,7 +59,7 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
     const detail = `The workspace may not send for ${domain} any more.`;
     return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
   }
-  const outgoing = outgoingOf(message.id, message.createdAtMs, content);
+  const outgoing = outgoingOf(message.id, message.dateMs, content);
   const raw = compose(outgoing);
   const signature = sender.unsigned
     ? ''
@@ -78,7 +78,7 @@ async function sign(
 ): Promise<string | { kind: 'unsigned'; detail: string }> {
   try {
     const keys = await senders.keysFor(message.workspaceId, domain);
-    const signature = await signDkim(raw, keys, { dateMs: message.createdAtMs });
+    const signature = await signDkim(raw, keys, { dateMs: message.dateMs });
     if (signature !== '') return signature;
     return { kind: 'unsigned', detail: 'The sender domain has no signing key.' };
   } catch (error) {

@@ -10,7 +10,7 @@ function message(workspaceId: string): Message {
     workspaceId,
     mode: 'live',
     id: `message-${messages}`,
-    createdAtMs: 0,
+    dateMs: 0,
     tags: [],
     metadata: {},
     content: undefined,

@@ -31,14 +31,15 @@ export interface MessageContent {
 
 /**
  * The composer's input. It depends on nothing but what is stored, so that every try of a message
- * sends the same bytes.
+ * sends the same bytes. `dateMs` is when it was accepted, or was to leave: filters distrust mail
+ * that says it is days old.
  */
-export function outgoingOf(id: string, createdAtMs: number, content: MessageContent): Outgoing {
+export function outgoingOf(id: string, dateMs: number, content: MessageContent): Outgoing {
   const { head } = content;
   const from = mailboxOf(head.from);
   return {
     messageId: `${encodeId('msg', id)}@${from.domain}`,
-    dateMs: createdAtMs,
+    dateMs,
     from,
     to: head.to.map(mailboxOf),
     cc: head.cc.map(mailboxOf),

@@ -21,7 +21,8 @@ export async function expectAsMeant(
 ): Promise<void> {
   for (const { raw, recipients } of arrived) {
     const [id, message] = meantBy(raw, queued);
-    const meant = compose(outgoingOf(id, message.nowMs, contentOf(message)));
+    const dateMs = message.status === 'scheduled' ? message.dueAtMs : undefined;
+    const meant = compose(outgoingOf(id, dateMs ?? message.nowMs, contentOf(message)));
     const at = raw.length - meant.length;
     expect(raw.toString('latin1', Math.max(at, 0))).toBe(meant.toString('latin1'));
     expect(raw.toString('latin1', 0, at)).toMatch(TWO_SIGNATURES);

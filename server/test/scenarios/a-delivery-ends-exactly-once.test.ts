@@ -102,6 +102,10 @@ describe('a scheduled message', () => {
     const lateMs = (attempt?.started_at ?? 0) - dueAtMs;
     expect(lateMs).toBeGreaterThanOrEqual(0);
     expect(lateMs).toBeLessThan(1_000);
+    // Of the time it was to leave: filters distrust mail that says it is days old.
+    const [mail] = rig.receiver.messages;
+    const dated = /^Date: (.*)\r\n/m.exec(mail?.raw.toString('latin1') ?? '')?.[1] ?? '';
+    expect(Date.parse(dated)).toBe(Math.floor(dueAtMs / 1000) * 1000);
   });
 
   test('is checked against suppressions again when its time has come', async () => {

@@ -161,6 +161,8 @@ test('a scheduled message leaves when its time comes', async () => {
   const { json } = await app.call('GET', '/test/inbox/wait?to=timed@example.com');
   expect(json.message.id).toBe(id);
   expect(Date.parse(json.message.arrived_at)).toBeGreaterThanOrEqual(Date.parse(scheduled_at));
+  const { text } = await app.call('GET', `/messages/${id}/raw`);
+  expect(text).toContain(`Date: ${new Date(scheduled_at).toUTCString().replace('GMT', '+0000')}`);
 });
 
 test('a bounced message is tried again on request, a delivered one is not', async () => {

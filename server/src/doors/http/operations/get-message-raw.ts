@@ -36,9 +36,10 @@ export function getMessageRaw(parts: { pool: Pool }) {
       const message = await findMessage(parts.pool, caller, id);
       const content = message && (await findContent(parts.pool, caller, id));
       if (!content) throw notFound('message');
+      const dateMs = Math.max(message.createdAtMs, message.scheduledAtMs ?? 0);
       return {
         status: 200,
-        body: compose(outgoingOf(id, message.createdAtMs, content)),
+        body: compose(outgoingOf(id, dateMs, content)),
         mediaType: 'message/rfc822',
         headers: {
           'content-disposition': `attachment; filename="${given}.eml"`,
