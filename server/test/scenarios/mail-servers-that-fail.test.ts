@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { LEDGER_START } from '../../src/events/events-store.ts';
+import { readFeed } from '../../src/events/feed-store.ts';
 import { deliveryRig } from '../harness/delivery-rig.ts';
 import { expectSigned } from '../harness/live-mail.ts';
 import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
@@ -8,6 +10,19 @@ import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
  * each end is recorded with words that say what happened.
  * Method: scripted receivers on real sockets; the received bytes and the recorded attempts are read.
  */
+
+describe('what a server says', () => {
+  test('may be cut off within a character, and its event is found all the same', async () => {
+    const said = `${'x'.repeat(1023)}\u{1f600}`;
+    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => `550 ${said}` }] });
+    const id = await rig.send();
+    expect((await rig.settled(id))[0]?.status).toBe('bounced');
+    const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
+    const filter = { recipient: 'jane@example.org' };
+    const { events } = await readFeed(rig.database.pool, scope, LEDGER_START, 10, filter);
+    expect(events.map(({ type }) => type)).toContain('message.bounced');
+  });
+});
 
 describe('which server takes the mail', () => {
   test('first MX down: the second gets it in the same attempt', async () => {

@@ -94,6 +94,13 @@ test('a mail that is no report, and a report without anything', () => {
   });
 });
 
+test('a name that is cut off within a character is still text', () => {
+  const long = `${'x'.repeat(254)}\u{1f600}`;
+  expect(read(report(`Feedback-Type: abuse\nUser-Agent: ${long}`))).toMatchObject({
+    reporter: `${'x'.repeat(254)}\ufffd`,
+  });
+});
+
 test('no input throws', () => {
   const piece = fc.oneof(
     fc.constantFrom(

@@ -32,10 +32,8 @@ export function readFeedbackReport(mail: ReadMail): FeedbackReport | undefined {
   );
   const recipients = [...fields.all('original-rcpt-to'), ...marked];
   return {
-    type: shownText(fields.get('feedback-type') ?? '')
-      .toLowerCase()
-      .slice(0, TEXT_CHARS_MAX),
-    reporter: shownText(fields.get('user-agent') ?? '').slice(0, TEXT_CHARS_MAX) || null,
+    type: shownText(fields.get('feedback-type') ?? '', TEXT_CHARS_MAX).toLowerCase(),
+    reporter: shownText(fields.get('user-agent') ?? '', TEXT_CHARS_MAX) || null,
     recipients: recipients
       .slice(0, RECIPIENTS_MAX)
       .map(addressOf)

@@ -298,6 +298,18 @@ test('what only stands in a mail that is returned, or in words for people, is no
   expect(read('Subject: x\n\n> Hi. This is the qmail-send program\n\n<a@b.c>:\n')).toBeUndefined();
 });
 
+test('words that are cut off within a character are still text', () => {
+  const status = `Reporting-MTA: dns; ${'x'.repeat(254)}\u{1f600}
+
+Final-Recipient: rfc822; jane@example.com
+Action: failed
+Diagnostic-Code: smtp; 550 ${'y'.repeat(999)}\u{1f600}
+`;
+  const read = readDeliveryReport(readMail(Buffer.from(report(status))));
+  expect(read?.reportingMta).toBe(`${'x'.repeat(254)}\ufffd`);
+  expect(read?.recipients[0]?.text).toBe(`${'y'.repeat(999)}\ufffd`);
+});
+
 test('no input throws or takes long', () => {
   const token = fc.constantFrom(
     '\r\n',

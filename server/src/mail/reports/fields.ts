@@ -27,7 +27,8 @@ export function readDiagnostic(given: string): Diagnostic {
   const code = found?.[1] === undefined ? null : Number(found[1]);
   const status = found?.[2] ?? statusIn(text);
   const words = found && found.index < PREFIX_CHARS_MAX ? text.slice(found.index) : text;
-  return { code, status, text: withoutCodes(words, found).slice(0, TEXT_CHARS_MAX) };
+  const short = withoutCodes(words, found).slice(0, TEXT_CHARS_MAX).toWellFormed();
+  return { code, status, text: short };
 }
 
 const CODES = /(?<![\d.])([45]\d\d)(?:[ -]+#?\(?([45]\.\d{1,3}\.\d{1,3})\)?)?(?![\d.])/;
@@ -54,7 +55,7 @@ export function fieldValue(field: string | undefined): string {
 }
 
 export function nameOf(field: string | undefined): string | null {
-  const name = shownText(fieldValue(field)).slice(0, NAME_CHARS_MAX);
+  const name = shownText(fieldValue(field), NAME_CHARS_MAX);
   return name === '' ? null : name;
 }
 

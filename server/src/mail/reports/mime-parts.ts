@@ -84,12 +84,16 @@ export function headerText(body: string): string {
   return body.slice(0, headerEnd(body)).slice(0, HEADER_CHARS_MAX);
 }
 
-/** Text for people to read: UTF-8 where it is, without control characters, in one line. */
-export function shownText(text: string): string {
-  return Buffer.from(text, 'latin1')
+/**
+ * Text for people to read: UTF-8 where it is, without control characters, in one line, and cut off
+ * between two characters: the database cannot read JSON with half of one.
+ */
+export function shownText(text: string, charsMax = Number.POSITIVE_INFINITY): string {
+  const shown = Buffer.from(text, 'latin1')
     .toString('utf8')
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim();
+  return shown.length > charsMax ? shown.slice(0, charsMax).toWellFormed() : shown;
 }
 
 function collect(

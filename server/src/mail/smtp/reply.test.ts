@@ -108,3 +108,8 @@ test('a long text is kept short', () => {
   const { replies } = readAll(`250-${'x'.repeat(900)}\r\n250 ${'y'.repeat(900)}\r\n`);
   expect(replies[0]?.reply.text).toHaveLength(1024);
 });
+
+test('a text that is cut off within a character is still text', () => {
+  const { replies } = readAll(`250 ${'x'.repeat(1023)}\u{1f600}\r\n`);
+  expect(replies[0]?.reply.text).toBe(`${'x'.repeat(1023)}\ufffd`);
+});

@@ -126,8 +126,10 @@ function enhancedCode(code: number, text: string): string | null {
   return end === -1 ? text : text.slice(0, end);
 }
 
+/** Half a character at the end would be no text any more: the database cannot read JSON with one. */
 function short(text: string): string {
-  return text.length > TEXT_CHARACTERS_MAX ? text.slice(0, TEXT_CHARACTERS_MAX) : text;
+  if (text.length <= TEXT_CHARACTERS_MAX) return text;
+  return text.slice(0, TEXT_CHARACTERS_MAX).toWellFormed();
 }
 
 const UNUSUAL = /[^\x20-\x7e]/;
