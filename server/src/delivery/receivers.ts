@@ -58,8 +58,10 @@ export class Receivers {
   }
 
   belongs(domain: string, receiver: Receiver): void {
-    if (this.#domains.get(domain) === receiver) return;
+    // Everything goes to a relay, whose domains would only ever become more.
+    if (this.#relay || this.#domains.get(domain) === receiver) return;
     this.#domains.set(domain, receiver);
+    this.#forgetOldest();
     this.#unknown.get(domain)?.join(receiver.gate);
     this.#unknown.delete(domain);
   }
@@ -110,6 +112,13 @@ export class Receivers {
     await Promise.all(all.map((endpoint) => endpoint.close()));
   }
 
+  /** A large provider is never forgotten, and without a bound none of its domains would be. */
+  #forgetOldest(): void {
+    if (this.#domains.size <= DOMAINS_MAX) return;
+    const oldest = this.#domains.keys().next();
+    if (!oldest.done) this.#domains.delete(oldest.value);
+  }
+
   #forget(name: string, receiver: Receiver): void {
     this.#receivers.delete(name);
     for (const [domain, its] of this.#domains) if (its === receiver) this.#domains.delete(domain);
@@ -134,6 +143,8 @@ function endpointKey(target: SmtpTarget): string {
 }
 
 const FORGOTTEN_MS = 10 * 60_000;
+/** One that is forgotten too early is looked up again by its next message. */
+const DOMAINS_MAX = 20_000;
 
 /** RFC 5321 6.3: a server that gives our own name is ourselves, whatever its address. */
 function greetsAs(session: SmtpSessionFacts, heloName: string): boolean {
