@@ -61,8 +61,8 @@ async function obey(order: Order): Promise<void> {
       engine.wake();
       break;
     case 'withdraw': {
-      const { asked, workspaceId, mode, messageId } = order;
-      const answer = await engine.withdraw(workspaceId, mode, messageId);
+      const { asked, workspaceId, mode, messageId, leased } = order;
+      const answer = await engine.withdraw(workspaceId, mode, messageId, leased);
       say({ kind: 'answer', asked, answer });
       break;
     }

@@ -73,13 +73,19 @@ export class EngineThread implements Engine {
     }
   }
 
-  withdraw(workspaceId: string, mode: Mode, messageId: string): Promise<boolean> {
+  withdraw(
+    workspaceId: string,
+    mode: Mode,
+    messageId: string,
+    leased: readonly number[] = [],
+  ): Promise<boolean> {
     return this.#ask(false, (asked) => ({
       kind: 'withdraw',
       asked,
       workspaceId,
       mode,
       messageId,
+      leased,
     }));
   }
 
@@ -169,7 +175,14 @@ export interface EngineThreadParts {
 export type Order =
   | { kind: 'start'; ownPlaces: AddressInfo[] }
   | { kind: 'take'; lease: Lease; accepted: readonly HandedOver[] }
-  | { kind: 'withdraw'; asked: number; workspaceId: string; mode: Mode; messageId: string }
+  | {
+      kind: 'withdraw';
+      asked: number;
+      workspaceId: string;
+      mode: Mode;
+      messageId: string;
+      leased: readonly number[];
+    }
   | { kind: 'connections'; asked: number }
   | { kind: 'wake' }
   | { kind: 'stop'; deadlineMs: number | undefined };

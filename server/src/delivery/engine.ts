@@ -9,7 +9,7 @@ import type { AttemptReport, Delivery, Outcome, Route } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { DEFAULT_LIMITS, type EngineLimits } from './engine-limits.ts';
 import { reserve, settle } from './hatch.ts';
-import { HeldMessages } from './held-messages.ts';
+import { areHere, HeldMessages } from './held-messages.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
@@ -158,9 +158,14 @@ class DeliveryEngine implements Engine {
     this.#pump();
   }
 
-  async withdraw(workspaceId: string, mode: Mode, messageId: string): Promise<boolean> {
+  async withdraw(
+    workspaceId: string,
+    mode: Mode,
+    messageId: string,
+    leased: readonly number[] = [],
+  ): Promise<boolean> {
     const deliveries = this.#held.of(workspaceId, mode, messageId);
-    if (deliveries.length === 0) return false;
+    if (deliveries.length === 0 || !areHere(leased, deliveries)) return false;
     if (deliveries.some(({ place }) => place === 'wire' || place === 'done')) return false;
     for (const delivery of deliveries) this.#leases.drop(delivery);
     return true;

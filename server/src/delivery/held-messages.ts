@@ -138,6 +138,11 @@ export class HeldMessages {
   }
 }
 
+export function areHere(ordinals: readonly number[], deliveries: readonly Delivery[]): boolean {
+  const here = new Set(deliveries.map(({ ordinal }) => ordinal));
+  return ordinals.every((ordinal) => here.has(ordinal));
+}
+
 function bytesOf({ content }: HandedOver): number {
   let bytes = content.html.length + (content.text?.length ?? 0);
   for (const file of content.attachments) bytes += file.content.length;

@@ -52,8 +52,9 @@ export class MessageChanges {
       if (waiting.length === 0) {
         throw new RefusedError('not_cancellable', 'Every recipient of this message is final.');
       }
-      const taken = waiting.some(({ leased }) => leased);
-      if (taken && !(await this.#handover.withdraw(scope.workspaceId, scope.mode, id))) {
+      const taken = waiting.filter(({ leased }) => leased).map(({ ordinal }) => ordinal);
+      const { workspaceId, mode } = scope;
+      if (taken.length > 0 && !(await this.#handover.withdraw(workspaceId, mode, id, taken))) {
         throw new RefusedError('not_cancellable', 'The message is being delivered right now.');
       }
       const ordinals = waiting.map(({ ordinal }) => ordinal);

@@ -11,8 +11,16 @@ export interface Handover {
   reserve(count: number, bytes: number): Lease | undefined;
   /** Called after the commit. Room that was reserved and not taken is free again. */
   take(lease: Lease, accepted: readonly HandedOver[]): void;
-  /** Removes a message's deliveries from the ready list, unless one is on the wire. */
-  withdraw(workspaceId: string, mode: Mode, messageId: string): Promise<boolean>;
+  /**
+   * Removes a message's deliveries from the ready list, unless one is on the wire, or one of `leased`
+   * is not here: then another node may have it on the wire.
+   */
+  withdraw(
+    workspaceId: string,
+    mode: Mode,
+    messageId: string,
+    leased?: readonly number[],
+  ): Promise<boolean>;
 }
 
 export interface Lease {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { MessageChanges } from '../../src/messages/change-message.ts';
+import { DEFAULT_LIMITS } from '../../src/messages/limits.ts';
 import { deliveryRig, type Rig } from '../harness/delivery-rig.ts';
+import { deliveriesOf } from '../harness/queue.ts';
 
 /**
  * Goal: every delivery comes to one end, at its moment, with one final event, whatever happens.
@@ -151,6 +154,54 @@ describe('a cancel', () => {
     release();
     await rig.settled(onWire);
     expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);
+  });
+
+  test('takes back nothing while another node has a part of the message', async () => {
+    let release = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await using rig = await deliveryRig({
+      shaping: { default: { connectionsMax: 1 } },
+      receivers: [{ keywords: [], onMessage: () => held }],
+    });
+    const { clock, node } = rig;
+    const { pool } = rig.database;
+    await rig.send();
+    await rig.until(() => rig.receiver.messages.length === 1, 10);
+    await rig.send();
+    await rig.until(() => node.engine.stats.onWire === 2, 10);
+    const recipients = ['here@example.org', 'there@example.org'];
+    const id = await rig.send({ status: 'deferred', dueAtMs: clock.now() + 60_000, recipients });
+    await pool.query('update deliveries set lease = 8 where message_id = $1 and ordinal = 1', [id]);
+    await pool.query('update deliveries set due_at = $2 where message_id = $1 and ordinal = 0', [
+      id,
+      new Date(clock.now()).toISOString(),
+    ]);
+    await rig.until(() => node.engine.stats.ready === 1, 10);
+    const changes = new MessageChanges({
+      pool,
+      clock,
+      limits: DEFAULT_LIMITS,
+      handover: node.engine,
+    });
+    const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
+    await expect(changes.cancel(scope, id)).rejects.toMatchObject({ code: 'not_cancellable' });
+    expect(node.engine.stats.ready).toBe(1);
+    expect((await deliveriesOf(pool, id)).map(({ status }) => status)).toEqual([
+      'queued',
+      'deferred',
+    ]);
+    // Its node has ended its try: now it can be cancelled.
+    await pool.query('update deliveries set lease = null where message_id = $1 and ordinal = 1', [
+      id,
+    ]);
+    await changes.cancel(scope, id);
+    expect((await deliveriesOf(pool, id)).map(({ status }) => status)).toEqual([
+      'cancelled',
+      'cancelled',
+    ]);
+    release();
   });
 
   test('while the content is being read leaves nothing of it in memory', async () => {
