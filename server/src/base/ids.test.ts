@@ -34,6 +34,14 @@ test('ids of one process ascend, also within a millisecond and when the clock st
   expect(new Set(made).size).toBe(made.length);
 });
 
+test('a clock that was far ahead for a moment leaves ids of the right time', () => {
+  const ms = 4_102_444_800_000;
+  uuidv7(ms + 30 * 86_400_000);
+  const { uuid } = newIdPair('msg', ms);
+  expect(uuidTime(uuid)).toBe(ms);
+  expect(uuidv7(ms) > uuid).toBe(true);
+});
+
 test('the time of a uuid and the bound of a time agree', () => {
   const ms = 4_102_444_800_123;
   expect(uuidTime(uuidv7(ms))).toBe(ms);

@@ -38,6 +38,13 @@ const pool = new Uint32Array(2 * 512);
 let poolAt = pool.length;
 
 /**
+ * Ids ascend though the clock steps back, up to here. Where it is set back further it had been wrong,
+ * and ids that went on from there would be rows of a time that has no partition yet. Readers by time
+ * rely on it too.
+ */
+export const IDS_AHEAD_MAX_MS = 600_000;
+
+/**
  * A UUIDv7 (RFC 9562) as 32 hex digits with hyphens. Within one process the 12 bits after the
  * millisecond count up, so ids made here are strictly ascending.
  */
@@ -59,7 +66,7 @@ export function newId(prefix: IdPrefix, nowMs: number): string {
 }
 
 function makeWords(nowMs: number): void {
-  if (nowMs > lastMs) startMillisecond(nowMs);
+  if (nowMs > lastMs || lastMs - nowMs > IDS_AHEAD_MAX_MS) startMillisecond(nowMs);
   else if (++sequence > 0xfff) startMillisecond(lastMs + 1);
   if (poolAt === pool.length) {
     randomFillSync(pool);

@@ -1,5 +1,5 @@
 import type { Mode } from '../accounts/mode.ts';
-import { uuidFloor, uuidTime } from '../base/ids.ts';
+import { IDS_AHEAD_MAX_MS, uuidFloor, uuidTime } from '../base/ids.ts';
 import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 import {
@@ -66,8 +66,6 @@ const RECIPIENT_MESSAGES_MAX = 500;
  * later: times and order may disagree by less than this.
  */
 const OUT_OF_ORDER_MS = 3_600_000;
-/** Ids are never older than the times they stand for; by a clock set back they may be newer. */
-const IDS_AHEAD_MS = 600_000;
 
 /** Reads on from a place: up from it, or down. */
 export async function readFeed(
@@ -226,11 +224,12 @@ async function scan(db: Queryable, scope: FeedScope, bounds: Scan) {
       high.id,
       limit,
       ...matchValues(filter),
-      // What ids tell of time is read off the index, without a look at the events.
+      // What ids tell of time is read off the index, without a look at the events. They are never
+      // older than the times they stand for; by a clock set back they may be newer.
       uuidFloor(filter.createdAfterMs ?? 0),
       filter.createdBeforeMs === undefined
         ? LEDGER_END.id
-        : uuidFloor(filter.createdBeforeMs + IDS_AHEAD_MS),
+        : uuidFloor(filter.createdBeforeMs + IDS_AHEAD_MAX_MS),
     ],
   });
   const first = rows[0] as ScanRow;
