@@ -7,10 +7,15 @@ const NOT_OURS = new Set(['node_modules', '.git', 'data', 'dist', 'coverage', 'r
 
 /** Every file of the project, relative to its root with forward slashes, in order. */
 export function projectFiles(root: string = ROOT): string[] {
-  return readdirSync(root, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
-    .map((file) => file.split(path.sep).join('/'))
-    .filter((file) => !file.split('/').some((part) => NOT_OURS.has(part)))
-    .sort();
+  return filesBelow(root, '').sort();
+}
+
+/** Folders that are not ours are not even opened: the data of a server may belong to another user. */
+function filesBelow(root: string, folder: string): string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (NOT_OURS.has(entry.name)) return [];
+    const file = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(root, file);
+    return entry.isFile() ? [file] : [];
+  });
 }
