@@ -37,8 +37,9 @@ function runWith(node) {
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal sends Ctrl-C to the child by itself; here it only must not end us first.
-    process.on(signal, () => signal === 'SIGINT' || child.kill(signal));
+    // Ctrl-C reaches the child from the terminal too, and a second SIGINT would mean that somebody is
+    // in a hurry. A supervisor that stops by SIGINT reaches only us: so it is passed on as SIGTERM.
+    process.on(signal, () => child.kill(signal === 'SIGINT' ? 'SIGTERM' : signal));
   }
   child.on('error', (error) => {
     console.error(`Node ${NEEDED_MAJOR} could not be started: ${error.message}`);
