@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeys } from './accounts/api-keys.ts';
 import { Authenticator } from './accounts/authenticate.ts';
@@ -81,6 +82,8 @@ export interface App extends AsyncDisposable {
 export interface AssembleOptions {
   config: Config;
   log: Log;
+  /** Aborted when the start is no longer wanted. */
+  leaving?: AbortSignal;
   clock?: Clock;
   /** How live mail leaves, when not by the configured routes: tests say so. */
   liveRoute?: Route;
@@ -123,6 +126,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     secretKey: config.secretKey,
     log,
     holder: 'server',
+    ...(options.leaving ? { leaving: options.leaving } : {}),
   });
   undo.defer(() => storage.stop());
   const { pool } = storage;
@@ -170,6 +174,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     ...(options.streams ? { streams: options.streams } : {}),
   });
+  undo.defer(() => telling.stop(0));
   const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
   const pathKey = returnPathKey(storage.secretKey);
   /** The doors open later; what leaves before then cannot meet them. */
@@ -325,9 +330,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     smtpPorts: [submission, returnPath],
     leaving: leaving.signal,
   });
+  undo.defer(() => rounds.stop());
 
   await delivery.ready;
-  await Promise.race([notices.ready, new Promise((resolve) => setTimeout(resolve, 5_000))]);
+  // Unheld, or a start that fails below would end only when this has run out.
+  await Promise.race([notices.ready, sleep(5_000, undefined, { ref: false })]);
   undo.defer(() => submission.drain(0));
   await submission.listen();
   undo.defer(() => returnPath.drain(0));

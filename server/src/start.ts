@@ -12,10 +12,13 @@ export async function start(config: Config): Promise<number> {
   const log = createLog({ level: config.log.level });
   // Asked for before anything runs: a signal during the start is kept until there is a house to leave.
   const signal = firstSignal();
+  const leaving = new AbortController();
+  void signal.then(() => leaving.abort());
   let app: App;
   try {
-    app = await assemble({ config, log });
+    app = await assemble({ config, log, leaving: leaving.signal });
   } catch (error) {
+    if (leaving.signal.aborted) return 0;
     const sentence = sentenceOf(error, config);
     if (sentence === undefined) throw error;
     console.error(sentence);
@@ -57,7 +60,10 @@ function firstSignal(): Promise<string> {
 /** Faults that the operator can mend, in a sentence; undefined for a bug, which keeps its stack. */
 function sentenceOf(error: unknown, { http }: Config): string | undefined {
   if (error instanceof StorageStartError) return error.message;
-  switch ((error as NodeJS.ErrnoException).code) {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  // Files have some of these codes too, and PORT is no cure for them.
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined;
+  switch (code) {
     case 'EADDRINUSE':
       return `Another program listens on ${http.host}:${http.port}. Stop it, or set PORT.`;
     case 'EACCES':

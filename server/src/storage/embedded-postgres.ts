@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -77,6 +77,13 @@ async function makeDataDir(dataDir: string): Promise<void> {
   } catch (error) {
     throw new StorageStartError(
       `DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}. Give a folder that this user may write.`,
+    );
+  }
+  try {
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    throw new StorageStartError(
+      `DATA_DIR ${dataDir} may not be written by this user. Run as the user that it belongs to, or set DATA_DIR to another folder.`,
     );
   }
 }

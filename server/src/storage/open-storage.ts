@@ -33,6 +33,8 @@ export interface StorageOptions {
   log: Log;
   /** A command shares the database with a server that runs; a server wants the folder to itself. */
   holder: 'server' | 'command';
+  /** Ends the wait for a database that does not answer. */
+  leaving?: AbortSignal;
 }
 
 export async function openStorage(options: StorageOptions): Promise<Storage> {
@@ -79,7 +81,8 @@ function remotePlaces(databaseUrl: string | undefined): Places {
 /** Databases and servers are often started together, so a server waits a while for its own. */
 const FIRST_ANSWER_WITHIN_MS = { server: 30_000, command: 5_000 };
 
-async function firstAnswer(pool: Pool, { holder, log }: StorageOptions): Promise<void> {
+async function firstAnswer(pool: Pool, options: StorageOptions): Promise<void> {
+  const { holder, log, leaving } = options;
   const deadline = systemClock.now() + FIRST_ANSWER_WITHIN_MS[holder];
   let toldAt = 0;
   for (;;) {
@@ -97,7 +100,7 @@ async function firstAnswer(pool: Pool, { holder, log }: StorageOptions): Promise
         log.warn({ reason: reasonOf(error) }, 'waiting for the database');
         toldAt = systemClock.now();
       }
-      await sleep(200);
+      await sleep(200, undefined, leaving ? { signal: leaving } : {});
     }
   }
 }

@@ -14,6 +14,8 @@ export interface Ran {
 export interface CommandOptions {
   env?: Record<string, string>;
   input?: string;
+  /** As another user; only root may. */
+  uid?: number;
 }
 
 const LAUNCHER = path.join(import.meta.dirname, '../../bin/postrider.js');
@@ -24,6 +26,7 @@ export async function postrider(
 ): Promise<Ran> {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
   });
   child.stdin.end(options.input ?? '');
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -1,10 +1,15 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { anyoneMayReach } from '../../src/storage/embedded/run-as.ts';
 import { postrider } from '../harness/command.ts';
 import { freshDatabase } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
 import { scratchFolder } from '../harness/scratch-folder.ts';
 import { serverProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
@@ -14,6 +19,8 @@ import { until } from '../harness/until.ts';
  * server, or a taken port, is refused in a sentence and leaves nothing running; SIGTERM ends it
  * cleanly. Method: the real processes on an embedded database of their own.
  */
+
+const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
 it('makes a key, prints it once, and lets no second server in', async () => {
   await using folder = await scratchFolder();
@@ -48,13 +55,53 @@ it('tells of a taken port and stops the database it had started', async () => {
   stranger.listen(0, '127.0.0.1');
   await once(stranger, 'listening');
   const { port } = stranger.address() as AddressInfo;
-  const { code, stderr } = await postrider(['start'], {
-    env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'silent' },
+  const doors = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
+  const { code, stdout, stderr } = await postrider(['start'], {
+    env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...doors },
   });
   stranger.close();
   expect(code).toBe(1);
+  // Nothing goes on behind the sentence, and complains of a database that is gone.
+  expect(stdout).toBe('');
   expect(stderr).toBe(`Another program listens on 127.0.0.1:${port}. Stop it, or set PORT.\n`);
   expect(isRunning(folder.path)).toBe(false);
+});
+
+it('tells of a data folder that belongs to somebody else', async () => {
+  await using folder = await scratchFolder();
+  const isRoot = process.getuid?.() === 0;
+  // Root may write anywhere, so it asks as nobody, who must be able to read the program.
+  if (isRoot && !(await anyoneMayReach(process.execPath))) return;
+  if (!isRoot) await chmod(folder.path, 0o500);
+  const { code, stderr } = await postrider(['start'], {
+    env: { DATA_DIR: folder.path, PORT: '0' },
+    ...(isRoot ? { uid: 65_534 } : {}),
+  });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^DATA_DIR \S+ may not be written by this user\. .*\n$/);
+});
+
+it('leaves at once when it is told to while it waits for a database', async () => {
+  await using folder = await scratchFolder();
+  const child = spawn(process.execPath, [MAIN, 'start'], {
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder.path,
+      DATABASE_URL: `postgres://nobody@127.0.0.1:${await freePort()}/none`,
+      SECRET_KEY: 'a'.repeat(64),
+    },
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const errors = text(child.stderr);
+  await until(() => output.includes('waiting for the database'), { what: 'it waits' });
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(0);
+  // Half a minute later it would have given up by itself, and said so.
+  expect(await errors).toBe('');
 });
 
 it('hears a signal while its greeting waits for the database', async () => {
