@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 
 export interface PageOf<T> {
   data: T[];
@@ -23,7 +23,9 @@ export function usePages<T>(
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    placeholderData: keepPreviousData,
+    // What another filter found may stay a moment; what belongs to another workspace or mode never.
+    placeholderData: (before, query) =>
+      query?.queryKey[1] === queryKey[1] && query?.queryKey[2] === queryKey[2] ? before : undefined,
     ...(watch
       ? {
           refetchInterval: ({ state }: { state: { data: { pages: PageOf<T>[] } | undefined } }) =>

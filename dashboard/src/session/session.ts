@@ -47,8 +47,10 @@ export function signedIn(queries: QueryClient, me: Me): void {
 
 export function settleWorkspace(me: Me): void {
   const { workspaceId } = currentPlace();
-  const first = me.workspaces[0];
-  if (first && !me.workspaces.some(({ id }) => id === workspaceId)) goToWorkspace(first.id);
+  if (me.workspaces.some(({ id }) => id === workspaceId)) return;
+  // The oldest, as on the command line: the one that the first start made a key for. Ids are in order of time.
+  const [first] = me.workspaces.map(({ id }) => id).sort();
+  if (first !== undefined) goToWorkspace(first);
 }
 
 export async function signOut(queries: QueryClient): Promise<void> {
