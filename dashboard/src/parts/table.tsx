@@ -1,7 +1,10 @@
 import type { ReactNode, TdHTMLAttributes, ThHTMLAttributes } from 'react';
 import { classNames } from './class-names.ts';
 
-/** A table to the edges of the page. On a phone the less important columns (`later`) fall away. */
+/**
+ * A table to the edges of the page. On a phone the less important columns (`later`) fall away. Words
+ * may break anywhere, or the longest of one row would push the columns of all off the screen.
+ */
 export function Table({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className="overflow-x-auto border-y border-line">
@@ -42,7 +45,7 @@ export function Td({
   return (
     <td
       className={classNames(
-        'h-11 px-3 py-1.5 align-middle first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6',
+        'h-11 px-3 py-1.5 align-middle wrap-anywhere first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6',
         later && 'hidden md:table-cell',
         className,
       )}

@@ -117,6 +117,27 @@ browserSuite(
     });
 
     test.each([
+      { path: '/app/templates', column: 'Changed' },
+      { path: '/app/contacts', column: 'Changed' },
+    ])('a name without a blank leaves the columns of $path in sight', async ({ path, column }) => {
+      const { call } = suite.app();
+      const name = 'N'.repeat(150);
+      // Made already when this is the second try: 409.
+      await call('POST', '/templates', {
+        body: { key: 'long-name', name, subject: 'x', html: 'x' },
+      });
+      await call('PUT', '/contacts/long@example.com', { body: { first_name: name } });
+      const page = await suite.openAs('owner');
+      await page.setViewportSize({ width: 1200, height: 800 });
+      await page.goto(path);
+      const cell = page.getByRole('cell', { name }).first();
+      await cell.waitFor();
+      expect(await cell.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+      const head = await page.getByRole('columnheader', { name: column }).boundingBox();
+      expect((head?.x ?? 0) + (head?.width ?? 0)).toBeLessThanOrEqual(1200);
+    });
+
+    test.each([
       '/app/templates',
       '/app/templates/template/order-shipped',
       '/app/contacts',

@@ -114,7 +114,7 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
       <tbody>
         {contacts.map((contact) => (
           <Tr key={contact.id} className="row-link">
-            <Td className="break-all">
+            <Td className="max-w-96">
               <Link
                 to="/contacts"
                 search={{ ...filter, open: contact.email }}
@@ -124,7 +124,9 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
                 {contact.email}
               </Link>
             </Td>
-            <Td>{[contact.first_name, contact.last_name].filter(Boolean).join(' ')}</Td>
+            <Td className="max-w-72">
+              {[contact.first_name, contact.last_name].filter(Boolean).join(' ')}
+            </Td>
             <Td later className="text-soft">
               {contact.locale}
             </Td>

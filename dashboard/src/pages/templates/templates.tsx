@@ -98,7 +98,7 @@ function TemplateTable({ kind, rows }: { kind: ContentKind; rows: TemplateSummar
       <tbody>
         {rows.map((row) => (
           <Tr key={row.id} className="row-link">
-            <Td>
+            <Td className="max-w-96">
               <Link
                 to="/templates/$kind/$key"
                 params={{ kind, key: row.key }}
