@@ -6,7 +6,7 @@ import { useStore } from '../base/store.ts';
 import { IconButton } from '../parts/button.tsx';
 import { SignInAgain } from '../session/sign-in-again.tsx';
 import { ConfirmDialog } from './confirm.tsx';
-import { useKeyboard } from './keyboard.ts';
+import { PALETTE_KEYS, useKeyboard } from './keyboard.ts';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { useLiveFeed } from './live-feed.ts';
 import { ModeRibbon, ModeSwitch } from './mode-switch.tsx';
@@ -107,7 +107,7 @@ function SideContent({
       >
         <Command className="size-3.5" aria-hidden />
         <span className="flex-1 text-left">Find or do…</span>
-        <kbd className="font-mono text-2xs">⌘K</kbd>
+        <kbd className="font-mono text-2xs">{PALETTE_KEYS}</kbd>
       </button>
       <Navigation {...(onChoose ? { onChoose } : {})} />
       <div className="flex-1" />

@@ -9,6 +9,9 @@ export interface KeyboardActions {
 
 const SEQUENCE_MS = 1_200;
 
+/** What opens the palette on this keyboard; both do everywhere. */
+export const PALETTE_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K';
+
 /** Keys that work everywhere, except while somebody types or a window asks for an answer. */
 export function useKeyboard({ openPalette, openHelp }: KeyboardActions): void {
   const navigate = useNavigate();

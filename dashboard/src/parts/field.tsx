@@ -53,7 +53,7 @@ export function Field({
           className={classNames('text-sm font-medium text-ink', hideLabel && 'sr-only')}
         >
           {label}
-          {optional && <span className="ml-1.5 font-normal text-faint">optional</span>}
+          {optional && <span className="font-normal text-faint"> (optional)</span>}
         </label>
         {children}
         {error !== undefined && (
