@@ -91,16 +91,22 @@ function rangeOf(query: Record<string, unknown>, span: Span, nowMs: number) {
     ...timeParameter('fromMs', 'from', query),
     ...timeParameter('toMs', 'to', query),
   };
-  const toMs = Math.ceil((given.toMs ?? nowMs) / spanMs) * spanMs;
-  const fromMs =
+  const toMs = inFourDigits(Math.ceil((given.toMs ?? nowMs) / spanMs) * spanMs);
+  const fromMs = inFourDigits(
     given.fromMs === undefined
       ? toMs - DEFAULT_POINTS[span] * spanMs
-      : Math.floor(given.fromMs / spanMs) * spanMs;
+      : Math.floor(given.fromMs / spanMs) * spanMs,
+  );
   if (fromMs >= toMs) throw refused('from', 'Must be before `to`.');
   if ((toMs - fromMs) / spanMs > POINTS_MAX) {
     throw refused('from', `A range has at most ${POINTS_MAX} intervals: take a longer interval.`);
   }
   return { fromMs, toMs };
+}
+
+/** Rounding to whole intervals must not lead out of the years that can be written down. */
+function inFourDigits(ms: number): number {
+  return Math.min(Math.max(ms, Date.UTC(1970, 0, 1)), Date.UTC(9999, 11, 31));
 }
 
 function refused(parameter: string, detail: string): RefusedError {
