@@ -1,6 +1,6 @@
 import type { Queryable } from '../storage/pool.ts';
 import type { ContentKind, StoredContent } from './stored-content.ts';
-import type { Ref } from './template-store.ts';
+import { type Ref, versionSought } from './template-store.ts';
 
 /**
  * What belongs together: a template with its layout and all partials that can be reached, each in
@@ -33,7 +33,9 @@ export async function readRecipe(
   { workspaceId, kind, key }: Ref,
   query: RecipeQuery,
 ): Promise<Ingredient[]> {
-  const draft = query.version === 'draft';
+  const { version } = query;
+  const draft = version === 'draft';
+  const sought = typeof version === 'number' ? versionSought(version) : version;
   const { rows } = await db.query<Ingredient>({
     text: `with recursive used as (
         ${draft ? DRAFT_ROOT : VERSION_ROOT}
@@ -48,7 +50,7 @@ export async function readRecipe(
       left join template_versions v on v.workspace_id = $1 and v.kind = u.kind and v.key = u.key
         and v.version = u.version
       order by u.kind, u.key, u.step`,
-    values: [workspaceId, kind, key, query.withContent, ...(draft ? [] : [query.version])],
+    values: [workspaceId, kind, key, query.withContent, ...(draft ? [] : [sought])],
   });
   return rows.sort((a, b) => Number(isRoot(b)) - Number(isRoot(a)));
 

@@ -254,9 +254,14 @@ export async function findVersion(
 ): Promise<(Version & { content: StoredContent }) | undefined> {
   const { rows } = await db.query<Version & { content: StoredContent }>(
     `select ${VERSION}, v.content from ${VERSIONS} and v.version = $4`,
-    [workspaceId, kind, key, version],
+    [workspaceId, kind, key, versionSought(version)],
   );
   return rows[0];
+}
+
+/** Callers may name any whole number. One that no column can hold is that of no version, like 0. */
+export function versionSought(version: number): number {
+  return version < 2 ** 31 ? version : 0;
 }
 
 /**
