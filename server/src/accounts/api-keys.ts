@@ -22,6 +22,7 @@ import {
 } from './key-store.ts';
 import { hashToken, newToken, tokenHint } from './key-token.ts';
 import type { Mode } from './mode.ts';
+import { Networks } from './networks.ts';
 import { SCOPES, type Scope } from './scopes.ts';
 
 /**
@@ -42,7 +43,10 @@ export interface NewApiKey {
 export type ApiKeyChange = Omit<NewApiKey, 'mode' | 'name'> & { name?: string };
 
 /** Whoever makes keys: a caller with its limits, or the operator at the command line, who has none. */
-export type KeyMaker = Pick<Caller, 'workspaceId' | 'mode' | 'scopes' | 'allowedDomains' | 'actor'>;
+export type KeyMaker = Pick<
+  Caller,
+  'workspaceId' | 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'endsAtMs' | 'actor'
+> & { keyId?: Caller['keyId'] };
 
 export function operatorOf(workspaceId: string): KeyMaker {
   const scopes = new Set(SCOPES);
@@ -66,7 +70,7 @@ export class ApiKeys {
     const mode = wanted.mode ?? maker.mode;
     const scopes = [...new Set(wanted.scopes ?? maker.scopes)];
     const limits = parseLimits(wanted, nowMs);
-    refuseToGrantMore(maker, mode, scopes, limits.allowedDomains);
+    refuseToGrantMore(maker, { mode, scopes, ...limits });
     const token = newToken(mode);
     const key: ApiKey = {
       workspaceId: maker.workspaceId,
@@ -114,8 +118,8 @@ export class ApiKeys {
           ? key.expiresAtMs
           : parseLimits({ expires_at: change.expires_at }, nowMs).expiresAtMs;
       const scopes = change.scopes ? [...new Set(change.scopes)] : key.scopes;
-      refuseToGrantMore(maker, key.mode, scopes, limits.allowedDomains);
       const changed = { ...key, ...limits, expiresAtMs, scopes, name: change.name ?? key.name };
+      refuseToGrantMore(maker, changed);
       await updateKey(client, changed);
       await notifyKeyChanged(client, key.workspaceId);
       return changed;
@@ -132,7 +136,7 @@ export class ApiKeys {
     const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;
     return inTransaction(this.#pool, async (client) => {
       const key = await this.#lock(client, maker, id);
-      refuseToGrantMore(maker, key.mode, key.scopes, key.allowedDomains);
+      refuseToGrantMore(maker, key);
       const token = newToken(key.mode);
       const rotated = { ...key, tokenHint: tokenHint(token) };
       await endSecrets(client, key, previousEndsAtMs);
@@ -206,16 +210,14 @@ function visibleTo(maker: KeyMaker, key: ApiKey | undefined): ApiKey {
 
 function refuseToGrantMore(
   maker: KeyMaker,
-  mode: Mode,
-  scopes: readonly Scope[],
-  allowedDomains: readonly string[],
+  wanted: Pick<ApiKey, 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'expiresAtMs'>,
 ): void {
-  if (maker.mode === 'test' && mode === 'live') {
+  if (maker.mode === 'test' && wanted.mode === 'live') {
     throw new RefusedError('insufficient_scope', 'A test key makes only test keys.', {
       fix: 'Use a live key, or make it at {app}/app/api-keys.',
     });
   }
-  const lacking = scopes.filter((scope) => !maker.scopes.has(scope));
+  const lacking = wanted.scopes.filter((scope) => !maker.scopes.has(scope));
   if (lacking.length > 0) {
     throw new RefusedError(
       'insufficient_scope',
@@ -223,15 +225,37 @@ function refuseToGrantMore(
       { fix: 'Ask for fewer scopes, or make the key at {app}/app/api-keys.' },
     );
   }
-  if (maker.allowedDomains.length === 0) return;
-  const wider = allowedDomains.filter((domain) => !maker.allowedDomains.includes(domain));
-  if (allowedDomains.length === 0 || wider.length > 0) {
-    throw new RefusedError(
-      'insufficient_scope',
-      `A key cannot grant what it lacks. This key is limited to ${maker.allowedDomains.join(', ')}.`,
-      { fix: 'Name some of these in allowed_domains, or make the key at {app}/app/api-keys.' },
-    );
+  const { allowedDomains, allowedIps = [] } = maker;
+  if (isWider(wanted.allowedDomains, allowedDomains, (domain) => allowedDomains.includes(domain))) {
+    throw grantsMore(`is limited to ${allowedDomains.join(', ')}`, 'allowed_domains');
   }
+  const networks = new Networks(allowedIps);
+  if (isWider(wanted.allowedIps, allowedIps, (network) => networks.hold(network))) {
+    throw grantsMore(`is limited to ${allowedIps.join(', ')}`, 'allowed_ips');
+  }
+  // A person's session ends too, and what they make outlives it. A secret that was rotated out must
+  // not make itself a successor in its grace period.
+  const endsAtMs = maker.keyId === undefined ? Infinity : (maker.endsAtMs ?? Infinity);
+  if ((wanted.expiresAtMs ?? Infinity) > endsAtMs) {
+    throw grantsMore(`works until ${new Date(endsAtMs).toISOString()}`, 'expires_at');
+  }
+}
+
+/** An empty list is no limit. */
+function isWider(
+  wanted: readonly string[],
+  limits: readonly string[],
+  lies: (one: string) => boolean,
+): boolean {
+  return limits.length > 0 && (wanted.length === 0 || !wanted.every(lies));
+}
+
+function grantsMore(limit: string, field: string): RefusedError {
+  return new RefusedError(
+    'insufficient_scope',
+    `A key cannot grant what it lacks. This key ${limit}.`,
+    { fix: `Stay within that in ${field}, or make the key at {app}/app/api-keys.` },
+  );
 }
 
 function parseLimits(

@@ -149,6 +149,7 @@ function callerOf(key: ApiKey, secretEndsAtMs: number | null): Caller {
     mode: key.mode,
     scopes: new Set(key.scopes),
     allowedDomains: key.allowedDomains,
+    allowedIps: key.allowedIps,
     actor: encodeId('key', key.id),
     keyId: key.id,
   };

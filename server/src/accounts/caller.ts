@@ -9,6 +9,8 @@ export interface Caller {
   scopes: ReadonlySet<Scope>;
   /** Sender domains the caller is limited to; empty: all of the workspace's. */
   allowedDomains: readonly string[];
+  /** Networks a key is limited to; none: it may be used from everywhere. */
+  allowedIps?: readonly string[];
   /** For records of who did it: the id of the key, or of the person. */
   actor: string;
   /** The API key's uuid; undefined for a person's session. */

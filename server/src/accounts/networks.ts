@@ -12,6 +12,17 @@ export class Networks {
     });
   }
 
+  /** Whether all addresses of a network, or of one in CIDR form, are among these. */
+  hold(text: string): boolean {
+    const [[network, bits]] = new Networks([text]).#networks as [
+      [ipaddr.IPv4 | ipaddr.IPv6, number],
+    ];
+    return this.#networks.some(
+      ([outer, outerBits]) =>
+        outer.kind() === network.kind() && outerBits <= bits && network.match(outer, outerBits),
+    );
+  }
+
   /** An IPv4 address that is written as an IPv6 one is that IPv4 address. */
   include(ip: string): boolean {
     if (!ipaddr.isValid(ip)) return false;

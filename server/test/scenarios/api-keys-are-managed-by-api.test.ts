@@ -76,6 +76,31 @@ test('a rotated key has two secrets for a while, then one', async () => {
   expect((await use(again.json.token)).status).toBe(200);
 });
 
+test('a secret that was rotated out makes itself no successor', async () => {
+  const { id, token } = await made();
+  const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });
+  for (const path of ['/api-keys', `/api-keys/${id}/rotate`]) {
+    const body = path === '/api-keys' ? { name: 'Heir' } : {};
+    const refused = await app.call('POST', path, { key: token, body });
+    expect([path, refused.json.code]).toEqual([path, 'insufficient_scope']);
+    const allowed = await app.call('POST', path, { key: rotated.json.token, body });
+    expect([path, allowed.status < 300]).toEqual([path, true]);
+  }
+});
+
+test('the secret of a key is repeated to nobody but its maker', async () => {
+  const weak = await made({ scopes: ['read:api_keys', 'write:api_keys'] });
+  const asked = {
+    body: { name: 'Once', scopes: ['send:transactional'] },
+    headers: { 'idempotency-key': `once-${weak.id}` },
+  };
+  const first = await app.call('POST', '/api-keys', asked);
+  const again = await app.call('POST', '/api-keys', asked);
+  expect(again.json.token).toBe(first.json.token);
+  const stolen = await app.call('POST', '/api-keys', { ...asked, key: weak.token });
+  expect([stolen.status, stolen.json.code]).toEqual([422, 'idempotency_key_reused']);
+});
+
 test('a revoked key is dead, stays in the list, and is changed no more', async () => {
   const { id, token } = await made();
   const revoked = await app.call('DELETE', `/api-keys/${id}`);
@@ -105,6 +130,24 @@ test('no key makes, changes or rotates another one beyond its own power', async 
   await refused(weak.token, 'POST', `/api-keys/${strong.id}/rotate`, {});
   await refused(bound.token, 'POST', '/api-keys', { name: 'Free' });
   await refused(bound.token, 'PATCH', `/api-keys/${bound.id}`, { allowed_domains: [] });
+  const near = await made({ allowed_ips: ['127.0.0.0/8', '::1'] });
+  for (const allowed_ips of [[], ['0.0.0.0/0'], ['127.0.0.1', '203.0.113.1'], ['126.0.0.0/7']]) {
+    await refused(near.token, 'POST', '/api-keys', { name: 'Far', allowed_ips });
+    await refused(near.token, 'PATCH', `/api-keys/${near.id}`, { allowed_ips });
+  }
+  await refused(near.token, 'POST', `/api-keys/${strong.id}/rotate`, {});
+  const inside = { name: 'Near', allowed_ips: ['127.0.0.1', '127.1.0.0/16', '::1/128'] };
+  expect((await app.call('POST', '/api-keys', { key: near.token, body: inside })).status).toBe(201);
+  const brief = await made({ expires_at: '2990-01-01T00:00:00Z' });
+  for (const expires_at of [null, '2990-01-01T00:00:01Z']) {
+    await refused(brief.token, 'POST', '/api-keys', { name: 'Long', expires_at });
+    await refused(brief.token, 'PATCH', `/api-keys/${brief.id}`, { expires_at });
+  }
+  await refused(brief.token, 'POST', `/api-keys/${strong.id}/rotate`, {});
+  const sooner = { name: 'Brief', expires_at: '2990-01-01T00:00:00Z' };
+  expect((await app.call('POST', '/api-keys', { key: brief.token, body: sooner })).status).toBe(
+    201,
+  );
   await refused(app.testKey, 'POST', '/api-keys', { name: 'Live', mode: 'live' });
   const live = await app.call('POST', '/api-keys', { key: app.liveKey, body: { name: 'Live' } });
   for (const [method, path] of [
