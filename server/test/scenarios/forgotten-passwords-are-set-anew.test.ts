@@ -3,7 +3,7 @@ import { createLog } from '../../src/base/log.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
-import { makePerson, member, signedInAs, Visitor } from '../harness/visitor.ts';
+import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/visitor.ts';
 
 /**
  * Goal: a link in the person's own mailbox sets a new password, once; who asks learns nothing, and
@@ -48,6 +48,20 @@ test('the link goes out through the service itself and sets a new password, once
   }
   expect((await session.call('GET', '/me')).json.code).toBe('invalid_session');
   expect((await new Visitor(app).signIn(person.email)).status).toBe(401);
+  expect((await new Visitor(app).signIn(person.email, NEW)).status).toBe(200);
+});
+
+test('a link from before is worth nothing once the password was changed', async () => {
+  const route = mailboxRoute();
+  await using app = await startApp({ liveRoute: route });
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
+  const person = await makePerson(app, 'jane@people.example', 'viewer');
+  const token = await tokenIn(app, route, person.email);
+  const session = await signedInAs(app, person);
+  const body = { current_password: PASSWORD, new_password: NEW };
+  expect((await session.call('POST', '/me/password', { body })).status).toBe(204);
+  const late = await complete(app, token, 'another good one');
+  expect([late.status, late.json.code]).toEqual([422, 'invalid_link']);
   expect((await new Visitor(app).signIn(person.email, NEW)).status).toBe(200);
 });
 

@@ -21,6 +21,7 @@ import type { Session } from './session-store.ts';
 import { endSessionsOf } from './session-store.ts';
 import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
 import { codeAttempts, type SignIn } from './sign-in.ts';
+import { deleteTokens } from './token-store.ts';
 
 /**
  * A person's own things: their name, password, second factor and workspaces. What would let a thief
@@ -83,6 +84,9 @@ export class Account {
     const hash = await passwords.hash(change.wanted);
     return inTransaction(pool, async (db) => {
       await updatePassword(db, person.id, hash);
+      // What was begun with the password before, or to get around it, ends with it.
+      await deleteTokens(db, person.id, 'password_reset');
+      await deleteTokens(db, person.id, 'second_factor');
       await endSessionsOf(db, person.id, clock.now());
       return sessions.begin(person, client, presented, db);
     });
