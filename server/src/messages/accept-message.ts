@@ -70,6 +70,9 @@ const LARGE_BYTES_MIN = 256 * 1024;
 /** What large ones leave of the room for those who wait. */
 const LARGE_SHARE = 3 / 4;
 
+/** How long a batch may hold everybody up before others have their turn. */
+const TURN_MS = 5;
+
 interface Writers {
   /** Sends that no suppression concerns, as far as we know. */
   usual: GroupCommit<Submission, Outcome>;
@@ -207,16 +210,19 @@ export class MessageAcceptor {
     requests: readonly (SendRequest | RefusedError)[],
   ): Promise<(PreparedMessage | RefusedError)[]> {
     const prepared: (PreparedMessage | RefusedError)[] = [];
-    for (const [index, request] of requests.entries()) {
+    let sinceMs = performance.now();
+    for (const request of requests) {
       try {
         if (request instanceof RefusedError) throw request;
         prepared.push(await prepareMessage(this.#parts, caller, request));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
-        prepared.push(underPrefix(error, `/messages/${index}`));
+        prepared.push(underPrefix(error, `/messages/${prepared.length}`));
       }
-      // A large batch must not keep other callers waiting.
-      if (index % 20 === 19) await new Promise((resolve) => setImmediate(resolve));
+      // A large batch, or one that is hard to render, must not keep other callers waiting.
+      if (performance.now() - sinceMs < TURN_MS) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      sinceMs = performance.now();
     }
     return prepared;
   }

@@ -129,6 +129,17 @@ test('the bare address leads people to the dashboard', async () => {
   expect([answer.status, answer.headers.get('location')]).toEqual([302, '/app']);
 });
 
+test('what is sent to an unknown path is not read', async () => {
+  for (const path of ['/nothing', '/../../nothing', '/../../app']) {
+    const answer = await app.call('POST', path, {
+      key: null,
+      rawBody: '{"broken',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([path, answer.status, answer.json.code]).toEqual([path, 404, 'not_found']);
+  }
+});
+
 test('an unknown path is 404 before anyone is asked for a key', async () => {
   for (const path of ['/api/v1/nothing', '/api/v2/messages', '/nothing', '/api/v1/messages/']) {
     const response = await fetch(app.url + path);
@@ -329,6 +340,14 @@ describe('an Idempotency-Key', () => {
     );
   }
 
+  /** What was answered about API keys is repeated to the caller alone. */
+  async function whose({ scope }: DocumentedOperation): Promise<string> {
+    if (scope !== 'write:api_keys') return '';
+    const { data } = (await app.call('GET', '/api-keys?limit=100')).json;
+    const hint = app.testKey.slice(-4);
+    return ` ${data.find((one: { token_hint: string }) => one.token_hint.endsWith(hint)).id}`;
+  }
+
   const posts = ({ problems }: DocumentedOperation): boolean =>
     problems.get(409)?.includes('idempotency_key_in_progress') ?? false;
 
@@ -347,7 +366,7 @@ describe('an Idempotency-Key', () => {
             Buffer.from(
               hashRequest(
                 operation.method,
-                filled(operation.path, 'none'),
+                filled(operation.path, 'none') + (await whose(operation)),
                 operation.exampleBody ??
                   (operation.bodyTypes.includes('application/json') ? {} : null),
               ),

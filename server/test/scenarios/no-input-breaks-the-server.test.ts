@@ -181,3 +181,64 @@ async function fuzz(path: string, method: string, described: Described): Promise
     { numRuns: RUNS },
   );
 }
+
+test('times at the edges of the calendar are understood or refused', {
+  timeout: 60_000,
+}, async () => {
+  const body = { email: `edge-${Date.now()}@example.com` };
+  const { id } = (await app.call('POST', '/suppressions', { body })).json;
+  const edges = [
+    ...['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00Z'],
+    ...['0001-01-01T00:00:00Z', '0001-01-01T00:00:00+23:59', '2090-02-30T00:00:00Z'],
+  ];
+  for (const expires_at of edges) {
+    const expected = expires_at === edges[0] ? [200, 201] : [422, 422];
+    const changed = await app.call('PATCH', `/suppressions/${id}`, { body: { expires_at } });
+    const made = await app.call('POST', '/api-keys', { body: { name: 'Edge', expires_at } });
+    expect([expires_at, changed.status, made.status]).toEqual([expires_at, ...expected]);
+  }
+  for (const time of edges) {
+    for (const interval of ['minute', 'hour', 'day']) {
+      for (const side of ['from', 'to']) {
+        const url = `/stats?interval=${interval}&${side}=${encodeURIComponent(time)}`;
+        expect([url, (await app.call('GET', url)).status < 500]).toEqual([url, true]);
+      }
+    }
+  }
+});
+
+test('what a filter makes can be stored', async () => {
+  for (const made of ['{{ "AAAA" | base64_decode }}', '{{ "%00" | url_decode | raw }}']) {
+    const body = {
+      to: { email: 'jane@example.com' },
+      from: { email: 'hello@example.org' },
+      ...{ subject: `a${made}b`, html: `<p>a${made}b</p>`, text: `a${made}b` },
+      headers: { 'X-Made': `a${made}b` },
+    };
+    const { status, json } = await app.call('POST', '/transactional/send', { body });
+    expect([made, status]).toEqual([made, 202]);
+    const content = await app.call('GET', `/messages/${json.id}/content`);
+    expect(content.json.text).toMatch(/^a\ufffd+b$/);
+  }
+});
+
+test('a version that no column can hold is one that is not there', async () => {
+  const key = `counted-${Date.now()}`;
+  await app.call('POST', '/templates', {
+    body: { key, name: 'C', subject: 'S', html: '<p>x</p>' },
+  });
+  expect((await app.call('POST', `/templates/${key}/publish`, { body: {} })).status).toBe(200);
+  for (const version of [2, 2 ** 31 - 1, 2 ** 31, 1e15, 1e300]) {
+    const send = {
+      to: { email: 'jane@example.com' },
+      from: { email: 'hello@example.org' },
+      ...{ template_key: key, template_version: version },
+    };
+    const statuses = [
+      (await app.call('POST', '/transactional/send', { body: send })).status,
+      (await app.call('POST', `/templates/${key}/publish`, { body: { version } })).status,
+      (await app.call('POST', `/templates/${key}/render`, { body: { version } })).status,
+    ];
+    expect([version, ...statuses]).toEqual([version, 422, 422, 422]);
+  }
+});

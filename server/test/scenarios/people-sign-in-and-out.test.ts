@@ -34,6 +34,15 @@ test('a person signs in, works, and signs out', async () => {
   expect((await visitor.call('DELETE', '/session')).status).toBe(204);
 });
 
+test('nobody who is not known yet has large bodies read', async () => {
+  await using app = await startApp();
+  const body = { email: 'jane@people.example', password: 'x'.repeat(70_000) };
+  for (const path of ['/session', '/setup', '/password-resets', '/invitations/inspect']) {
+    const answer = await new Visitor(app).call('POST', path, { body });
+    expect([path, answer.status, answer.json.code]).toEqual([path, 413, 'body_too_large']);
+  }
+});
+
 test('the cookie is for the server alone', async () => {
   await using plain = await startApp();
   await makePerson(plain, 'jane@people.example', 'owner');

@@ -68,11 +68,23 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   server.decorateRequest('startedAtMs', 0);
   readBodies(server, parts.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
-  server.setNotFoundHandler((request, reply) => answerError(parts, nothingHere(), request, reply));
+  refuseUnknownPaths(server, parts);
   for (const operation of parts.operations) addOperation(server, parts, operation);
   refuseOtherMethods(server, parts);
   return server;
 }
+
+/** In a room of its own without parsers: whatever is sent to where nothing is, nobody reads it. */
+function refuseUnknownPaths(server: FastifyInstance, parts: HttpParts): void {
+  void server.register(async (room) => {
+    room.removeAllContentTypeParsers();
+    room.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+    room.setNotFoundHandler((request, reply) => answerError(parts, nothingHere(), request, reply));
+  });
+}
+
+/** Whoever signs in sends a few words. Nobody who is not known yet has us read and parse more. */
+const STRANGERS_BODY_BYTES_MAX = 64 * 1024;
 
 function readBodies(server: FastifyInstance, bytesMax: number): void {
   server.removeAllContentTypeParsers();
@@ -105,6 +117,8 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
       room.addContentTypeParser('*', (_request, payload, done) =>
         done(null, rules.rawBody ? payload : undefined),
       );
+    } else if (rules.scope === 'public') {
+      readBodies(room, Math.min(STRANGERS_BODY_BYTES_MAX, parts.bodyBytesMax));
     }
     room.route({
       method: rules.method,
@@ -244,7 +258,11 @@ function idempotencyOf(rules: Rules, request: FastifyRequest): IdempotencyReques
   const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
   const body = rules.rawBody ? null : (request.body ?? null);
   const { workspaceId, mode } = place;
-  return { workspaceId, mode, key, requestHash: hashRequest(request.method, path, body) };
+  // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
+  // given again to whoever got it, and to nobody else.
+  const whose = rules.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
+  const requestHash = hashRequest(request.method, path + whose, body);
+  return { workspaceId, mode, key, requestHash };
 }
 
 /** Keys of requests that are about no workspace lie under the person who made them. */
