@@ -88,6 +88,9 @@ export class MessageChanges {
       if (scheduled.length === 0) {
         throw new RefusedError('conflict', 'Only a message that is still scheduled can be moved.');
       }
+      if (scheduled.some(isWornOut)) {
+        throw new RefusedError('conflict', 'This message was moved too often. Send a new one.');
+      }
       await rescheduleDeliveries(client, scope, id, scheduledAtMs, expiresAtMs);
       const data = {
         message_id: encodeId('msg', id),
@@ -133,6 +136,12 @@ export class MessageChanges {
           'No recipient of this message is deferred, bounced, failed or expired.',
         );
       }
+      if (again.some(isWornOut)) {
+        throw new RefusedError(
+          'not_retryable',
+          'This message was tried too often. Send a new one.',
+        );
+      }
       const expiresAtMs = nowMs + runMs(this.#limits, ttlSeconds);
       const ordinals = again.map(({ ordinal }) => ordinal);
       await retryDeliveries(client, scope, id, ordinals, nowMs, expiresAtMs);
@@ -150,6 +159,16 @@ export class MessageChanges {
 
 const WAITING = new Set(['scheduled', 'queued', 'deferred']);
 const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
+
+/**
+ * Tries and events of a delivery are counted in columns that end at 32,767. One that came there could
+ * not be recorded any more, and would be sent again and again.
+ */
+const CHANGES_MAX = 10_000;
+
+function isWornOut({ told, attempts }: { told: number; attempts: number }): boolean {
+  return Math.max(told, attempts) >= CHANGES_MAX;
+}
 
 function recipientEvent(
   type: NewEvent['type'],

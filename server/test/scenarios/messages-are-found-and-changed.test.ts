@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decodeId } from '../../src/base/ids.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * Goal: messages are found by every filter, pages are stable while new ones arrive, and what has
@@ -181,6 +183,26 @@ test('a bounced message is tried again on request, a delivered one is not', asyn
   await app.call('GET', '/test/inbox/wait?to=fine@example.com');
   const refused = await app.call('POST', `/messages/${id}/retry`);
   expect([refused.status, refused.json.code]).toEqual([409, 'not_retryable']);
+});
+
+test('no message is moved or tried again until its counters run over', async () => {
+  const wear = (id: string, column: string) =>
+    app.database.pool.query(
+      `update deliveries set ${column} = 32767 where workspace_id = $1 and message_id = $2`,
+      [app.workspaceId, decodeId('msg', id)],
+    );
+  const scheduled = await send({ scheduled_at: inAnHour() });
+  await wear(scheduled.id, 'told');
+  const body = { scheduled_at: inAnHour() };
+  const moved = await app.call('PATCH', `/messages/${scheduled.id}`, { body });
+  expect([moved.status, moved.json.code]).toEqual([409, 'conflict']);
+
+  const bounced = await send({ to: { email: 'bounced@simulator.test' } });
+  const state = () => app.call('GET', `/messages/${bounced.id}`);
+  await until(async () => (await state()).json.status === 'bounced');
+  await wear(bounced.id, 'attempts');
+  const retried = await app.call('POST', `/messages/${bounced.id}/retry`);
+  expect([retried.status, retried.json.code]).toEqual([409, 'not_retryable']);
 });
 
 test('the database itself refuses an impossible move', async () => {
