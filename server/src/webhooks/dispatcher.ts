@@ -80,6 +80,7 @@ const LISTENED_MS = 5_000;
 const CLAIM_SOON_MS = 10;
 const RESULT_SPACING_MS = 20;
 const LANES_MAX = 10_000;
+const SWEEP_MS = 60_000;
 
 export class Dispatcher {
   readonly #parts: DispatcherParts;
@@ -94,6 +95,7 @@ export class Dispatcher {
   readonly stats = { inFlight: 0, ready: 0, succeeded: 0, failed: 0, fannedOut: 0 };
   #cursor = ROUND_START;
   #skippedAtMs = Number.NEGATIVE_INFINITY;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
   #listenedUntilMs = Number.NEGATIVE_INFINITY;
   #followTookMs = 0;
   /** More is due in the database than this node holds. */
@@ -205,6 +207,7 @@ export class Dispatcher {
   /** True when the round of all endpoints has not come to its end. */
   async #claim(): Promise<boolean> {
     this.#pump();
+    this.#forgetAbandoned();
     const rooms = this.#rooms();
     if (rooms.total <= 0) return false;
     const terms = this.#terms();
@@ -232,10 +235,11 @@ export class Dispatcher {
     return { standard: ROOM_STANDARD, byWebhook, total };
   }
 
-  #admit(rows: readonly LeasedRow[], { lease, leaseEndsAtMs }: LeaseTerms): void {
+  #admit(rows: readonly LeasedRow[], { lease, leaseEndsAtMs, nowMs }: LeaseTerms): void {
     for (const row of rows) {
       const lane = this.#laneOf(row.webhook_id);
       lane.add({ row, lease, leaseEndsAtMs });
+      lane.usedAtMs = nowMs;
       this.#turns.add(lane);
       this.stats.ready += 1;
     }
@@ -251,6 +255,14 @@ export class Dispatcher {
     const lane = new Lane(webhookId, this.#limits.perEndpointMax);
     this.#lanes.set(webhookId, lane);
     return lane;
+  }
+
+  /** Endpoints come and go, and every look at the queue names those that are known. */
+  #forgetAbandoned(): void {
+    const nowMs = this.#parts.clock.now();
+    if (nowMs - this.#sweptAtMs < SWEEP_MS) return;
+    this.#sweptAtMs = nowMs;
+    for (const [id, lane] of this.#lanes) if (lane.isAbandoned(nowMs)) this.#lanes.delete(id);
   }
 
   /** One of each lane in turn, as long as the wire has room. */

@@ -19,6 +19,8 @@ export class Lane {
   #ready: Held[] = [];
   #head = 0;
   inFlight = 0;
+  /** When something last came for it. */
+  usedAtMs = 0;
   #limit: number;
   #failuresInARow = 0;
   #restUntilMs = 0;
@@ -85,6 +87,12 @@ export class Lane {
     this.#restUntilMs = Math.max(this.#restUntilMs, nowMs + restMs);
   }
 
+  /** Nothing has come for it for so long that it may be gone, and what is known of it is old. */
+  isAbandoned(nowMs: number): boolean {
+    if (this.inFlight > 0 || this.waiting > 0 || nowMs < this.#restUntilMs) return false;
+    return nowMs - this.usedAtMs >= ABANDONED_MS;
+  }
+
   /** Nothing is known of it that a new lane would not know. */
   get forgettable(): boolean {
     return this.inFlight === 0 && this.waiting === 0 && this.#failuresInARow === 0;
@@ -101,3 +109,4 @@ const FAILURES_BEFORE_REST = 10;
 const REST_MIN_MS = 100;
 const REST_MAX_MS = 5_000;
 const ASKED_REST_MAX_MS = 10 * 60_000;
+const ABANDONED_MS = 10 * 60_000;

@@ -1,0 +1,81 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import { ManualClock } from '../base/manual-clock.ts';
+import { Dispatcher, type DispatchStore } from './dispatcher.ts';
+import type { LeasedRow } from './fan-out-store.ts';
+
+// Goal: what is known of endpoints goes with them. Method: a queue of the test's own, and what the
+// dispatcher tells it of the room that it has for each.
+
+test('of an endpoint that failed and is gone nothing is left after a while', async () => {
+  const clock = new ManualClock(1_000_000);
+  const due = ['one', 'two', 'three'].map(rowOf);
+  let known: string[] = [];
+  const store: DispatchStore = {
+    anyEnabled: async () => false,
+    skipAhead: async () => {},
+    fanOut: async () => ({ seen: 0, made: 0, leased: [] }),
+    claim: async (_after, rooms) => {
+      known = rooms.byWebhook.map(({ id }) => id);
+      return { rows: due.splice(0), cursor: undefined };
+    },
+    release: async () => {},
+    record: async (results) => results.map(() => true),
+  };
+  const attempt = async (row: LeasedRow) => failed(row);
+  const dispatcher = new Dispatcher({
+    store,
+    attempt,
+    disable: async () => {},
+    clock,
+    log: silentLog,
+  });
+  dispatcher.start();
+  await passes(clock, 60_000);
+  expect(dispatcher.stats.failed).toBe(3);
+  expect(known.toSorted()).toEqual(['one', 'three', 'two']);
+  await passes(clock, 15 * 60_000);
+  expect(known).toEqual([]);
+  await dispatcher.stop(1_000);
+});
+
+async function passes(clock: ManualClock, ms: number): Promise<void> {
+  for (let at = 0; at < ms; at += 1_000) {
+    clock.advance(1_000);
+    await nextTurn();
+    await nextTurn();
+  }
+}
+
+function rowOf(webhookId: string): LeasedRow {
+  return {
+    workspace_id: 'w',
+    mode: 'live',
+    webhook_id: webhookId,
+    event_id: `event of ${webhookId}`,
+    run_tries: 0,
+    revision: 1,
+    failing_since: null,
+    type: 'message.delivered',
+    created_at: 0,
+    sequence: null,
+    data: '{}',
+  };
+}
+
+function failed({ workspace_id, mode, webhook_id, event_id }: LeasedRow) {
+  const at = new Date(0).toISOString();
+  const result = {
+    ...{ workspace_id, mode, webhook_id, event_id, at, started_at: at, due_at: at },
+    status: 'pending' as const,
+    duration_ms: 1,
+    url: 'https://gone.example/',
+    headers: {},
+    code: null,
+    answer: null,
+    error: 'Nothing listens there.',
+    failing: false,
+  };
+  return { result, disable: undefined, retryAfterMs: undefined };
+}
