@@ -21,6 +21,7 @@ test('of an endpoint that failed and is gone nothing is left after a while', asy
       return { rows: due.splice(0), cursor: undefined };
     },
     release: async () => {},
+    endOrphans: async () => 0,
     record: async (results) => results.map(() => true),
   };
   const attempt = async (row: LeasedRow) => failed(row);

@@ -44,6 +44,7 @@ export interface DispatchStore {
   ) => Promise<{ seen: number; made: number; leased: LeasedRow[] }>;
   claim: (after: ClaimCursor, rooms: Rooms, terms: LeaseTerms) => Promise<Claimed>;
   release: (rows: readonly LeasedRow[], lease: number, nowMs: number) => Promise<void>;
+  endOrphans: (nowMs: number, limit: number) => Promise<number>;
   record: (results: readonly TryResult[]) => Promise<boolean[]>;
 }
 
@@ -81,6 +82,7 @@ const CLAIM_SOON_MS = 10;
 const RESULT_SPACING_MS = 20;
 const LANES_MAX = 10_000;
 const SWEEP_MS = 60_000;
+const ORPHANS_AT_A_TIME = 1_000;
 
 export class Dispatcher {
   readonly #parts: DispatcherParts;
@@ -207,7 +209,7 @@ export class Dispatcher {
   /** True when the round of all endpoints has not come to its end. */
   async #claim(): Promise<boolean> {
     this.#pump();
-    this.#forgetAbandoned();
+    await this.#forgetTheGone();
     const rooms = this.#rooms();
     if (rooms.total <= 0) return false;
     const terms = this.#terms();
@@ -257,12 +259,16 @@ export class Dispatcher {
     return lane;
   }
 
-  /** Endpoints come and go, and every look at the queue names those that are known. */
-  #forgetAbandoned(): void {
+  /**
+   * Endpoints come and go. Every look at the queue goes past all that something waits for, and names
+   * those that are known here: what is left of the gone would make it dearer for ever.
+   */
+  async #forgetTheGone(): Promise<void> {
     const nowMs = this.#parts.clock.now();
     if (nowMs - this.#sweptAtMs < SWEEP_MS) return;
-    this.#sweptAtMs = nowMs;
     for (const [id, lane] of this.#lanes) if (lane.isAbandoned(nowMs)) this.#lanes.delete(id);
+    const ended = await this.#parts.store.endOrphans(nowMs, ORPHANS_AT_A_TIME);
+    if (ended < ORPHANS_AT_A_TIME) this.#sweptAtMs = nowMs;
   }
 
   /** One of each lane in turn, as long as the wire has room. */

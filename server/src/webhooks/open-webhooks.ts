@@ -12,7 +12,13 @@ import { createTargetGuard } from './target-guard.ts';
 import { WebhookTester } from './test-webhook.ts';
 import { createAttempt } from './try-delivery.ts';
 import { WebhookHistory } from './webhook-history.ts';
-import { claimDue, recordTries, releaseRows, useIndexesOnly } from './webhook-queue-store.ts';
+import {
+  claimDue,
+  endOrphans,
+  recordTries,
+  releaseRows,
+  useIndexesOnly,
+} from './webhook-queue-store.ts';
 import { Webhooks } from './webhooks.ts';
 
 export interface WebhookSettings {
@@ -101,6 +107,7 @@ function openDispatcher(
       fanOut: (eventsMax, rooms, terms) => fanOut(pool, eventsMax, rooms, terms),
       claim: (after, rooms, terms) => claimDue(pool, after, rooms, terms),
       release: (rows, lease, nowMs) => releaseRows(pool, rows, lease, nowMs),
+      endOrphans: (nowMs, limit) => endOrphans(pool, nowMs, limit),
       record: (results) => recordTries(pool, results),
     },
     attempt,

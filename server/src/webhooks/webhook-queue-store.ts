@@ -172,6 +172,42 @@ export async function releaseRows(
   });
 }
 
+/**
+ * What waits for endpoints that are deleted comes to its end, at most `limit` rows at a time, so that
+ * every transaction is short; answers with how many there were. Not with the deletion: an event that
+ * is fanned out at that moment comes after it.
+ */
+export async function endOrphans(pool: Pool, nowMs: number, limit: number): Promise<number> {
+  const { rowCount } = await pool.query({
+    name: 'webhooks-end-orphans',
+    text: `with recursive queues (workspace_id, mode, webhook_id) as (
+        (select workspace_id, mode, webhook_id from webhook_deliveries where status = 'pending'
+          order by workspace_id, mode, webhook_id limit 1)
+      union all
+        select n.workspace_id, n.mode, n.webhook_id from queues q cross join lateral (
+          select d.workspace_id, d.mode, d.webhook_id from webhook_deliveries d
+           where d.status = 'pending'
+             and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
+           order by d.workspace_id, d.mode, d.webhook_id limit 1) n),
+      gone as materialized (
+        select * from queues q where not exists (select from webhooks w
+          where w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id)),
+      orphans as materialized (
+        select d.* from gone g cross join lateral (
+          select d.workspace_id, d.mode, d.webhook_id, d.event_id from webhook_deliveries d
+           where d.status = 'pending' and d.workspace_id = g.workspace_id and d.mode = g.mode
+             and d.webhook_id = g.webhook_id limit $2) d
+         limit $2)
+      update webhook_deliveries d set status = 'failed', due_at = null, lease = null,
+             finished_at = $1::timestamptz, last_error = 'The endpoint was deleted.'
+        from orphans o
+       where d.workspace_id = o.workspace_id and d.mode = o.mode and d.webhook_id = o.webhook_id
+         and d.event_id = o.event_id and d.status = 'pending'`,
+    values: [sqlTime(nowMs), limit],
+  });
+  return rowCount ?? 0;
+}
+
 /** What came of one try, as it is written. */
 export interface TryResult extends RowKey {
   lease: number;

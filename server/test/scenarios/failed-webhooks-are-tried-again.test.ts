@@ -214,6 +214,23 @@ describe('an endpoint is switched off', () => {
   });
 });
 
+test('what waited for an endpoint that is deleted leaves the queue', async () => {
+  await using it = await rigWith(() => ({ status: 500 }));
+  const { rig, soon } = it;
+  await using other = await webhookReceiver({ answer: () => ({ status: 500 }) });
+  await rig.endpoint(other.url);
+  await rig.tell(3);
+  await triedOnce(rig, 6, soon);
+  await rig.room.webhooks.remove(rig.scope, it.id);
+  it.clock.advance(2 * 60_000);
+  await until(async () => {
+    const gone = (await rig.deliveries()).filter((one) => one.webhook_id === it.id);
+    return gone.every(({ status, due_at }) => status === 'failed' && due_at === null);
+  }, soon);
+  const left = (await rig.deliveries()).filter((one) => one.webhook_id !== it.id);
+  expect(left.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending']);
+});
+
 describe('a replay', () => {
   async function broken(count: number) {
     let works = false;
