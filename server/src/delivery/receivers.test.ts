@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../base/manual-clock.ts';
+import type { TlsaRecord } from '../mail/dns/resolver.ts';
 import { Receivers } from './receivers.ts';
 import { shapingBy } from './shaping.ts';
 
@@ -27,6 +28,28 @@ test('with a relay every domain is at its gate', () => {
   expect(receivers.gateFor('one.example')).toBe(receiver.gate);
   expect(receivers.gateFor('two.example')).toBe(receiver.gate);
 });
+
+test('TLSA records in another order, or for another domain of the host, are the same demand', () => {
+  const receivers = receiversOf([{ kind: 'direct' }]);
+  const receiver = receivers.of({ receiver: 'mx.example', host: 'mx.example' });
+  const [one, two] = [1, 2].map((n) => tlsa(3, n)) as [TlsaRecord, TlsaRecord];
+  const endpoint = (records: TlsaRecord[], domain: string) => {
+    const tls = { kind: 'dane', records, names: ['mx.example', domain] } as const;
+    const target = { host: 'mx.example', ip: '192.0.2.1', port: 25, tls };
+    return receivers.endpoint(receiver, target, false);
+  };
+  const known = endpoint([one, two], 'a.example');
+  expect(endpoint([two, one], 'a.example')).toBe(known);
+  expect(endpoint([one, two], 'b.example')).toBe(known);
+  expect(endpoint([one], 'a.example')).not.toBe(known);
+  // Below an authority the name counts, and may be that of the domain.
+  const anchored = endpoint([one, tlsa(2, 3)], 'a.example');
+  expect(endpoint([one, tlsa(2, 3)], 'b.example')).not.toBe(anchored);
+});
+
+function tlsa(usage: number, n: number): TlsaRecord {
+  return { usage, selector: 1, matchingType: 1, data: Buffer.alloc(32, n) };
+}
 
 function receiversOf(routes: ConstructorParameters<typeof Receivers>[0]['routes']): Receivers {
   return new Receivers({

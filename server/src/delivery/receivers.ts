@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { SmtpSessionFacts } from '../mail/smtp/facts.ts';
 import type { SmtpTarget } from '../mail/smtp/open.ts';
 import type { SmtpTimeouts } from '../mail/smtp/timeouts.ts';
+import type { TlsPolicy } from '../mail/smtp/tls.ts';
 import { Gate } from './delivery.ts';
 import type { RouteSetting, Station } from './delivery-plan.ts';
 import { Endpoint } from './endpoint.ts';
@@ -136,11 +137,26 @@ function endpointKey(target: SmtpTarget): string {
   let key = endpointKeys.get(target);
   if (key === undefined) {
     // A relay may be named twice, with an account that is a fallback of the other.
-    key = `${target.ip} ${target.port} ${JSON.stringify([target.tls, target.auth])}`;
+    key = `${target.ip} ${target.port} ${JSON.stringify([demandOf(target.tls), target.auth])}`;
     endpointKeys.set(target, key);
   }
   return key;
 }
+
+/**
+ * What is asked of a certificate, in one spelling. Resolvers tell TLSA records in any order; and with
+ * DANE-EE alone (3) names do not count, of which one is that of the receiving domain (RFC 7672 3.1.1).
+ */
+function demandOf(tls: TlsPolicy): unknown {
+  if (tls.kind !== 'dane') return tls;
+  const records = tls.records.map(({ usage, selector, matchingType, data }) =>
+    [usage, selector, matchingType, data.toString('hex')].join(' '),
+  );
+  const named = tls.records.some(({ usage }) => usage === DANE_TA);
+  return { dane: records.sort(), names: named ? tls.names : [] };
+}
+
+const DANE_TA = 2;
 
 const FORGOTTEN_MS = 10 * 60_000;
 /** One that is forgotten too early is looked up again by its next message. */

@@ -102,6 +102,17 @@ test('DANE: a key that DNS does not name gets nothing, one that it names gets th
   expect(rig.receiver.messages[0]?.tls).not.toBeNull();
 });
 
+test('DANE: domains behind one server share its connections', async () => {
+  await using rig = await deliveryRig({ receivers: [{ tls: tlsFixtures.selfSigned }] });
+  daneFor(rig, tlsFixtures.selfSigned.cert);
+  rig.dns.setName('example.net', { MX: ['10 mx1.example.test'], authenticated: true });
+  const first = await rig.send();
+  expect((await rig.settled(first))[0]?.status).toBe('delivered');
+  const second = await rig.send({ recipients: ['jim@example.net'] });
+  expect((await rig.settled(second))[0]?.status).toBe('delivered');
+  expect(rig.receiver.sessions).toHaveLength(1);
+});
+
 test('DANE and no STARTTLS, or a broken one: deferred, never in the clear', async () => {
   await using rig = await deliveryRig();
   daneFor(rig, tlsFixtures.good.cert);
