@@ -26,6 +26,12 @@ export class ManualClock implements Clock {
     return { cancel: () => this.#waiting.delete(entry) };
   }
 
+  /** The wall clock is set back. Timers do not go by it: they fire after as long as before. */
+  setBack(byMs: number): void {
+    this.#now -= byMs;
+    for (const entry of this.#waiting) entry.dueAt -= byMs;
+  }
+
   /** Moves time forward and fires, in order, every timer that falls due on the way. */
   advance(byMs: number): void {
     const end = this.#now + byMs;

@@ -23,6 +23,7 @@ function loopWith(options: Partial<WorkLoopParts> & { results?: (boolean | Error
   });
   return {
     loop,
+    clock,
     runs,
     async pass(ms: number) {
       await settled();
@@ -101,4 +102,13 @@ test('stops, and stays stopped', async () => {
   loop.wake();
   await pass(300);
   expect(runs).toEqual([0]);
+});
+
+test('a clock that is set back during the work holds nothing up', async () => {
+  const { loop, clock, runs, pass } = loopWith({ spacingMs: () => 50 });
+  loop.start();
+  clock.setBack(3_600_000);
+  await pass(300);
+  expect(runs.length).toBeGreaterThanOrEqual(3);
+  await loop.stop();
 });

@@ -62,7 +62,9 @@ export class WorkLoop {
   #plan(delayMs: number): void {
     if (!this.#started) return;
     const nowMs = this.#parts.clock.now();
-    const atMs = Math.max(nowMs + delayMs, this.#notBeforeMs);
+    // A clock that was set back meanwhile must not make it wait for as long.
+    const notBeforeMs = Math.min(this.#notBeforeMs, nowMs + (this.#parts.spacingMs?.() ?? 0));
+    const atMs = Math.max(nowMs + delayMs, notBeforeMs);
     if (this.#timer && this.#nextAtMs <= atMs) return;
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -23,7 +23,7 @@ export class Endpoint {
   #connections: Open[] = [];
   #opening = 0;
   #waiting = new Fifo<Job>();
-  #failed: { failure: OpenFailure; untilMs: number } | undefined;
+  #failed: { failure: OpenFailure; atMs: number; untilMs: number } | undefined;
   #failuresInRow = 0;
   /** How many connections it bore when it refused one more, and until when that is believed. */
   #full: { connections: number; untilMs: number } | undefined;
@@ -38,7 +38,9 @@ export class Endpoint {
   /** Why it was not to be reached a moment ago; undefined when it is worth trying. */
   get recentFailure(): OpenFailure | undefined {
     const failed = this.#failed;
-    return failed && this.#parts.clock.now() < failed.untilMs ? failed.failure : undefined;
+    const nowMs = this.#parts.clock.now();
+    // A clock that was set back says nothing of how long ago it was.
+    return failed && nowMs >= failed.atMs && nowMs < failed.untilMs ? failed.failure : undefined;
   }
 
   /** Nothing goes on here, and nothing is known that is worth keeping. */
@@ -191,7 +193,8 @@ export class Endpoint {
     }
     const lastsMs = failure.kind === 'aborted' ? 0 : this.#failureKnownMs();
     this.#failuresInRow += 1;
-    this.#failed = { failure: failed, untilMs: this.#parts.clock.now() + lastsMs };
+    const atMs = this.#parts.clock.now();
+    this.#failed = { failure: failed, atMs, untilMs: atMs + lastsMs };
     for (let job = this.#waiting.shift(); job; job = this.#waiting.shift()) {
       job.resolve({ ok: false, failed });
     }

@@ -69,6 +69,23 @@ describe('the pace of a receiver', () => {
   });
 });
 
+describe('a clock that is set back', () => {
+  test('opens the gate no later than it would have', () => {
+    const clock = new ManualClock(10_000_000);
+    let opened = 0;
+    const onOpen = () => {
+      opened += 1;
+    };
+    const receiver = new Receiver({ ...SHAPING, messagesPerMinute: 60 }, clock, onOpen);
+    receiver.askedForLess();
+    clock.setBack(3_600_000);
+    expect(receiver.gate.open).toBe(false);
+    clock.advance(2_000);
+    expect(opened).toBe(1);
+    expect(receiver.gate.open).toBe(true);
+  });
+});
+
 describe('shaping rules', () => {
   test('large providers are known by their servers, and the operator comes first', () => {
     expect(shapingBy()('aspmx.l.google.com').messagesPerConnectionMax).toBe(100);

@@ -37,7 +37,8 @@ export class Receiver {
   askedForLess(): void {
     const nowMs = this.#clock.now();
     // What is on the wire when the first complaint comes will complain too: it is one request.
-    if (nowMs - this.#slowedAtMs < SLOWED_MS) return;
+    const sinceMs = nowMs - this.#slowedAtMs;
+    if (sinceMs >= 0 && sinceMs < SLOWED_MS) return;
     this.#slowedAtMs = nowMs;
     this.gate.limit = Math.max(1, Math.floor(this.gate.limit / 2));
     this.gate.pauseUntil(nowMs + PAUSE_MS);
@@ -64,6 +65,9 @@ export class ReceiverGate extends Gate {
     if (this.#opensAtMs === 0) return true;
     const nowMs = this.#clock.now();
     if (nowMs >= this.#opensAtMs) return true;
+    // It never closes for longer: then the clock was set back.
+    const closedMsMax = Math.max(PAUSE_MS, this.#spacingMs);
+    this.#opensAtMs = Math.min(this.#opensAtMs, nowMs + closedMsMax);
     this.#wakeAt(this.#opensAtMs - nowMs);
     return false;
   }

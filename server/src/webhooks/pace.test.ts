@@ -8,6 +8,7 @@ function paceWith(state: { busy: number; commitsEach100Ms: number }) {
   const pace = new Pace({ clock, mailCommits: () => commits, busy: () => state.busy });
   return {
     pace,
+    clock,
     pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 100) {
         commits += state.commitsEach100Ms;
@@ -57,4 +58,21 @@ test('what was not used is not saved up', () => {
   pass(500);
   pace.seen(1_000_000);
   expect(taken(pace)).toBeLessThanOrEqual(101);
+});
+
+test('a clock that is set back holds nothing back for longer', () => {
+  const state = { busy: 1, commitsEach100Ms: 50 };
+  const { pace, clock, pass } = paceWith(state);
+  pass(500);
+  pace.take();
+  clock.setBack(3_600_000);
+  pace.take();
+  state.busy = 0;
+  pass(500);
+  expect(taken(pace)).toBe(1_000);
+  state.busy = 1;
+  pass(500);
+  taken(pace);
+  pass(1_000);
+  expect(taken(pace)).toBeGreaterThanOrEqual(10);
 });

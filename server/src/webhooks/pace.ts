@@ -34,9 +34,11 @@ export class Pace {
 
   get held(): boolean {
     const nowMs = this.#clock.now();
-    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return this.#held;
+    const sinceMs = nowMs - this.#lookedAtMs;
+    // Below zero the clock was set back: what was seen then is of no time that is known.
+    if (sinceMs >= 0 && sinceMs < LOOK_EVERY_MS) return this.#held;
     const commits = this.#mailCommits();
-    const perSecond = ((commits - this.#commits) * 1000) / (nowMs - this.#lookedAtMs);
+    const perSecond = ((commits - this.#commits) * 1000) / sinceMs;
     this.#lookedAtMs = nowMs;
     this.#commits = commits;
     this.#held = this.#busy() > BUSY_ABOVE && perSecond > COMMITS_A_SECOND;
@@ -52,7 +54,7 @@ export class Pace {
   take(): boolean {
     if (!this.held) return true;
     const nowMs = this.#clock.now();
-    const restedMs = Math.min(1_000, nowMs - this.#allowedAtMs);
+    const restedMs = Math.min(1_000, Math.max(0, nowMs - this.#allowedAtMs));
     this.#allowedAtMs = nowMs;
     this.#allowance = Math.min(ALLOWANCE_MAX, this.#allowance + (restedMs * LEAST_A_SECOND) / 1000);
     if (this.#allowance < 1) return false;

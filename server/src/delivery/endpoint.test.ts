@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { freePort } from '../../test/harness/free-port.ts';
+import { ManualClock } from '../base/manual-clock.ts';
+import { Endpoint } from './endpoint.ts';
+import { shapingBy } from './shaping.ts';
+
+test('a failure is known for a while, and no longer when the clock is set back', async () => {
+  const clock = new ManualClock(10_000_000);
+  const target = {
+    host: 'mx.example',
+    ip: '127.0.0.1',
+    port: await freePort(),
+    tls: { kind: 'none' } as const,
+  };
+  const endpoint = new Endpoint(target, {
+    clock,
+    heloName: 'mail.example',
+    shaping: shapingBy()('mx.example'),
+    isOurselves: () => false,
+    hasFallback: false,
+  });
+  const data = Buffer.from('Subject: Hello\r\n\r\n');
+  await endpoint.send({ mailFrom: '', recipients: ['a@example.org'], data, smtpUtf8: false });
+  expect(endpoint.recentFailure?.failure.kind).toBe('connection_refused');
+  clock.setBack(3_600_000);
+  expect(endpoint.recentFailure).toBeUndefined();
+});
