@@ -86,6 +86,7 @@ function hasSender(request: Partial<SendRequest>): boolean {
 }
 
 const REQUIRED = 'This field is required.';
+const TEXT_ALONE = `${REQUIRED} For a mail of text alone, give an empty one: "html": "".`;
 const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
 
 function refusalOf(request: SendRequest, faults: readonly FieldError[]): RefusedError {
@@ -120,11 +121,11 @@ function contentRefusal(request: Partial<SendRequest>): RefusedError | undefined
   const needed = template.length > 0 ? (['template_key'] as const) : (['subject', 'html'] as const);
   const missing = needed.filter((field) => request[field] === undefined);
   if (missing.length === 0) return undefined;
-  const detail = 'Give subject and html, or template_key.';
+  const detail = `There is no ${missing.join(' and no ')}.`;
   const errors = missing.map((field) => ({
     pointer: `/${field}`,
     code: 'required',
-    detail: REQUIRED,
+    detail: field === 'html' && request.text !== undefined ? TEXT_ALONE : REQUIRED,
   }));
   return new RefusedError('content_missing', detail, { errors });
 }

@@ -100,7 +100,7 @@ export class Idempotency {
     if (row.requestHash !== request.requestHash) {
       throw new RefusedError(
         'idempotency_key_reused',
-        'This Idempotency-Key was used with a different request. Use a new key for a new request.',
+        'This Idempotency-Key was used with a different request.',
       );
     }
     if (row.status === null || row.answer === null) throw inProgress();

@@ -77,6 +77,8 @@ test('a name without a dot is somebody’s own network', () => {
   expect(codeOf('https://localhost/')).toBe('private_target');
   expect(codeOf('https://intranet:8443/')).toBe('private_target');
   expect(codeOf('http://localhost:3000/hook', 'live', open)).toBe('ok');
+  const own = parseTarget('http://localhost:3000/hook', 'test', strict);
+  expect(own).toMatchObject({ detail: expect.stringContaining('WEBHOOK_ALLOW_PRIVATE=true') });
 });
 
 test('live takes https alone, unless the operator allows more', () => {

@@ -17,6 +17,9 @@ export type ParsedTarget = { ok: true; url: URL } | { ok: false; code: string; d
 
 const URL_LENGTH_MAX = 2048;
 
+/** The first endpoint of many is on the developer's own machine. */
+export const HOW_ALLOWED = 'The operator allows such endpoints with WEBHOOK_ALLOW_PRIVATE=true.';
+
 export function parseTarget(text: string, mode: Mode, rules: TargetRules): ParsedTarget {
   const spelling = /^(https?):\/\/([^/?#]*)/i.exec(text);
   if (text.length > URL_LENGTH_MAX || UNPRINTABLE.test(text)) {
@@ -45,10 +48,13 @@ export function parseTarget(text: string, mode: Mode, rules: TargetRules): Parse
     );
   }
   if (isIP(host) === 0 && !host.includes('.') && !rules.allowPrivate) {
-    return refused('private_target', 'A host name without a dot leads into our own network.');
+    return refused('private_target', `${host} leads into the server's own network. ${HOW_ALLOWED}`);
   }
   if (url.protocol === 'http:' && mode === 'live' && !rules.allowPrivate) {
-    return refused('https_required', 'A live endpoint takes https: its events are not for others.');
+    return refused(
+      'https_required',
+      `A live endpoint takes https: its events are not for others. ${HOW_ALLOWED}`,
+    );
   }
   if (!rules.portAllowed(portOf(url))) {
     return refused('port_not_allowed', `Port ${portOf(url)} is not allowed by the operator.`);

@@ -11,7 +11,7 @@ import {
 } from './extra-headers.ts';
 import { newSecret, secretText } from './secrets.ts';
 import type { TargetGuard } from './target-guard.ts';
-import { hostOf, parseTarget, type TargetRules } from './target-url.ts';
+import { HOW_ALLOWED, hostOf, parseTarget, type TargetRules } from './target-url.ts';
 import {
   countLocked,
   deleteWebhook,
@@ -204,7 +204,7 @@ export class Webhooks {
     ]);
     tooLate.abort();
     if (resolved?.kind !== 'refused') return undefined;
-    const detail = `${hostOf(url)} leads to ${resolved.address}, which is not on the public internet.`;
+    const detail = `${hostOf(url)} leads to ${resolved.address}, which is not on the public internet. ${HOW_ALLOWED}`;
     return { code: 'private_target', detail };
   }
 

@@ -293,3 +293,25 @@ test('after all of this not one message exists', async () => {
   expect((await app.call('GET', '/messages')).json.data).toEqual([]);
   expect((await app.call('GET', '/messages', { key: app.liveKey })).json.data).toEqual([]);
 });
+
+test('what was most likely meant is told', async () => {
+  const body = { ...goodSend(), html: undefined, replyTo: 'a@example.com', Tags: [], texxt: 'Hi' };
+  const { json } = await app.call('POST', '/transactional/send?dry_rum=true', { body });
+  expect(json.errors).toEqual([
+    expect.objectContaining({ parameter: 'dry_rum', detail: expect.stringContaining('dry_run?') }),
+  ]);
+  const sent = await app.call('POST', '/transactional/send', { body });
+  expect(detailsOf(sent.json.errors)).toMatchObject({
+    '/replyTo': 'This field is not known here. Do you mean reply_to?',
+    '/Tags': 'This field is not known here. Do you mean tags?',
+    '/texxt': 'This field is not known here. Do you mean text?',
+  });
+  const textAlone = await app.call('POST', '/transactional/send', {
+    body: goodSend({ html: undefined, text: 'Hi' }),
+  });
+  expect(detailsOf(textAlone.json.errors)['/html']).toContain('"html": ""');
+});
+
+function detailsOf(errors: { pointer: string; detail: string }[]): Record<string, string> {
+  return Object.fromEntries(errors.map(({ pointer, detail }) => [pointer, detail]));
+}

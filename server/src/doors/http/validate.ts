@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
+import { likelyMeant } from '../../base/likely-meant.ts';
 import { type FieldError, invalidFields, type RefusedError } from '../../base/refused-error.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
@@ -145,12 +146,26 @@ function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[
   for (const fault of faults) {
     if (choices.some((choice) => isNoise(fault, choice))) continue;
     const error = kindError(fault, choices, part) ?? fieldError(fault, part);
+    if (error.code === 'unknown_field' && errors.length < MEANT_MAX) {
+      error.detail += meantInstead(fault);
+    }
     const name = `${error.pointer ?? error.parameter} ${error.code}`;
     if (seen.has(name)) continue;
     seen.add(name);
     errors.push(error);
   }
   return errors;
+}
+
+/** A body with more faults than this is not misspelt. */
+const MEANT_MAX = 20;
+
+function meantInstead({ params, parentSchema }: ErrorObject): string {
+  const { additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
+  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+  const given = String(additionalProperty ?? unevaluatedProperty);
+  const meant = likelyMeant(given, Object.keys(properties));
+  return meant === undefined ? '' : ` Do you mean ${meant}?`;
 }
 
 /** An anyOf that failed, and the one of its branches that is about values of this kind. */
