@@ -190,6 +190,8 @@ describe('mistakes', () => {
       'RATE_LIMIT_BURST',
       'ACCEPT_BUFFER_MAX_BYTES',
     ]);
+    // One that is not understood is not compared as well.
+    expect(mistakesOf({ RATE_LIMIT_BURST: 'many' })).toHaveLength(1);
     expect(mistakesOf({ SUBMISSION_TLS_PORT: '465' })).toEqual([
       expect.stringContaining('SUBMISSION_TLS_PORT: needs a certificate'),
     ]);

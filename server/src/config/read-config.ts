@@ -185,7 +185,8 @@ function contradictions({ of, wasGiven }: Values): string[] {
       `CONTENT_RETENTION_DAYS: ${of('CONTENT_RETENTION_DAYS')} is more than MESSAGE_RETENTION_DAYS (${of('MESSAGE_RETENTION_DAYS')}). Content cannot outlive its message.`,
     );
   }
-  if (wasGiven('RATE_LIMIT_BURST') && of('RATE_LIMIT_BURST') < of('RATE_LIMIT_PER_SECOND')) {
+  // 0 is the standard: one that was not given, or was not understood and is told above.
+  if (of('RATE_LIMIT_BURST') !== 0 && of('RATE_LIMIT_BURST') < of('RATE_LIMIT_PER_SECOND')) {
     found.push(
       `RATE_LIMIT_BURST: ${of('RATE_LIMIT_BURST')} is less than RATE_LIMIT_PER_SECOND (${of('RATE_LIMIT_PER_SECOND')}).`,
     );
