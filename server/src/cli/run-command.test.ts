@@ -34,6 +34,10 @@ describe('a mistake', () => {
   it.each<[string[], string]>([
     [['frobnicate'], 'There is no command "frobnicate".'],
     [['keys', 'frobnicate'], 'There is no command "keys frobnicate".'],
+    [['helo'], 'There is no command "helo". Do you mean "help"?'],
+    [['domain', 'list'], 'There is no command "domain". Do you mean "domains"?'],
+    [['keys', 'lsit'], 'There is no command "keys lsit". Do you mean "keys list"?'],
+    [['-x'], 'There is no option -x without a command.'],
     [['keys', 'create', '--scopes', 'all'], '--mode is missing'],
     [['keys', 'create', '--mode', 'test'], '--scopes is missing'],
     [['keys', 'create', '--mode'], '--mode takes a value: live|test.'],
@@ -70,6 +74,11 @@ describe('a mistake', () => {
     expect(await run(['keys', 'list'])).toBe(2);
     expect(stderr).toMatch(/PORT: "http" is not valid[\s\S]*LOG_LEVEL: "loud" is not valid/);
   });
+});
+
+it.each(['--version', '-v', 'version'])('%s tells the version', async (word) => {
+  expect(await run([word])).toBe(0);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 describe('help', () => {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { likelyMeant } from '../base/likely-meant.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { ConfigError } from '../config/read-config.ts';
 import { StorageStartError } from '../storage/start-error.ts';
@@ -18,12 +19,17 @@ export async function runCommand(args: readonly string[], house: House): Promise
   const wantsHelp =
     asked.length < args.length || asked.some((arg) => arg === '--help' || arg === '-h');
   const words = asked.filter((arg) => !arg.startsWith('-'));
-  if (args[0] === '--version') return print(VERSION);
+  if (['--version', '-v', 'version'].includes(args[0] ?? '')) return print(VERSION);
   const command = commandOf(words);
-  if (!command) return listOrMistake(words, wantsHelp);
+  if (!command) return listOrMistake(asked, words, wantsHelp);
   if (wantsHelp) return print(commandHelp(command));
   return perform(command, args, house);
 }
+
+/** What may be meant by a first word, or by two. */
+const NAMES = [
+  ...new Set(['help', ...COMMANDS.flatMap(({ name }) => [name, name.split(' ')[0] as string])]),
+];
 
 /** The longest name that the words begin with. */
 function commandOf(words: readonly string[]): Command | undefined {
@@ -32,13 +38,23 @@ function commandOf(words: readonly string[]): Command | undefined {
     .at(0);
 }
 
-function listOrMistake(words: readonly string[], wantsHelp: boolean): number {
+function listOrMistake(
+  asked: readonly string[],
+  words: readonly string[],
+  wantsHelp: boolean,
+): number {
   const [first] = words;
-  if (first === undefined) return print(overview(COMMANDS));
+  const [option] = asked;
+  if (first === undefined) {
+    if (wantsHelp || option === undefined) return print(overview(COMMANDS));
+    return mistake(`There is no option ${option} without a command.`, overview(COMMANDS));
+  }
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
   if (group.length > 0 && (wantsHelp || words.length === 1)) return print(overview(group));
+  const given = words.slice(0, group.length > 0 ? 2 : 1).join(' ');
+  const meant = likelyMeant(given, NAMES);
   return mistake(
-    `There is no command "${words.slice(0, 2).join(' ')}".`,
+    `There is no command "${given}".${meant === undefined ? '' : ` Do you mean "${meant}"?`}`,
     overview(group.length > 0 ? group : COMMANDS),
   );
 }
@@ -115,7 +131,7 @@ function failed(error: unknown, command: Command, json: boolean): number {
   if (error instanceof RefusedError) {
     const { code, message: detail, errors } = error;
     if (json) return mistake(JSON.stringify({ code, detail, errors }, null, 2));
-    return mistake([detail, ...errors.map((error) => fieldLine(error, command))].join('\n'));
+    return mistake(refusalText(error, command));
   }
   if (error instanceof StorageStartError) {
     console.error(error.message);
@@ -125,13 +141,31 @@ function failed(error: unknown, command: Command, json: boolean): number {
   return 1;
 }
 
+/** What was refused, each thing once, and the command that helps. */
+function refusalText({ code, message, errors }: RefusedError, command: Command): string {
+  const [only] = errors;
+  const lines = errors.map((error) => fieldLine(error, command));
+  const told =
+    errors.length === 1 && only && message.endsWith(only.detail)
+      ? [lines[0]?.trim()]
+      : [message, ...lines];
+  return [...told, NEXT[code]].filter((line) => line !== undefined).join('\n');
+}
+
+const NEXT: Partial<Record<string, string>> = {
+  domain_not_owned: '→ "postrider domains add NAME" adds it; test mode takes any domain.',
+  domain_not_verified: '→ "postrider domains verify NAME" tells which records are missing.',
+  template_not_found: '→ "postrider templates pull DIR" writes down those that are there.',
+};
+
 /** A fault of a field, by the option that it came from when there is one. */
 function fieldLine(error: RefusedError['errors'][number], command: Command): string {
   const field = error.pointer ?? error.parameter ?? '';
   const name = field.split('/')[1]?.replaceAll('_', '-') ?? '';
-  const option = [name, name.replace(/-at$/, '')].find((one) => command.options?.[one]);
+  const option = [name, name.replace(/-(at|key)$/, '')].find((one) => command.options?.[one]);
+  const argument = command.arguments?.find((one) => one.name === name.toUpperCase())?.name;
   const place = error.line === undefined ? '' : ` (line ${error.line}, column ${error.column})`;
-  return `  ${option === undefined ? field : `--${option}`}${place}: ${error.detail}`;
+  return `  ${option === undefined ? (argument ?? field) : `--${option}`}${place}: ${error.detail}`;
 }
 
 function mistake(sentence: string, more?: string): number {

@@ -28,7 +28,9 @@ test('added, verified when its records are there, listed', async () => {
   expect(seen.json).toEqual(added);
   const again = await postrider(['domains', 'add', 'shop.test'], { env });
   expect([again.code, again.stdout]).toEqual([2, '']);
-  expect(again.stderr).toContain('This workspace has shop.test already.');
+  expect(again.stderr).toBe(
+    'This workspace has shop.test already. "postrider domains verify shop.test" shows its records.\n',
+  );
 
   // A script waits for it by the exit code.
   expect((await ending(1, 'verify', 'shop.test')).status).toBe('pending');

@@ -61,7 +61,14 @@ it('refuses what the API refuses, and stores nothing on a dry run', async () => 
 
   const shape = await send('--to', 'nobody', '--html', '<p>x</p>');
   expect(shape.code).toBe(2);
-  expect(shape.stderr).toContain('--to: The address has no @.');
+  expect(shape.stderr).toBe('--to: The address has no @.\n');
+  const template = await postrider(
+    ['send', '--from', 'a@example.org', '--to', 'a@example.com', '--template', 'none'],
+    { env },
+  );
+  expect(template.stderr).toMatch(/^--template: There is no template "none"\.\n→ .*\n$/);
+  const textAlone = await send('--to', 'a@example.com', '--text', 'Hi', '--dry-run', '--json');
+  expect(JSON.parse(textAlone.stdout)).toMatchObject({ text: 'Hi' });
   const missing = await send('--to', 'a@example.com', '--html', '<p>{{ name }}</p>', '--json');
   expect(missing).toMatchObject({ code: 2, stdout: '' });
   expect(JSON.parse(missing.stderr)).toMatchObject({ code: 'missing_variables' });

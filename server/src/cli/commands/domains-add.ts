@@ -1,3 +1,4 @@
+import { RefusedError } from '../../base/refused-error.ts';
 import { publicDomain } from '../../domains/public-domain.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
@@ -22,7 +23,7 @@ export const domainsAdd: Command = {
       const domains = domainsOf(parts);
       const added = given.flag('trust')
         ? await domains.trust(workspace.id, { name })
-        : await domains.create(ownerOf(workspace.id), { name });
+        : await domains.create(ownerOf(workspace.id), { name }).catch(sayWhereItIs(name));
       const data = publicDomain(added);
       const lines = given.flag('trust')
         ? [
@@ -36,3 +37,11 @@ export const domainsAdd: Command = {
       return { data, text: [...lines, '', recordsText(data)].join('\n') };
     }),
 };
+
+function sayWhereItIs(name: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof RefusedError) || error.code !== 'conflict') throw error;
+    const next = `"postrider domains verify ${name}" shows its records.`;
+    throw new RefusedError('conflict', `${error.message} ${next}`);
+  };
+}

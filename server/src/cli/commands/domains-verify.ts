@@ -21,7 +21,7 @@ export const domainsVerify: Command = {
       const owner = ownerOf(workspace.id);
       const known = await domains.find(owner, wanted);
       if (!known) {
-        const detail = `The workspace "${workspace.name}" has no domain ${wanted}.`;
+        const detail = `The workspace "${workspace.name}" has no domain ${wanted}. "postrider domains add ${wanted}" adds it.`;
         throw new RefusedError('not_found', detail);
       }
       const domain = await domains.verify(owner, known.id);

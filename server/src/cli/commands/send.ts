@@ -19,7 +19,10 @@ export const send: Command = {
     from: { takes: 'ADDRESS', says: 'The sender, on a domain of the workspace.' },
     subject: { takes: 'TEXT', says: 'The subject.' },
     html: { takes: 'TEXT', says: 'The html; @FILE reads it from a file.' },
-    text: { takes: 'TEXT', says: 'The text; @FILE reads it from a file.' },
+    text: {
+      takes: 'TEXT',
+      says: 'The text, alone or beside the html; @FILE reads it from a file.',
+    },
     template: { takes: 'KEY', says: 'A stored template instead of subject and html.' },
     variables: { takes: 'JSON', says: 'Values for the placeholders, as a JSON object.' },
     file: { takes: 'FILE', says: 'A request as JSON; - reads standard input.' },
@@ -58,13 +61,16 @@ async function bodyOf(given: Given): Promise<Record<string, unknown>> {
     if (value !== undefined) body[name] = await contentOf(name, value);
   }
   if (template !== undefined) body.template_key = template;
+  else if (given.option('text') !== undefined) body.html ??= '';
   const variables = given.option('variables');
   if (variables !== undefined) {
     const field = body.template_key === undefined ? 'variables' : 'template_variables';
     body[field] = objectOf('--variables', variables);
   }
   if (Object.keys(body).length === 0) {
-    throw new UsageError('Say what to send: --to, --from, --subject and --html, or --file.');
+    throw new UsageError(
+      'Say what to send: --to, --from, --subject and --html or --text, or --file.',
+    );
   }
   return body;
 }

@@ -62,7 +62,9 @@ export async function checkOutgoing(host: string, port: number): Promise<Finding
     : fail(
         name,
         `${host}:${port} did not greet us: ${heard.greeting ?? heard.reason}.`,
-        'If this is so for several receivers, your network closes the port: ask its owner to open it, or send through a relay (DELIVERY_ROUTE).',
+        heard.reason?.includes('ENOTFOUND')
+          ? 'There is no server of this name. Give one that takes mail, such as gmail-smtp-in.l.google.com.'
+          : 'If this is so for several receivers, your network closes the port: ask its owner to open it, or send through a relay (DELIVERY_ROUTE).',
       );
 }
 
