@@ -101,14 +101,18 @@ export class Contacts {
     try {
       await updateContacts(client, scope, [after]);
     } catch (error) {
-      if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) throw taken(after.email);
+      if (ADDRESS_TAKEN.has((error as { code?: unknown }).code)) throw taken(after.email);
       throw error;
     }
     return after;
   }
 }
 
-const UNIQUE_VIOLATION = '23505';
+/**
+ * A unique violation; or a deadlock, which comes about only when whoever has the address is changed
+ * at this moment, and waits for us in turn.
+ */
+const ADDRESS_TAKEN = new Set<unknown>(['23505', '40P01']);
 
 /** From the path of a request; undefined when it can be neither an address nor an id. */
 export function parsePointer(text: string): ContactPointer | undefined {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * Goal: a contact per address, made, read, changed and deleted by the API, live and test apart.
@@ -181,4 +182,31 @@ test('sending fills placeholders from the contact and never makes or changes one
   ]);
   expect((await app.call('GET', '/contacts/reader@example.com')).json).toEqual(before.json);
   expect((await app.call('GET', '/contacts/stranger@example.com')).status).toBe(404);
+});
+
+/** The other change waits for ours while ours waits for it: the database ends the one that came first. */
+test('an address that is given up and taken at the same moment is a conflict', async () => {
+  const [mine, other] = ['mine@swap.example', 'other@swap.example'];
+  for (const email of [mine, other]) await app.call('PUT', `/contacts/${email}`, { body: {} });
+  const client = await app.database.pool.connect();
+  const keyed = (sql: string, email: string) =>
+    client.query(`${sql} where workspace_id = $1 and email_key = $2`, [app.workspaceId, email]);
+  try {
+    await client.query('begin');
+    await keyed(`update contacts set email_key = 'gone@swap.example'`, other);
+    const change = app.call('PATCH', `/contacts/${mine}`, { body: { email: other } });
+    await until(async () => {
+      const { rows } = await app.database.pool.query<{ waits: boolean }>(
+        `select exists (select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock') as waits`,
+      );
+      return rows[0]?.waits ?? false;
+    });
+    const crossed = keyed('update contacts set first_name = null', mine);
+    const answer = await change;
+    expect([answer.status, answer.json.code]).toEqual([409, 'conflict']);
+    await crossed;
+  } finally {
+    client.release(true);
+  }
 });
