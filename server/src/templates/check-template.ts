@@ -62,7 +62,9 @@ export function checkTemplate(given: CheckedTemplate): Finding[] {
   }
   if (kind === 'template') {
     findings.push(...checkNames(content));
-    findings.push(...checkGaps(checked));
+    // What cannot be looked through for one thing cannot be for another: that was told above.
+    if (!findings.some(({ code }) => code === 'template_limit'))
+      findings.push(...checkGaps(checked));
     findings.push(...checkDeclared(checked));
     if (checked.layout) findings.push(...checkWholePage(checked, own, checked.layout));
   }

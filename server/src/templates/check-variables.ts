@@ -66,9 +66,10 @@ function checkObject(
   for (const name of required) {
     if (given(name) === undefined) errors.push(missing(below(pointer, name)));
   }
-  for (const [name, inner] of Object.entries(properties)) {
-    const held = given(name);
-    if (held !== undefined) check(inner, held, below(pointer, name), errors);
+  // By what was given: a list of a million empty records says nothing of any property.
+  for (const [name, held] of Object.entries(value)) {
+    if (held === undefined || !Object.hasOwn(properties, name)) continue;
+    check(properties[name] as Keywords, held, below(pointer, name), errors);
   }
 }
 

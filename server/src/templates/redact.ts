@@ -1,4 +1,5 @@
 import type { Variable } from './infer-variables.ts';
+import { ContentLimitError } from './substitution/content-errors.ts';
 import { escapeHtml } from './substitution/escape.ts';
 
 /**
@@ -19,6 +20,7 @@ const SECRETS_MAX = 200;
 /** Shorter values are taken out only where they stand alone, lest every `7` disappears. */
 const ANYWHERE_MIN_CHARS = 4;
 const DEPTH_MAX = 64;
+const LOOKS_MAX = 1_000_000;
 /** Of all forms together: a larger pattern cannot be made. */
 const FORMS_CHARS_MAX = 64 * 1024;
 /** At each place of a text a form is compared as far as it fits: in the worst case nearly whole. */
@@ -42,10 +44,11 @@ export function secretValues(
   variables: readonly Pick<Variable, 'name' | 'secret' | 'default'>[],
   values: Readonly<Record<string, unknown>>,
 ): unknown[] {
+  const looks = { left: LOOKS_MAX };
   return variables
     .filter(({ secret }) => secret === true)
     .flatMap(({ name, default: preset }) => [
-      ...valuesAt([values], name.replaceAll('[]', '.[]').split('.')),
+      ...valuesAt([values], name.replaceAll('[]', '.[]').split('.'), looks),
       preset,
     ])
     .filter((value) => value !== undefined && value !== null);
@@ -64,28 +67,63 @@ export function withoutSecrets(
   mask: Mask,
 ): Readonly<Record<string, unknown>> {
   const types = mask === 'typed' ? new Map(variables.map(({ name, type }) => [name, type])) : NONE;
+  const masking: Masking = { types, copies: new Set(), looks: { left: LOOKS_MAX } };
   return variables
     .filter(({ secret }) => secret === true)
     .reduce(
       (masked, { name }) =>
-        maskedAt(masked, name.replaceAll('[]', '.[]').split('.'), '', types) as typeof values,
+        maskedAt(masked, name.replaceAll('[]', '.[]').split('.'), '', masking) as typeof values,
       values,
     );
+}
+
+interface Masking {
+  types: Types;
+  /** Ours to change: what many secrets lie in is copied once and not for each. */
+  copies: Set<object>;
+  looks: Looks;
+}
+
+/** Long lists with many secrets in each item are more than anybody means. */
+interface Looks {
+  left: number;
+}
+
+function spendLooks(looks: Looks, count: number): void {
+  looks.left -= count;
+  if (looks.left >= 0) return;
+  const detail = 'The lists are too long for all secrets in them to be found.';
+  throw new ContentLimitError('template_variables', detail);
 }
 
 type Types = ReadonlyMap<string, Variable['type']>;
 const NONE: Types = new Map();
 
-function maskedAt(target: unknown, path: readonly string[], walked: string, types: Types): unknown {
+function maskedAt(
+  target: unknown,
+  path: readonly string[],
+  walked: string,
+  masking: Masking,
+): unknown {
+  const { types, copies, looks } = masking;
+  spendLooks(looks, 1);
   const [step, ...rest] = path;
   if (step === undefined) return masked(target, walked, types, 0);
+  if (typeof target !== 'object' || target === null) return target;
   if (step === '[]') {
     if (!Array.isArray(target)) return target;
-    return target.map((item) => maskedAt(item, rest, `${walked}[]`, types));
+    const items = copies.has(target) ? target : [...target];
+    copies.add(items);
+    for (const [index, item] of items.entries()) {
+      items[index] = maskedAt(item, rest, `${walked}[]`, masking);
+    }
+    return items;
   }
-  if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step)) return target;
-  const record = target as Record<string, unknown>;
-  return { ...record, [step]: maskedAt(record[step], rest, below(walked, step), types) };
+  if (!Object.hasOwn(target, step)) return target;
+  const record = (copies.has(target) ? target : { ...target }) as Record<string, unknown>;
+  copies.add(record);
+  record[step] = maskedAt(record[step], rest, below(walked, step), masking);
+  return record;
 }
 
 function masked(value: unknown, path: string, types: Types, depth: number): unknown {
@@ -112,15 +150,16 @@ function below(path: string, step: string): string {
   return path === '' ? step : `${path}.${step}`;
 }
 
-function valuesAt(targets: readonly unknown[], path: readonly string[]): unknown[] {
+function valuesAt(targets: readonly unknown[], path: readonly string[], looks: Looks): unknown[] {
   const [step, ...rest] = path;
+  spendLooks(looks, targets.length);
   if (step === undefined) return [...targets];
   const next = targets.flatMap((target) => {
     if (step === '[]') return Array.isArray(target) ? target : [];
     if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step)) return [];
     return [(target as Record<string, unknown>)[step]];
   });
-  return valuesAt(next, rest);
+  return valuesAt(next, rest, looks);
 }
 
 /** The texts inside secret values, however they are nested. */

@@ -1,34 +1,76 @@
+import { ContentLimitError } from './content-errors.ts';
+
 /**
  * Fills in declared defaults: for every path without a value (absent or null) the one declared for
  * it. A path is dotted, and `[]` walks all items of a list (`lines[].quantity`). The caller's values
- * are never changed: what is touched is copied.
+ * are never changed: what is touched is copied, once, however many defaults touch it. Throws a
+ * ContentLimitError when long lists and many defaults together are more than anybody means.
  */
 export function withDefaults(
   values: Readonly<Record<string, unknown>>,
   defaults: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
+  const filling: Filling = { copies: new Set(), looksLeft: LOOKS_MAX };
   let filled: unknown = values;
   for (const [path, value] of Object.entries(defaults)) {
     if (value === undefined || value === null) continue;
-    filled = fill(filled, path.replaceAll('[]', '.[]').split('.'), 0, value);
+    filled = fill(filled, path.replaceAll('[]', '.[]').split('.'), 0, value, filling);
   }
   return filled as Readonly<Record<string, unknown>>;
 }
 
-function fill(target: unknown, path: readonly string[], depth: number, value: unknown): unknown {
+const LOOKS_MAX = 500_000;
+
+interface Filling {
+  /** What is ours to change. */
+  copies: Set<object>;
+  looksLeft: number;
+}
+
+function fill(
+  target: unknown,
+  path: readonly string[],
+  depth: number,
+  value: unknown,
+  filling: Filling,
+): unknown {
+  filling.looksLeft -= 1;
+  if (filling.looksLeft < 0) {
+    throw new ContentLimitError(
+      'template_variables',
+      'The lists are too long for all defaults to be filled in.',
+    );
+  }
   const key = path[depth];
   if (key === undefined) return target ?? value;
-  if (key === '[]') {
-    return Array.isArray(target)
-      ? target.map((item) => fill(item, path, depth + 1, value))
-      : target;
-  }
+  if (key === '[]') return fillItems(target, path, depth, value, filling);
   const isRecord = typeof target === 'object' && target !== null && !Array.isArray(target);
   if (!isRecord && target !== undefined && target !== null) return target;
   const record = (target ?? {}) as Record<string, unknown>;
   const before = Object.hasOwn(record, key) ? record[key] : undefined;
-  const after = fill(before, path, depth + 1, value);
+  const after = fill(before, path, depth + 1, value, filling);
   // An absent list stays absent: there are no items to give a default to.
   if (after === before) return target;
-  return Object.assign(Object.create(null), record, { [key]: after });
+  const own = filling.copies.has(record)
+    ? record
+    : (Object.assign(Object.create(null), record) as Record<string, unknown>);
+  filling.copies.add(own);
+  own[key] = after;
+  return own;
+}
+
+function fillItems(
+  target: unknown,
+  path: readonly string[],
+  depth: number,
+  value: unknown,
+  filling: Filling,
+): unknown {
+  if (!Array.isArray(target)) return target;
+  const own = filling.copies.has(target) ? target : [...target];
+  filling.copies.add(own);
+  for (const [index, item] of own.entries()) {
+    own[index] = fill(item, path, depth + 1, value, filling);
+  }
+  return own;
 }
