@@ -1,10 +1,5 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
+import { lazyPage } from './frame/lazy-page.ts';
 import { PageBroken, PageMissing } from './frame/page-broken.tsx';
 import { Toasts } from './frame/toasts.tsx';
 import { SkeletonPage } from './parts/skeleton.tsx';
@@ -27,25 +22,25 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: texts('next'),
-  component: lazyRouteComponent(() => import('./session/sign-in.tsx'), 'SignInPage'),
+  component: lazyPage(() => import('./session/sign-in.tsx'), 'SignInPage'),
 });
 
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
-  component: lazyRouteComponent(() => import('./session/setup.tsx'), 'SetupPage'),
+  component: lazyPage(() => import('./session/setup.tsx'), 'SetupPage'),
 });
 
 const resetPassword = createRoute({
   getParentRoute: () => root,
   path: '/reset-password',
-  component: lazyRouteComponent(() => import('./session/reset-password.tsx'), 'ResetPasswordPage'),
+  component: lazyPage(() => import('./session/reset-password.tsx'), 'ResetPasswordPage'),
 });
 
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
-  component: lazyRouteComponent(() => import('./session/invitation.tsx'), 'InvitationPage'),
+  component: lazyPage(() => import('./session/invitation.tsx'), 'InvitationPage'),
 });
 
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Gate });
@@ -54,14 +49,14 @@ const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: texts('range', 'by'),
-  component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
+  component: lazyPage(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
 });
 
 const apiKeys = createRoute({
   getParentRoute: () => inside,
   path: '/api-keys',
   validateSearch: texts('new'),
-  component: lazyRouteComponent(() => import('./pages/api-keys/api-keys.tsx'), 'ApiKeysPage'),
+  component: lazyPage(() => import('./pages/api-keys/api-keys.tsx'), 'ApiKeysPage'),
 });
 
 const messages = createRoute({
@@ -78,113 +73,107 @@ const messages = createRoute({
     'template',
     'metadata',
   ),
-  component: lazyRouteComponent(() => import('./pages/messages/messages.tsx'), 'MessagesPage'),
+  component: lazyPage(() => import('./pages/messages/messages.tsx'), 'MessagesPage'),
 });
 
 const message = createRoute({
   getParentRoute: () => inside,
   path: '/messages/$id',
-  component: lazyRouteComponent(() => import('./pages/messages/message.tsx'), 'MessagePage'),
+  component: lazyPage(() => import('./pages/messages/message.tsx'), 'MessagePage'),
 });
 
 const testInbox = createRoute({
   getParentRoute: () => inside,
   path: '/test-inbox',
   validateSearch: texts('to', 'id'),
-  component: lazyRouteComponent(() => import('./pages/test-inbox/test-inbox.tsx'), 'TestInboxPage'),
+  component: lazyPage(() => import('./pages/test-inbox/test-inbox.tsx'), 'TestInboxPage'),
 });
 
 const contacts = createRoute({
   getParentRoute: () => inside,
   path: '/contacts',
   validateSearch: texts('q', 'open', 'new'),
-  component: lazyRouteComponent(() => import('./pages/contacts/contacts.tsx'), 'ContactsPage'),
+  component: lazyPage(() => import('./pages/contacts/contacts.tsx'), 'ContactsPage'),
 });
 
 const domains = createRoute({
   getParentRoute: () => inside,
   path: '/domains',
   validateSearch: texts('new'),
-  component: lazyRouteComponent(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
+  component: lazyPage(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
 });
 
 const domain = createRoute({
   getParentRoute: () => inside,
   path: '/domains/$id',
-  component: lazyRouteComponent(() => import('./pages/domains/domain.tsx'), 'DomainPage'),
+  component: lazyPage(() => import('./pages/domains/domain.tsx'), 'DomainPage'),
 });
 
 const suppressions = createRoute({
   getParentRoute: () => inside,
   path: '/suppressions',
   validateSearch: texts('q', 'reason', 'new'),
-  component: lazyRouteComponent(
-    () => import('./pages/suppressions/suppressions.tsx'),
-    'SuppressionsPage',
-  ),
+  component: lazyPage(() => import('./pages/suppressions/suppressions.tsx'), 'SuppressionsPage'),
 });
 
 const templates = createRoute({
   getParentRoute: () => inside,
   path: '/templates',
   validateSearch: texts('kind', 'new'),
-  component: lazyRouteComponent(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
+  component: lazyPage(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
 });
 
 const template = createRoute({
   getParentRoute: () => inside,
   path: '/templates/$kind/$key',
-  component: lazyRouteComponent(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
+  component: lazyPage(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
 });
 
 const webhooks = createRoute({
   getParentRoute: () => inside,
   path: '/webhooks',
   validateSearch: texts('new'),
-  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
+  component: lazyPage(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
 });
 
 const webhook = createRoute({
   getParentRoute: () => inside,
   path: '/webhooks/$id',
   validateSearch: texts('status', 'type'),
-  component: lazyRouteComponent(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
+  component: lazyPage(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
 });
 
 const webhookDelivery = createRoute({
   getParentRoute: () => inside,
   path: '/webhooks/$id/deliveries/$deliveryId',
-  component: lazyRouteComponent(
-    () => import('./pages/webhooks/webhook-delivery.tsx'),
-    'WebhookDeliveryPage',
-  ),
+  component: lazyPage(() => import('./pages/webhooks/webhook-delivery.tsx'), 'WebhookDeliveryPage'),
 });
 
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
   validateSearch: texts('type', 'recipient'),
-  component: lazyRouteComponent(() => import('./pages/events/events.tsx'), 'EventsPage'),
+  component: lazyPage(() => import('./pages/events/events.tsx'), 'EventsPage'),
 });
 
 const find = createRoute({
   getParentRoute: () => inside,
   path: '/find/$id',
-  component: lazyRouteComponent(() => import('./pages/find/find.tsx'), 'FindPage'),
+  component: lazyPage(() => import('./pages/find/find.tsx'), 'FindPage'),
 });
 
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/team',
   validateSearch: texts('new'),
-  component: lazyRouteComponent(() => import('./pages/team/team.tsx'), 'TeamPage'),
+  component: lazyPage(() => import('./pages/team/team.tsx'), 'TeamPage'),
 });
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
   validateSearch: texts('tab'),
-  component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+  component: lazyPage(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
 });
 
 /** An address of ours that leads nowhere keeps what stands around the page. */

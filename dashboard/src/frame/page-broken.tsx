@@ -1,4 +1,4 @@
-import { type ErrorComponentProps, Link } from '@tanstack/react-router';
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
 import { buttonClass } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -6,9 +6,12 @@ import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 
 export function PageBroken({ error, reset }: ErrorComponentProps) {
+  const router = useRouter();
+  // What could not be fetched is asked for again before it is shown again.
+  const again = () => void router.invalidate().then(reset);
   return (
     <div className="p-6">
-      <ProblemNote error={error} onRetry={reset} />
+      <ProblemNote error={error} onRetry={again} />
     </div>
   );
 }
