@@ -15,6 +15,7 @@ import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
 import { Recorder } from './recorder.ts';
 import { type DeliveryStats, type MutableStats, statsIn, statsMemory } from './stats.ts';
+import { WireShares } from './wire-shares.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
@@ -56,6 +57,7 @@ class DeliveryEngine implements Engine {
   readonly #stats: MutableStats;
   readonly #held: HeldMessages;
   readonly #ready: ReadyList;
+  readonly #shares: WireShares;
   readonly #recorder: Recorder;
   readonly #loader: ContentLoader;
   readonly #claims: ClaimLoop;
@@ -73,9 +75,11 @@ class DeliveryEngine implements Engine {
     this.#stats = statsIn(parts.memory ?? statsMemory());
     const { clock, log, store, routes } = parts;
     this.#held = new HeldMessages(this.#stats);
+    this.#shares = new WireShares(limits.wireMax);
     this.#ready = new ReadyList(
       (delivery) => routes[delivery.message.mode].gateFor(delivery.domain),
       this.#stats,
+      (workspaceId) => this.#shares.mayEnter(workspaceId),
     );
     this.#recorder = new Recorder({
       write: store.record,
@@ -256,6 +260,7 @@ class DeliveryEngine implements Engine {
       const taken = this.#ready.take(recipientsMax);
       if (!taken) break;
       this.#stats.onWire += 1;
+      this.#shares.entered((taken.deliveries[0] as Delivery).message.workspaceId);
       this.#prepare(taken.deliveries, taken.gate);
     }
     this.#pumping = false;
@@ -366,6 +371,8 @@ class DeliveryEngine implements Engine {
 
   #leaveWire(turn: Turn): void {
     this.#stats.onWire -= 1;
+    this.#shares.left(turn.message.workspaceId);
+    this.#ready.roomOnWire();
     if (this.#stats.onWire === 0) this.#wireEmpty?.();
     leaveGate(turn.gate);
     this.#loader.wake();

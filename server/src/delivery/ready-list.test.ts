@@ -157,3 +157,47 @@ test('names the workspaces that hold much', () => {
   expect(list.workspacesHolding(10)).toEqual(['big']);
   expect(list.workspacesHolding(11)).toEqual([]);
 });
+
+describe('a workspace that has its share of the wire', () => {
+  test('is passed over until there is room, and then goes on', () => {
+    let full = new Set(['a']);
+    const list = new ReadyList(
+      () => new Gate(10),
+      { ready: 0 },
+      (id) => !full.has(id),
+    );
+    list.add(delivery('a', 'one@a.example'));
+    list.add(delivery('b', 'two@b.example'));
+    expect(recipients(list, 5)).toEqual(['b:two@b.example']);
+    list.add(delivery('a', 'three@c.example'));
+    expect(recipients(list, 5)).toEqual([]);
+    full = new Set();
+    list.roomOnWire();
+    expect(recipients(list, 5)).toEqual(['a:one@a.example', 'a:three@c.example']);
+  });
+
+  test('leaves a place at a gate to whoever waits there behind it', () => {
+    const full = new Set<string>();
+    const gate = new Gate(1);
+    const list = new ReadyList(
+      () => gate,
+      { ready: 0 },
+      (id) => !full.has(id),
+    );
+    list.add(delivery('a', 'first@x.example'));
+    expect(recipients(list, 5)).toEqual(['a:first@x.example']);
+    list.add(delivery('a', 'one@x.example'));
+    list.add(delivery('a', 'two@y.example'));
+    list.add(delivery('b', 'three@x.example'));
+    expect(recipients(list, 5)).toEqual([]);
+    full.add('a');
+    leaveGate(gate);
+    expect(recipients(list, 5)).toEqual(['b:three@x.example']);
+    leaveGate(gate);
+    full.clear();
+    list.roomOnWire();
+    expect(recipients(list, 5)).toEqual(['a:one@x.example']);
+    leaveGate(gate);
+    expect(recipients(list, 5)).toEqual(['a:two@y.example']);
+  });
+});

@@ -11,12 +11,20 @@ export class ReadyList {
   readonly #gateFor: (delivery: Delivery) => Gate;
   readonly #workspaces = new Map<string, WorkspaceTurn>();
   readonly #turns = new Fifo<WorkspaceTurn>();
+  /** Out of the rotation, because they have their share of the wire. */
+  readonly #satisfied = new Set<WorkspaceTurn>();
   /** `ready` is how many there are, those removed since not counted. */
   readonly #figures: { ready: number };
+  readonly #mayTake: (workspaceId: string) => boolean;
 
-  constructor(gateFor: (delivery: Delivery) => Gate, figures = { ready: 0 }) {
+  constructor(
+    gateFor: (delivery: Delivery) => Gate,
+    figures = { ready: 0 },
+    mayTake: (workspaceId: string) => boolean = () => true,
+  ) {
     this.#gateFor = gateFor;
     this.#figures = figures;
+    this.#mayTake = mayTake;
   }
 
   get size(): number {
@@ -39,7 +47,14 @@ export class ReadyList {
     const { workspaceId } = delivery.message;
     let workspace = this.#workspaces.get(workspaceId);
     if (!workspace) {
-      workspace = { size: 0, domains: new Map(), turns: new Fifo(), inTurn: false };
+      workspace = {
+        id: workspaceId,
+        size: 0,
+        domains: new Map(),
+        turns: new Fifo(),
+        woken: new Set(),
+        inTurn: false,
+      };
       this.#workspaces.set(workspaceId, workspace);
     }
     // Test mail never waits behind live mail to the same domain, nor the other way round.
@@ -63,8 +78,13 @@ export class ReadyList {
       const workspace = this.#turns.shift();
       if (!workspace) return undefined;
       workspace.inTurn = false;
+      if (!this.#mayTake(workspace.id)) {
+        this.#passOver(workspace);
+        continue;
+      }
       const domain = workspace.turns.shift();
       if (!domain) continue;
+      workspace.woken.delete(domain);
       const { waitedAt } = domain;
       domain.waitedAt = undefined;
       const first = firstReady(domain.items);
@@ -97,6 +117,24 @@ export class ReadyList {
     this.#figures.ready -= 1;
   }
 
+  /** Places at gates that it was woken for go to whoever is next there. */
+  #passOver(workspace: WorkspaceTurn): void {
+    this.#satisfied.add(workspace);
+    for (const domain of workspace.woken) {
+      const { waitedAt } = domain;
+      domain.waitedAt = undefined;
+      if (waitedAt) wakeGate(waitedAt);
+    }
+    workspace.woken.clear();
+  }
+
+  /** The wire has room again: those who had their share may have a larger one now. */
+  roomOnWire(): void {
+    if (this.#satisfied.size === 0) return;
+    for (const workspace of this.#satisfied) this.#takeTurn(workspace);
+    this.#satisfied.clear();
+  }
+
   #takeTurn(workspace: WorkspaceTurn): void {
     if (workspace.inTurn || workspace.turns.size === 0) return;
     workspace.inTurn = true;
@@ -110,6 +148,7 @@ export class ReadyList {
       items: new Fifo(),
       waitedAt: undefined,
       resume: () => {
+        workspace.woken.add(domain);
         workspace.turns.push(domain);
         this.#takeTurn(workspace);
       },
@@ -142,9 +181,12 @@ export function wakeGate(gate: Gate): void {
 }
 
 interface WorkspaceTurn {
+  readonly id: string;
   size: number;
   readonly domains: Map<string, DomainTurn>;
   readonly turns: Fifo<DomainTurn>;
+  /** Those of them that a gate has woken. */
+  readonly woken: Set<DomainTurn>;
   inTurn: boolean;
 }
 

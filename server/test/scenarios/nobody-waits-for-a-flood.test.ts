@@ -134,6 +134,50 @@ test('a receiver that never answers holds its own places and nobody else', async
   expect(node.engine.stats.onWire).toBeLessThanOrEqual(50);
 });
 
+test('a tenant whose receivers never answer leaves room on the wire to others', async () => {
+  await using database = await freshDatabase();
+  const silentOnes = Array.from({ length: 60 }, (_, n) => `s${n}.example`);
+  const script: Record<string, (typeof DNS)[string]> = { ...DNS };
+  for (const domain of silentOnes) {
+    script[domain] = { MX: [`10 mx.${domain}`] };
+    script[`mx.${domain}`] = { A: ['127.0.0.2'], ttlSeconds: 60 };
+  }
+  await using dns = await dnsServer(script);
+  await using receiver = await smtpReceiver();
+  await using silent = await smtpReceiver({
+    host: '127.0.0.2',
+    port: receiver.port,
+    onRcpt: () => SILENCE,
+  });
+  const { pool } = database;
+  const clock = systemClock;
+  const nowMs = clock.now();
+  const [first, second, other] = [
+    await newWorkspace(pool, nowMs),
+    await newWorkspace(pool, nowMs),
+    await newWorkspace(pool, nowMs),
+  ];
+  const mailOf = (workspaceId: string) => (domain: string) => ({
+    workspaceId,
+    nowMs,
+    recipients: [`u@${domain}`],
+  });
+  await enqueue(pool, silentOnes.slice(0, 30).map(mailOf(first)));
+  await enqueue(pool, silentOnes.slice(30).map(mailOf(second)));
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 20 } });
+  await silent.until(() => silent.sessions.length >= 16);
+  await enqueue(pool, [mailOf(other)('small.example')]);
+  node.engine.wake();
+  await receiver.untilMessages(1);
+  expect(silent.messages).toHaveLength(0);
+});
+
 test("what waits in memory for a slow receiver takes no room from others' large mail", async () => {
   await using database = await freshDatabase();
   await using dns = await dnsServer({
