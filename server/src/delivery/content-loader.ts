@@ -23,6 +23,8 @@ export interface LoaderParts {
   bytesMax: number;
   /** Lets go of so many bytes that nobody needs yet and storage has too, as far as there are. */
   letGo: (bytes: number) => void;
+  /** The workspaces that have contents in memory. */
+  holders: () => Set<string>;
   /** Contents up to this size are read together. */
   smallBytesMax: number;
 }
@@ -74,17 +76,29 @@ export class ContentLoader {
     }
   }
 
-  /** One larger than all the memory we may use goes alone. */
+  /**
+   * In order, but a workspace that has contents in memory and waits for more room is passed over: that
+   * may take as long as its receivers like. One that has none is waited for, or a large message would
+   * never find room among smaller ones.
+   */
   #takeLarge(): Turn | undefined {
-    const first = this.#large[0];
+    const [first] = this.#large;
     if (!first) return undefined;
-    const { bytesHeld, bytesMax, letGo } = this.#parts;
+    const { bytesHeld, bytesMax, letGo, holders } = this.#parts;
     const over = bytesHeld() + first.bytes - bytesMax;
     if (over > 0) letGo(over);
     const held = bytesHeld();
-    if (held > 0 && held + first.bytes > bytesMax) return undefined;
-    this.#large.shift();
-    return first.turn;
+    // One larger than all the memory we may use goes alone.
+    const fits = (bytes: number): boolean => held === 0 || held + bytes <= bytesMax;
+    const passedOver = new Set<string>();
+    for (const [at, { turn, bytes }] of this.#large.entries()) {
+      const { workspaceId } = turn.message;
+      if (passedOver.has(workspaceId)) continue;
+      if (fits(bytes)) return this.#large.splice(at, 1)[0]?.turn;
+      if (!holders().has(workspaceId)) return undefined;
+      passedOver.add(workspaceId);
+    }
+    return undefined;
   }
 
   async #read(turns: Turn[], bytesMax: number): Promise<void> {

@@ -112,6 +112,7 @@ class DeliveryEngine implements Engine {
       bytesHeld: () => this.#stats.contentBytes,
       bytesMax: limits.contentBytesMax,
       letGo: (bytes) => this.#held.letContentsGo(bytes),
+      holders: () => this.#held.contentHolders(),
       smallBytesMax: Math.floor(limits.contentBytesMax / limits.wireMax),
     });
     this.#claims = new ClaimLoop({

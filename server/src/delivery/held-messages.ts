@@ -130,6 +130,15 @@ export class HeldMessages {
     }
   }
 
+  /** The workspaces with contents in memory. */
+  contentHolders(): Set<string> {
+    const holders = new Set<string>();
+    for (const { workspaceId, contentBytes } of this.#messages.values()) {
+      if (contentBytes > 0) holders.add(workspaceId);
+    }
+    return holders;
+  }
+
   #letGoOf(message: Message): void {
     this.#stats.contentBytes -= message.contentBytes;
     message.contentBytes = 0;

@@ -232,3 +232,49 @@ test("what waits in memory for a slow receiver takes no room from others' large 
   await until(() => engine.stats.delivered === 1);
   expect(engine.stats.ready).toBeGreaterThan(10);
 });
+
+test("a tenant's large mail that is taken slowly holds up his own, and not that of others", async () => {
+  await using database = await freshDatabase();
+  await using dns = await dnsServer({
+    ...DNS,
+    'silent.example': { MX: ['10 mx.silent.example'] },
+    'mx.silent.example': { A: ['127.0.0.2'], ttlSeconds: 60 },
+  });
+  await using receiver = await smtpReceiver();
+  await using silent = await smtpReceiver({
+    host: '127.0.0.2',
+    port: receiver.port,
+    onRcpt: () => SILENCE,
+  });
+  const { pool } = database;
+  const clock = systemClock;
+  const nowMs = clock.now();
+  const slow = await newWorkspace(pool, nowMs);
+  const other = await newWorkspace(pool, nowMs);
+  const mail = (workspaceId: string, recipient: string, size: number) => ({
+    workspaceId,
+    nowMs,
+    recipients: [recipient],
+    html: 'x'.repeat(size),
+  });
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  const limits = { contentBytesMax: 100_000, wireMax: 20 };
+  await using node = startEngine({ url: database.url, clock, live, limits });
+  const { engine } = node;
+  await enqueue(pool, [mail(slow, 'one@silent.example', 60_000)]);
+  engine.wake();
+  await silent.until(() => silent.sessions.length >= 1);
+  await enqueue(pool, [mail(slow, 'two@silent.example', 60_000)]);
+  engine.wake();
+  await until(() => engine.stats.onWire === 2);
+  await enqueue(pool, [mail(other, 'large@small.example', 30_000)]);
+  engine.wake();
+  await receiver.untilMessages(1);
+  await until(() => engine.stats.delivered === 1);
+  expect(engine.stats.contentBytes).toBe(60_000);
+});
