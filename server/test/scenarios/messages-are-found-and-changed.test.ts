@@ -280,3 +280,22 @@ test('the test inbox lists, opens, waits once for each, and is emptied', async (
   const live = await app.call('GET', '/test/inbox', { key: app.liveKey });
   expect(live.status).toBe(403);
 });
+
+test('a workspace waits so often at the same moment, and keeps nobody else from waiting', async () => {
+  const other = await app.app.workspaces.create('Patient');
+  const otherKey = await app.newKey({ workspaceId: other.id });
+  const briefly = (key: string) =>
+    app.call('GET', '/test/inbox/wait?to=nobody@wait.example&timeout=1', { key });
+  const gone = new AbortController();
+  const waits = Array.from({ length: 100 }, () =>
+    fetch(`${app.url}/api/v1/test/inbox/wait?to=nobody@wait.example&timeout=60`, {
+      headers: { authorization: `Bearer ${app.testKey}` },
+      signal: gone.signal,
+    }).catch(() => undefined),
+  );
+  await until(async () => (await briefly(app.testKey)).json.code === 'quota_exceeded');
+  expect((await briefly(otherKey)).json).toEqual({ message: null });
+  gone.abort();
+  await Promise.all(waits);
+  await until(async () => (await briefly(app.testKey)).status === 200);
+});

@@ -50,6 +50,7 @@ export function waitForTestMessage(parts: { inbox: TestInbox }) {
           ),
         },
       },
+      refusals: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
       const { subject } = query;
