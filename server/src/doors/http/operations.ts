@@ -11,6 +11,7 @@ import type { Idempotency } from '../../messages/idempotency.ts';
 import type { TestInbox } from '../../messages/test-inbox.ts';
 import type { Pool } from '../../storage/pool.ts';
 import type { Suppressions } from '../../suppressions/suppressions.ts';
+import { LargeAnswers } from './large-answers.ts';
 import type { Operation } from './operation.ts';
 import { cancelMessage } from './operations/cancel-message.ts';
 import { checkTransactional } from './operations/check-transactional.ts';
@@ -95,7 +96,8 @@ export interface OperationParts extends TemplateOperationParts, WebhookOperation
 }
 
 /** All of the API, in the order in which the reference shows it. */
-export function allOperations(parts: OperationParts): Operation[] {
+export function allOperations(given: OperationParts): Operation[] {
+  const parts = { ...given, largeAnswers: new LargeAnswers() };
   return [
     sendTransactional(parts),
     sendBatch(parts),

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { exampleOf } from '../example.ts';
+import type { LargeAnswers } from '../large-answers.ts';
 import { operation } from '../operation.ts';
 import { Contact } from '../schemas/contacts.ts';
 import { closed, oneOf } from '../schemas/pieces.ts';
@@ -12,7 +13,7 @@ const MEDIA_TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
 };
 
-export function exportContacts(parts: { pool: Pool }) {
+export function exportContacts(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(
     {
       id: 'exportContacts',
@@ -46,8 +47,10 @@ export function exportContacts(parts: { pool: Pool }) {
           },
         },
       },
+      refusals: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
       const format = query.format ?? 'ndjson';
       const flow = await startExport(parts.pool, caller, format);
       return {

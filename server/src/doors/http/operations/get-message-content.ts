@@ -1,12 +1,13 @@
 import { findContent, findMessage } from '../../../messages/message-store.ts';
 import { contentView } from '../../../messages/preview.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import type { LargeAnswers } from '../large-answers.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
 import { MessageContent } from '../schemas/messages.ts';
 import { pathId } from '../schemas/pieces.ts';
 
-export function getMessageContent(parts: { pool: Pool }) {
+export function getMessageContent(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(
     {
       id: 'getMessageContent',
@@ -18,9 +19,10 @@ export function getMessageContent(parts: { pool: Pool }) {
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       answers: { 200: { description: 'The content.', body: MessageContent } },
-      refusals: ['not_found'],
+      refusals: ['not_found', 'quota_exceeded'],
     },
-    async ({ caller, params }) => {
+    async ({ caller, params, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
       const message = await findMessage(parts.pool, caller, id);
       const content = message && (await findContent(parts.pool, caller, id));

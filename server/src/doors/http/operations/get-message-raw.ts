@@ -3,11 +3,12 @@ import { compose } from '../../../mail/mime/compose.ts';
 import { outgoingOf } from '../../../messages/content.ts';
 import { findContent, findMessage } from '../../../messages/message-store.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import type { LargeAnswers } from '../large-answers.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
 import { pathId } from '../schemas/pieces.ts';
 
-export function getMessageRaw(parts: { pool: Pool }) {
+export function getMessageRaw(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(
     {
       id: 'getMessageRaw',
@@ -28,9 +29,10 @@ export function getMessageRaw(parts: { pool: Pool }) {
           },
         },
       },
-      refusals: ['not_found'],
+      refusals: ['not_found', 'quota_exceeded'],
     },
-    async ({ caller, params }) => {
+    async ({ caller, params, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
       const given = (params as { id: string }).id;
       const id = uuidOf('msg', given, 'message');
       const message = await findMessage(parts.pool, caller, id);

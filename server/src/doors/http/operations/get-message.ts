@@ -3,12 +3,13 @@ import { findContent, findMessage } from '../../../messages/message-store.ts';
 import { contentView } from '../../../messages/preview.ts';
 import { publicMessage } from '../../../messages/public-message.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import type { LargeAnswers } from '../large-answers.ts';
 import { operation } from '../operation.ts';
 import { notFound, uuidOf } from '../path-id.ts';
 import { Message } from '../schemas/messages.ts';
 import { pathId } from '../schemas/pieces.ts';
 
-export function getMessage(parts: { pool: Pool }) {
+export function getMessage(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(
     {
       id: 'getMessage',
@@ -20,9 +21,11 @@ export function getMessage(parts: { pool: Pool }) {
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       answers: { 200: { description: 'The message.', body: Message } },
-      refusals: ['not_found'],
+      refusals: ['not_found', 'quota_exceeded'],
     },
-    async ({ caller, params }) => {
+    async ({ caller, params, signal }) => {
+      // Its answer is small, but its size is found by putting the whole mail together.
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
       const message = await findMessage(parts.pool, caller, id);
       if (!message) throw notFound('message');
