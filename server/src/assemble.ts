@@ -51,6 +51,7 @@ import { createOwnPost } from './own-post.ts';
 import { listen } from './storage/listen.ts';
 import { migrate } from './storage/migrate.ts';
 import { openStorage, type Storage } from './storage/open-storage.ts';
+import { proveSecretKey } from './storage/prove-secret-key.ts';
 import { startUpkeep } from './storage/upkeep.ts';
 import { createAddressHash } from './suppressions/address-hash.ts';
 import { Suppressions } from './suppressions/suppressions.ts';
@@ -131,6 +132,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   undo.defer(() => storage.stop());
   const { pool } = storage;
   await migrate(pool, log);
+  await proveSecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const retention = config.retention;
   const upkeep = await startUpkeep({ pool, clock, log, retention });
   undo.defer(() => upkeep.stop());

@@ -4,6 +4,7 @@ import { configFromEnvironment } from '../config/env.ts';
 import { migrate } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open-storage.ts';
 import { ensurePartitions } from '../storage/partitions.ts';
+import { proveSecretKey } from '../storage/prove-secret-key.ts';
 import type { OpenParts } from './house.ts';
 
 const CONNECTIONS_MAX = 4;
@@ -23,6 +24,7 @@ export async function withStorage<T>(work: (parts: OpenParts) => Promise<T>): Pr
   });
   const { pool, secretKey } = storage;
   await migrate(pool, silentLog);
+  await proveSecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });
   await ensurePartitions(pool, systemClock.now());
   return await work({ config, pool, clock: systemClock, secretKey });
 }

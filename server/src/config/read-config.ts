@@ -57,6 +57,7 @@ export interface Config {
   };
   /** 32 bytes. Undefined with the embedded database: storage keeps one in DATA_DIR. */
   readonly secretKey: Buffer | undefined;
+  readonly allowOtherSecretKey: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly delivery: {
     readonly routes: readonly RouteConfig[];
@@ -237,6 +238,7 @@ function arrange({ of, wasGiven }: Values): Config {
       allowUnsafe: of('ALLOW_UNSAFE_DATABASE'),
     },
     secretKey: of('SECRET_KEY'),
+    allowOtherSecretKey: of('ALLOW_OTHER_SECRET_KEY'),
     roles: of('ROLES'),
     delivery: {
       routes: of('DELIVERY_ROUTE'),

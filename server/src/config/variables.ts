@@ -92,6 +92,10 @@ const storage = {
     standardText:
       'generated in `DATA_DIR` with the embedded database; required with `DATABASE_URL`',
   }),
+  ALLOW_OTHER_SECRET_KEY: yesNo({
+    says: 'Start with another `SECRET_KEY` than the one before, which is refused otherwise. What that one encrypted is lost.',
+    standard: false,
+  }),
   ROLES: someOf<Role>({
     says: 'What this process does: `api` answers HTTP, `smtp` takes mail by SMTP, `delivery` sends, `webhooks` tells.',
     standard: new Set(ROLES),

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod } from 'node:fs/promises';
+import { chmod, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -47,6 +47,13 @@ it('makes a key, prints it once, and lets no second server in', async () => {
   await expect.poll(() => server.output.slice(printed)).toContain('Postrider is running at');
   expect(server.output.slice(printed)).not.toContain('pr_test_');
   await server.stop();
+
+  // Data that came without its key would be found out at the first signature otherwise.
+  await rm(path.join(folder.path, 'secret.key'));
+  for (const command of [['start'], ['keys', 'list']]) {
+    const keyless = await postrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
+    expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/another key.*\n$/) });
+  }
 });
 
 it('tells of a taken port and stops the database it had started', async () => {
