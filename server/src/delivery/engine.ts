@@ -1,5 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
+import { FairShares } from '../base/fair-shares.ts';
 import type { Log } from '../base/log.ts';
 import type { HandedOver, Handover, Lease } from '../messages/handover.ts';
 import { ClaimLoop } from './claim-loop.ts';
@@ -15,7 +16,6 @@ import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
 import { Recorder } from './recorder.ts';
 import { type DeliveryStats, type MutableStats, statsIn, statsMemory } from './stats.ts';
-import { WireShares } from './wire-shares.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
@@ -57,7 +57,7 @@ class DeliveryEngine implements Engine {
   readonly #stats: MutableStats;
   readonly #held: HeldMessages;
   readonly #ready: ReadyList;
-  readonly #shares: WireShares;
+  readonly #shares: FairShares;
   readonly #recorder: Recorder;
   readonly #loader: ContentLoader;
   readonly #claims: ClaimLoop;
@@ -75,7 +75,7 @@ class DeliveryEngine implements Engine {
     this.#stats = statsIn(parts.memory ?? statsMemory());
     const { clock, log, store, routes } = parts;
     this.#held = new HeldMessages(this.#stats);
-    this.#shares = new WireShares(limits.wireMax);
+    this.#shares = new FairShares(limits.wireMax);
     this.#ready = new ReadyList(
       (delivery) => routes[delivery.message.mode].gateFor(delivery.domain),
       this.#stats,

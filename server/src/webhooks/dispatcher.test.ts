@@ -41,6 +41,42 @@ test('of an endpoint that failed and is gone nothing is left after a while', asy
   await dispatcher.stop(1_000);
 });
 
+test('a workspace whose endpoints do not answer leaves room to others', async () => {
+  const clock = new ManualClock(1_000_000);
+  const due = Array.from({ length: 100 }, (_, n) => rowOf(`silent ${n}`));
+  const asked: string[] = [];
+  const store: DispatchStore = {
+    anyEnabled: async () => false,
+    skipAhead: async () => {},
+    fanOut: async () => ({ seen: 0, made: 0, leased: [] }),
+    claim: async () => ({ rows: due.splice(0), cursor: undefined }),
+    release: async () => {},
+    endOrphans: async () => 0,
+    record: async (results) => results.map(() => true),
+  };
+  const { promise: answered, resolve: answer } = Promise.withResolvers<undefined>();
+  const attempt = (row: LeasedRow) => {
+    asked.push(row.webhook_id);
+    return answered;
+  };
+  const dispatcher = new Dispatcher({
+    store,
+    attempt,
+    disable: async () => {},
+    clock,
+    log: silentLog,
+    limits: { wireMax: 20 },
+  });
+  dispatcher.start();
+  await passes(clock, 5_000);
+  expect(asked.length).toBeGreaterThanOrEqual(10);
+  due.push({ ...rowOf('another’s'), workspace_id: 'another' });
+  await passes(clock, 5_000);
+  expect(asked).toContain('another’s');
+  answer(undefined);
+  await dispatcher.stop(1_000);
+});
+
 async function passes(clock: ManualClock, ms: number): Promise<void> {
   for (let at = 0; at < ms; at += 1_000) {
     clock.advance(1_000);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { FairShares } from '../base/fair-shares.ts';
 import { GroupCommit } from '../base/group-commit.ts';
 import type { Log } from '../base/log.ts';
 import { WorkLoop } from '../base/work-loop.ts';
@@ -17,8 +18,8 @@ import {
 /**
  * Sends events to endpoints: follows the ledger, holds a bounded number of deliveries under leases,
  * tries them, and writes what came of it in shared commits. It promises at least once: what a
- * process held when it died is taken over when its lease runs out. No endpoint waits for another,
- * and memory is the same whether ten deliveries wait or a million.
+ * process held when it died is taken over when its lease runs out. No endpoint waits for another, no
+ * workspace for another's, and memory is the same whether ten deliveries wait or a million.
  */
 export interface DispatcherParts {
   store: DispatchStore;
@@ -90,6 +91,7 @@ export class Dispatcher {
   readonly #lanes = new Map<string, Lane>();
   /** Lanes with something ready, in the order of their next turn. */
   readonly #turns = new Set<Lane>();
+  readonly #shares: FairShares;
   readonly #pace: Pace;
   readonly #results: GroupCommit<TryResult, boolean>;
   readonly #following: WorkLoop;
@@ -110,6 +112,7 @@ export class Dispatcher {
     this.#parts = parts;
     this.#limits = { ...DEFAULT_LIMITS, ...parts.limits };
     const { clock, log, store, mailCommits = () => 0 } = parts;
+    this.#shares = new FairShares(this.#limits.wireMax);
     this.#pace = new Pace({ clock, mailCommits });
     this.#results = new GroupCommit({
       commit: store.record,
@@ -281,7 +284,7 @@ export class Dispatcher {
       this.#turns.delete(lane);
       if (lane.waiting === 0) continue;
       this.#turns.add(lane);
-      if (!lane.mayStart(nowMs)) {
+      if (!lane.mayStart(nowMs) || !this.#shares.mayEnter(lane.workspaceId ?? '')) {
         idle += 1;
         continue;
       }
@@ -302,6 +305,7 @@ export class Dispatcher {
     }
     lane.inFlight += 1;
     this.stats.inFlight += 1;
+    this.#shares.entered(held.row.workspace_id);
     void this.#try(lane, held).catch((error: unknown) => {
       this.#parts.log.error({ err: error }, 'a webhook could not be tried');
     });
@@ -318,6 +322,7 @@ export class Dispatcher {
     } finally {
       lane.inFlight -= 1;
       this.stats.inFlight -= 1;
+      this.#shares.left(held.row.workspace_id);
       this.#pump();
       this.#refill(lane);
       if (this.stats.inFlight === 0) this.#wireEmpty?.();

@@ -36,6 +36,11 @@ export class Lane {
     return this.#ready.length - this.#head;
   }
 
+  /** Whose it is, while something waits. */
+  get workspaceId(): string | undefined {
+    return this.#ready[this.#head]?.row.workspace_id;
+  }
+
   mayStart(nowMs: number): boolean {
     return this.waiting > 0 && this.inFlight < this.#limit && nowMs >= this.#restUntilMs;
   }
