@@ -21,7 +21,7 @@ export interface LoaderParts {
   kept: (bytes: number) => void;
   bytesHeld: () => number;
   bytesMax: number;
-  /** Lets go of so many bytes that nobody needs yet and storage has too, as far as there are. */
+  /** Lets go of so many bytes that nobody needs yet and storage has too, if there are so many. */
   letGo: (bytes: number) => void;
   /** The workspaces that have contents in memory. */
   holders: () => Set<string>;
@@ -40,6 +40,8 @@ export class ContentLoader {
   #large: { turn: Turn; bytes: number }[] = [];
   #reads = 0;
   #scheduled = false;
+  /** A moment ago there was no room for large ones. */
+  #resting = false;
 
   constructor(parts: LoaderParts) {
     this.#parts = parts;
@@ -83,22 +85,34 @@ export class ContentLoader {
    */
   #takeLarge(): Turn | undefined {
     const [first] = this.#large;
-    if (!first) return undefined;
+    if (!first || this.#resting) return undefined;
     const { bytesHeld, bytesMax, letGo, holders } = this.#parts;
     const over = bytesHeld() + first.bytes - bytesMax;
-    if (over > 0) letGo(over);
+    if (over > 0) letGo(Math.min(over, bytesHeld()));
     const held = bytesHeld();
     // One larger than all the memory we may use goes alone.
     const fits = (bytes: number): boolean => held === 0 || held + bytes <= bytesMax;
     const passedOver = new Set<string>();
+    let known: Set<string> | undefined;
     for (const [at, { turn, bytes }] of this.#large.entries()) {
       const { workspaceId } = turn.message;
       if (passedOver.has(workspaceId)) continue;
       if (fits(bytes)) return this.#large.splice(at, 1)[0]?.turn;
-      if (!holders().has(workspaceId)) return undefined;
+      known ??= holders();
+      if (!known.has(workspaceId)) break;
       passedOver.add(workspaceId);
     }
+    this.#rest();
     return undefined;
+  }
+
+  /** The look for room goes over all that is held, and every message that leaves asks for one. */
+  #rest(): void {
+    this.#resting = true;
+    setTimeout(() => {
+      this.#resting = false;
+      this.#next();
+    }, REST_MS).unref();
   }
 
   async #read(turns: Turn[], bytesMax: number): Promise<void> {
@@ -151,4 +165,5 @@ export class ContentLoader {
 }
 
 const READS_MAX = 2;
+const REST_MS = 20;
 const TURNS_PER_READ = 100;

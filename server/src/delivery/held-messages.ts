@@ -118,16 +118,20 @@ export class HeldMessages {
 
   /**
    * What was handed over with its content may stand at the gate of a slow receiver for days. Others
-   * need the memory sooner: it is read again when its turn comes. The newest first, which wait longest.
+   * need the memory sooner: it is read again when its turn comes. The newest first, which wait longest;
+   * and none at all where that would not be enough.
    */
   letContentsGo(bytes: number): void {
     let left = bytes;
+    const unneeded: Message[] = [];
     for (const message of [...this.#messages.values()].reverse()) {
-      if (left <= 0) return;
+      if (left <= 0) break;
       if (!message.held.every(({ place }) => place === 'ready')) continue;
       left -= message.contentBytes;
-      this.#letGoOf(message);
+      unneeded.push(message);
     }
+    if (left > 0) return;
+    for (const message of unneeded) this.#letGoOf(message);
   }
 
   /** The workspaces with contents in memory. */
