@@ -3,12 +3,15 @@ import { usePlace } from '../session/place.ts';
 import { useMay } from '../session/session.ts';
 import { PAGE_GROUPS } from './places.ts';
 
+const ENTRY =
+  'group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm font-medium text-soft transition-colors hover:bg-panel/60 hover:text-ink data-[status=active]:bg-(--nav-active) data-[status=active]:text-ink data-[status=active]:shadow-panel';
+
 export function Navigation({ onChoose }: { onChoose?: () => void }) {
   const may = useMay();
   const { mode } = usePlace();
   return (
     <nav aria-label="Pages" className="grid gap-4">
-      {PAGE_GROUPS.map(({ label, pages }) => {
+      {PAGE_GROUPS.map(({ label, pages, outside }) => {
         const open = pages.filter(
           ({ right, to }) =>
             (right === undefined || may(right)) && (to !== '/test-inbox' || mode === 'test'),
@@ -27,7 +30,7 @@ export function Navigation({ onChoose }: { onChoose?: () => void }) {
                     {...(onChoose ? { onClick: onChoose } : {})}
                     activeOptions={{ exact: to === '/', includeSearch: false }}
                     title={`g then ${key}`}
-                    className="group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm font-medium text-soft transition-colors hover:bg-panel/60 hover:text-ink data-[status=active]:bg-(--nav-active) data-[status=active]:text-ink data-[status=active]:shadow-panel"
+                    className={ENTRY}
                   >
                     <Icon
                       className="size-4 shrink-0 text-faint group-data-[status=active]:text-accent-ink"
@@ -37,6 +40,14 @@ export function Navigation({ onChoose }: { onChoose?: () => void }) {
                   </Link>
                 </li>
               ))}
+              {outside && (
+                <li>
+                  <a href={outside.href} className={ENTRY}>
+                    <outside.icon className="size-4 shrink-0 text-faint" aria-hidden />
+                    {outside.label}
+                  </a>
+                </li>
+              )}
             </ul>
           </div>
         );

@@ -16,7 +16,7 @@ import { classNames } from '../parts/class-names.ts';
 import { goToMode, goToWorkspace, usePlace } from '../session/place.ts';
 import { signOut, useMay, useMe, useWorkspace } from '../session/session.ts';
 import { Kbd } from './keyboard-help.tsx';
-import { PAGES } from './places.ts';
+import { PAGES, REFERENCE } from './places.ts';
 import { chooseTheme } from './theme.ts';
 import { tellProblem } from './toasts.tsx';
 
@@ -171,6 +171,12 @@ function useCommands(): Command[] {
           run: () => goToWorkspace(id),
         }),
       ),
+    {
+      label: REFERENCE.label,
+      icon: REFERENCE.icon,
+      words: 'docs documentation openapi help',
+      run: () => location.assign(REFERENCE.href),
+    },
     { label: 'Light theme', icon: Sun, run: () => chooseTheme('light') },
     { label: 'Dark theme', icon: Moon, run: () => chooseTheme('dark') },
     {

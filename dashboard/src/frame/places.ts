@@ -2,6 +2,7 @@ import {
   Activity,
   AtSign,
   Ban,
+  BookOpen,
   BookUser,
   FileCode2,
   Inbox,
@@ -24,7 +25,16 @@ export interface PageEntry {
   right?: string;
 }
 
-export const PAGE_GROUPS: { label: string | null; pages: PageEntry[] }[] = [
+/** What the server shows outside of the application. */
+export const REFERENCE = { href: '/docs', label: 'API reference', icon: BookOpen };
+
+export interface PageGroup {
+  label: string | null;
+  pages: PageEntry[];
+  outside?: typeof REFERENCE;
+}
+
+export const PAGE_GROUPS: PageGroup[] = [
   {
     label: null,
     pages: [
@@ -55,6 +65,7 @@ export const PAGE_GROUPS: { label: string | null; pages: PageEntry[] }[] = [
   },
   {
     label: 'Developers',
+    outside: REFERENCE,
     pages: [
       { to: '/api-keys', label: 'API keys', icon: KeyRound, key: 'k', right: 'read:api_keys' },
       { to: '/webhooks', label: 'Webhooks', icon: Webhook, key: 'w', right: 'read:webhooks' },

@@ -29,6 +29,10 @@ browserSuite(
       await page.getByRole('button', { name: 'Create account' }).click();
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
+      await page.getByRole('link', { name: 'API reference' }).click();
+      await page.getByRole('heading', { name: 'Postrider API' }).waitFor();
+      await page.getByRole('link', { name: 'Dashboard' }).click();
+
       await page.getByRole('link', { name: 'API keys' }).click();
       await page.getByRole('button', { name: 'Create key' }).click();
       await page.getByLabel('Name').fill('Web shop');

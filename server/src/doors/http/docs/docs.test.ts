@@ -66,7 +66,7 @@ describe('the reference', () => {
       if (!String(answer.headers['content-type']).startsWith('text/html')) continue;
       for (const link of linksOf(answer.body)) {
         const [place = '', anchor] = link.split('#');
-        expect(link).toMatch(/^(#|\/docs|\/api\/v1\/openapi\.)/);
+        expect(link).toMatch(/^(#|\/docs|\/app$|\/api\/v1\/openapi\.)/);
         if (place.startsWith('/docs')) ahead.push(place);
         if (anchor !== undefined && anchor !== 'main') {
           const target = place === '' ? answer.body : (await docs.get(place)).body;

@@ -34,6 +34,9 @@ function listPage(): string {
   });
 }
 
+/** What a caller has to look at first. */
+const FAULT = { pointer: '/to/email', code: 'invalid_email', detail: 'The address has no @.' };
+
 function errorPage(reader: Reader, code: ProblemCode): string {
   const { status, title, meaning, fix } = PROBLEMS[code];
   const problem = {
@@ -44,6 +47,7 @@ function errorPage(reader: Reader, code: ProblemCode): string {
     detail: meaning,
     fix: fix.replaceAll('{app}', reader.baseUrl),
     request_id: 'req_01kc8x3f7ye6qvj2m4n5p6q7r8',
+    ...(code === 'validation_failed' ? { errors: [FAULT] } : {}),
   };
   return frame({
     title: `${code}: ${title}`,
@@ -77,7 +81,7 @@ function givenBy(reader: Reader, code: ProblemCode): Html {
 }
 
 function navigation(): Html {
-  return html`<h2>More</h2><ul><li><a href="/docs">API reference</a></li></ul>
+  return html`<h2>More</h2><ul><li><a href="/docs">API reference</a></li><li><a href="/app">Dashboard</a></li></ul>
     <h2>Error codes</h2>
     <ul>${CODES.map((code) => html`<li><a href="${errorPath(code)}"><code>${code}</code></a></li>`)}</ul>`;
 }

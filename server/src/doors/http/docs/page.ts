@@ -19,7 +19,8 @@ export function referencePage(reader: Reader): string {
         <h1>${info.title} API</h1>
         <p class="lead">${info.summary}</p>
         <p class="facts"><span>Version ${info.version}</span> <span>Base URL <code>${reader.baseUrl}</code></span>
-          <span>OpenAPI 3.1: <a href="/api/v1/openapi.json">JSON</a>, <a href="/api/v1/openapi.yaml">YAML</a></span></p>
+          <span>OpenAPI 3.1: <a href="/api/v1/openapi.json">JSON</a>, <a href="/api/v1/openapi.yaml">YAML</a></span>
+          <span><a href="/app">Dashboard</a></span></p>
       </header>
       ${chapters.map(guideSection)}
       ${reader.groups().map(
