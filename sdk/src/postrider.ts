@@ -304,5 +304,6 @@ function checkedBaseUrl(baseUrl: string): string {
   if (!isUrl || !URL.canParse(baseUrl)) {
     throw new TypeError('baseUrl is the address of Postrider, such as https://mail.example.com');
   }
-  return baseUrl.replace(/\/+$/, '');
+  // Many write it as other services want it, with the path of the API.
+  return baseUrl.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 }

@@ -73,6 +73,16 @@ test('a fetch of your own is the one that is used', async () => {
   expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
 });
 
+test.each(['https://mail.example.com/api/v1', 'https://mail.example.com/api/v1/'])(
+  'the path of the API may stand in %s',
+  async (baseUrl) => {
+    const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
+    await new Postrider({ apiKey: KEY, baseUrl, fetch }).messages.get('msg_1');
+    const asked = new URL('https://mail.example.com/api/v1/messages/msg_1');
+    expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
+  },
+);
+
 test('what was aborted before is not asked for', async () => {
   await using peer = await startPeer(DONE);
   const reason = new Error('enough');
