@@ -79,10 +79,7 @@ export class ContactImports {
     stream: AsyncIterable<Buffer>,
   ): Promise<Upload> {
     const scope = { workspaceId: owner.workspaceId, mode: owner.mode };
-    if ((await countOpenImports(this.#pool, scope)) >= this.#limits.openMax) {
-      const detail = `At most ${this.#limits.openMax} imports run at a time. Wait for one to finish.`;
-      throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
-    }
+    if ((await countOpenImports(this.#pool, scope)) >= this.#limits.openMax) throw this.#full();
     const nowMs = this.#clock.now();
     const id = uuidv7(nowMs);
     const hash = createHash('sha256');
@@ -93,6 +90,9 @@ export class ContactImports {
         const head = readHead(kind, chunk, atEnd);
         const upload = { ...scope, id, ...head, createdBy: owner.actor, createdAtMs: nowMs };
         await insertImport(this.#pool, upload);
+        // Those that came at the same moment have all found room: the oldest of them stay.
+        const before = await countOpenImports(this.#pool, scope, id);
+        if (before >= this.#limits.openMax) throw this.#full();
       }
       if (chunk.length > 0) await insertChunk(this.#pool, scope, id, ordinal, chunk);
       ordinal += 1;
@@ -145,6 +145,11 @@ export class ContactImports {
       uploadingBeforeMs: nowMs - UPLOADING_MAX_MS,
       finishedBeforeMs: nowMs - REPORT_KEPT_MS,
     });
+  }
+
+  #full(): RefusedError {
+    const detail = `At most ${this.#limits.openMax} imports run at a time. Wait for one to finish.`;
+    return new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
   }
 
   async #start(scope: ContactScope, id: string, bytes: number): Promise<ContactImport> {

@@ -277,6 +277,35 @@ test('more imports at a time than a workspace may have are 429', async () => {
   expect((await upload(file, once, key)).json.id).toBe(first.json.id);
 });
 
+test('uploads that begin at the same moment are no more than a workspace may have', async () => {
+  const key = await app.newKey({ mode: 'live' });
+  const { hostname, port } = new URL(app.url);
+  const line = 'at-once@example.com\n'.repeat(5_000);
+  const answers: string[] = [];
+  const sockets = Array.from({ length: 30 }, () => {
+    const socket = net.connect({ host: hostname, port: Number(port) });
+    socket.on('error', () => {});
+    socket.on('data', (data) => answers.push(String(data).slice(0, 12)));
+    socket.write(
+      `POST /api/v1/contacts/import HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+        `content-type: text/csv\r\ncontent-length: 10000000\r\n\r\nemail\n${line}`,
+    );
+    return socket;
+  });
+  await until(() => answers.length >= 20, { what: 'most of them to be refused' });
+  expect(answers.every((answer) => answer === 'HTTP/1.1 429')).toBe(true);
+  for (const socket of sockets) socket.destroy();
+  await until(
+    async () => {
+      const { rows } = await app.database.pool.query(
+        `select count(*) as open from contact_imports where status = 'uploading'`,
+      );
+      return rows[0].open === 0;
+    },
+    { what: 'the uploads to be dropped' },
+  );
+});
+
 test('an upload that breaks off leaves nothing behind', async () => {
   const { hostname, port } = new URL(app.url);
   const socket = net.connect({ host: hostname, port: Number(port) });
