@@ -22,11 +22,20 @@ export function sqlTime(ms: number | null): string | null;
 export function sqlTime(ms: number | null): string | null {
   if (ms === null) return null;
   if (ms !== lastMs) {
-    lastText = new Date(ms).toISOString();
+    lastText = timeText(ms);
     lastMs = ms;
   }
   return lastText;
 }
+
+/** Reckoning with a time can lead out of the years that have four digits, which PostgreSQL cannot read. */
+function timeText(ms: number): string {
+  if (ms < FIRST_MS) return '-infinity';
+  return ms > LAST_MS ? 'infinity' : new Date(ms).toISOString();
+}
+
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The rows of one message carry the same time over and over. */
 let lastMs = 0;

@@ -197,6 +197,12 @@ test('times at the edges of the calendar are understood or refused', {
     const made = await app.call('POST', '/api-keys', { body: { name: 'Edge', expires_at } });
     expect([expires_at, changed.status, made.status]).toEqual([expires_at, ...expected]);
   }
+  for (const list of ['events', 'messages', 'contacts', 'suppressions']) {
+    for (const bound of [`created_before=${edges[0]}`, 'created_after=0001-01-01T00:00:00Z']) {
+      const url = `/${list}?${bound}`;
+      expect([url, (await app.call('GET', url)).status]).toEqual([url, 200]);
+    }
+  }
   for (const time of edges) {
     for (const interval of ['minute', 'hour', 'day']) {
       for (const side of ['from', 'to']) {
