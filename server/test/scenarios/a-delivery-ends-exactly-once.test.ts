@@ -45,7 +45,8 @@ describe('the end of patience', () => {
     expect(delivery?.status).toBe('expired');
     const lastedMs = (delivery?.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(100_000);
-    expect(lastedMs).toBeLessThan(104_000);
+    // The clock runs on while the end is written; the next try would come after three minutes.
+    expect(lastedMs).toBeLessThan(150_000);
     const deferred = (await rig.events()).filter((event) => event.type === 'message.deferred');
     // No try comes any more: the next that happens is the end.
     const last = deferred.at(-1)?.data.next_attempt_at;
@@ -75,7 +76,7 @@ describe('the end of patience', () => {
     expect(ended).toMatchObject({ status: 'expired', attempts: 0, lease: null, due_at: null });
     const lastedMs = (ended?.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(30_000);
-    expect(lastedMs).toBeLessThan(34_000);
+    expect(lastedMs).toBeLessThan(60_000);
     // It left the list as well: its end is the only thing that is told of it, now and later.
     expect(rig.node.engine.stats.ready).toBe(0);
     const told = async () =>
