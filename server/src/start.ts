@@ -1,5 +1,6 @@
 import { type App, assemble } from './assemble.ts';
 import { createLog, type Log } from './base/log.ts';
+import { misspeltInEnvironment } from './config/env.ts';
 import type { Config } from './config/read-config.ts';
 import { StorageStartError } from './storage/start-error.ts';
 import { welcome } from './welcome.ts';
@@ -10,6 +11,7 @@ const CLOSING_MS = 5_000;
 /** Assemble, run, and wait for a signal; resolves with the exit code. */
 export async function start(config: Config): Promise<number> {
   const log = createLog({ level: config.log.level });
+  for (const sentence of misspeltInEnvironment()) log.warn(sentence);
   // Asked for before anything runs: a signal during the start is kept until there is a house to leave.
   const signal = firstSignal();
   const leaving = new AbortController();

@@ -1,6 +1,12 @@
+import { misspeltIn } from './misspelt.ts';
 import { type Config, readConfig } from './read-config.ts';
 
 /** The one place that reads the environment of the process. */
 export function configFromEnvironment(): Config {
   return readConfig(process.env);
+}
+
+/** Sentences about names that were most likely meant for settings. */
+export function misspeltInEnvironment(): string[] {
+  return misspeltIn(process.env);
 }

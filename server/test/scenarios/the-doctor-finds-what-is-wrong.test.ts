@@ -277,8 +277,12 @@ it('looks at a machine before the first start without making anything', async ()
   await using folder = await scratchFolder();
   const file = path.join(folder.path, 'file');
   await writeFile(file, '');
-  const settings = { PORT: '0', DNS_SERVERS: dns.address };
+  const settings = { PORT: '0', DNS_SERVERS: dns.address, LOGLEVEL: 'debug' };
   const fresh = await examine({ ...settings, DATA_DIR: path.join(folder.path, 'data') });
+  expect(fresh.of('configuration')).toMatchObject({
+    status: 'warn',
+    detail: 'LOGLEVEL is no setting. Do you mean LOG_LEVEL?',
+  });
   expect(fresh.of('data folder')?.detail).toContain('will be made at the first start');
   expect(fresh.of('database')?.detail).toContain('will be made at the first start');
   expect(fresh.code).toBe(0);

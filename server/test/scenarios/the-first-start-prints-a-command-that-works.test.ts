@@ -24,8 +24,12 @@ const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
 it('makes a key, prints it once, and lets no second server in', async () => {
   await using folder = await scratchFolder();
-  const server = await serverProcess({ dataDir: folder.path });
+  const server = await serverProcess({
+    dataDir: folder.path,
+    env: { WEBHOOKS_ALLOW_PRIVATE: 'true' },
+  });
   await server.start();
+  expect(server.output).toContain('Do you mean WEBHOOK_ALLOW_PRIVATE?');
   await expect.poll(() => server.output, { timeout: 20_000 }).toContain('/test/inbox/wait');
   expect(server.output).toMatch(/\/app\/setup#[\w-]{43}\n/);
   const [sending, reading] = pastedRequests(server.output);

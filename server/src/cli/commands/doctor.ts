@@ -1,10 +1,10 @@
 import { systemClock } from '../../base/clock.ts';
-import { configFromEnvironment } from '../../config/env.ts';
+import { configFromEnvironment, misspeltInEnvironment } from '../../config/env.ts';
 import { type Config, ConfigError } from '../../config/read-config.ts';
 import { columns } from '../columns.ts';
 import { type Command, UsageError } from '../command.ts';
 import { checkDatabase } from '../doctor/database-checks.ts';
-import { type Finding, fail, ok } from '../doctor/finding.ts';
+import { type Finding, fail, ok, warn } from '../doctor/finding.ts';
 import { checkFolder, checkNode, checkPort, checkSpace } from '../doctor/machine-checks.ts';
 import { checkHeloName, checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
 import { checkReturnPath } from '../doctor/return-path-checks.ts';
@@ -40,7 +40,12 @@ async function examine(outgoingHost: string | undefined, incoming: boolean): Pro
     const fix = 'Correct the variables; the README lists what they take.';
     return [...findings, ...error.mistakes.map((mistake) => fail('configuration', mistake, fix))];
   }
-  findings.push(ok('configuration', 'Every variable is understood.'));
+  const misspelt = misspeltInEnvironment();
+  findings.push(
+    ...(misspelt.length === 0
+      ? [ok('configuration', 'Every variable is understood.')]
+      : misspelt.map((told) => warn('configuration', told, 'Correct its name, or take it out.'))),
+  );
   if (config.storage.databaseUrl === undefined) {
     const { dataDir } = config.storage;
     findings.push(await checkFolder(dataDir), await checkSpace(dataDir));
