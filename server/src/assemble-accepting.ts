@@ -1,4 +1,6 @@
+import { hkdfSync } from 'node:crypto';
 import type { Clock } from './base/clock.ts';
+import { createHmacSha256 } from './base/hmac.ts';
 import { createSealer } from './base/sealer.ts';
 import type { Config } from './config/read-config.ts';
 import type { ContactLookup } from './contacts/contact-lookup.ts';
@@ -18,7 +20,9 @@ import { TrackingLinks } from './tracking/tracking-links.ts';
 
 /** The part of the assembly that takes messages in: what every door that accepts stands on. */
 export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
-  return new Idempotency({ pool, clock, sealer: createSealer(secretKey, 'idempotency') });
+  const hmacKey = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'idempotency', 32));
+  const sealer = createSealer(secretKey, 'idempotency');
+  return new Idempotency({ pool, clock, sealer, hmac: createHmacSha256(hmacKey) });
 }
 
 export interface AcceptorNeeds {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Mode } from '../accounts/mode.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Hmac } from '../base/hmac.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
@@ -32,16 +33,26 @@ export class Idempotency {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #sealer: Sealer;
+  readonly #hmac: Hmac;
   /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
   readonly #running = {
     live: new Map<string, Set<string>>(),
     test: new Map<string, Set<string>>(),
   };
 
-  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer; hmac: Hmac }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#sealer = parts.sealer;
+    this.#hmac = parts.hmac;
+  }
+
+  /**
+   * The hash of a person's request, which may hold a password: what is stored for a day must be of
+   * no use for guessing it, so it is one that only we can make.
+   */
+  ofPerson(requestHash: string): string {
+    return this.#hmac(Buffer.from(requestHash, 'hex')).toString('hex');
   }
 
   /** Refuses a key that this process works on right now. Whoever began must end. */
@@ -97,13 +108,14 @@ export class Idempotency {
   }
 
   #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {
+    if (row.status === null) throw inProgress();
     if (row.requestHash !== request.requestHash) {
       throw new RefusedError(
         'idempotency_key_reused',
         'This Idempotency-Key was used with a different request.',
       );
     }
-    if (row.status === null || row.answer === null) throw inProgress();
+    if (row.answer === null) throw inProgress();
     const body = row.sealed ? this.#sealer.open(row.answer) : row.answer;
     return { status: row.status, body: body.toString() };
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../src/base/manual-clock.ts';
+import { hashRequest } from '../../src/messages/idempotency.ts';
 import { startApp } from '../harness/app.ts';
 import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/visitor.ts';
 
@@ -178,4 +179,23 @@ test('keys that people make tell who made them', async () => {
   expect(wide.status).toBe(403);
   const answer = await app.call('GET', '/me', { key: made.json.token });
   expect([answer.status, answer.json.code]).toEqual([403, 'insufficient_scope']);
+});
+
+test('nothing that is kept of a request helps to guess the password in it', async () => {
+  await using app = await startApp();
+  const { visitor } = await member(app, 'owner');
+  const body = { password: PASSWORD };
+  const headers = { 'idempotency-key': 'codes' };
+  const ask = () => visitor.call('POST', '/me/totp', { body, headers });
+  const first = await ask();
+  const again = await ask();
+  expect([again.json.secret, again.headers.get('idempotent-replayed')]).toEqual([
+    first.json.secret,
+    'true',
+  ]);
+  const { rows } = await app.database.pool.query<{ hash: string }>(
+    `select encode(request_hash, 'hex') as hash from idempotency_keys`,
+  );
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.hash).not.toBe(hashRequest('POST', '/api/v1/me/totp', body));
 });

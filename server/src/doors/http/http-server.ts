@@ -221,7 +221,7 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
     this.params = request.params;
     this.query = request.query;
     this.body = request.body;
-    this.idempotency = rules.method === 'POST' ? idempotencyOf(rules, request) : undefined;
+    this.idempotency = rules.method === 'POST' ? idempotencyOf(parts, rules, request) : undefined;
     this.stream = rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
@@ -243,7 +243,11 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
   }
 }
 
-function idempotencyOf(rules: Rules, request: FastifyRequest): IdempotencyRequest | undefined {
+function idempotencyOf(
+  parts: HttpParts,
+  rules: Rules,
+  request: FastifyRequest,
+): IdempotencyRequest | undefined {
   const key = request.headers['idempotency-key'];
   const place = idempotencyPlace(request);
   if (key === undefined || !place) return undefined;
@@ -261,7 +265,8 @@ function idempotencyOf(rules: Rules, request: FastifyRequest): IdempotencyReques
   // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
   // given again to whoever got it, and to nobody else.
   const whose = rules.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
-  const requestHash = hashRequest(request.method, path + whose, body);
+  const hash = hashRequest(request.method, path + whose, body);
+  const requestHash = request.caller ? hash : parts.idempotency.ofPerson(hash);
   return { workspaceId, mode, key, requestHash };
 }
 
