@@ -292,9 +292,12 @@ test('uploads that begin at the same moment are no more than a workspace may hav
     );
     return socket;
   });
-  await until(() => answers.length >= 20, { what: 'most of them to be refused' });
-  expect(answers.every((answer) => answer === 'HTTP/1.1 429')).toBe(true);
-  for (const socket of sockets) socket.destroy();
+  try {
+    await until(() => answers.length >= 20, { what: 'most of them to be refused' });
+    expect(answers.every((answer) => answer === 'HTTP/1.1 429')).toBe(true);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
   await until(
     async () => {
       const { rows } = await app.database.pool.query(
