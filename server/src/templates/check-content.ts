@@ -84,15 +84,7 @@ function parseField(
         column,
       });
     } else if (error instanceof ContentLimitError) {
-      const message = error.detail;
-      findings.push({
-        severity: 'error',
-        code: 'template_limit',
-        message,
-        field,
-        line: 1,
-        column: 1,
-      });
+      findings.push(tooMuch(error, field));
     } else throw error;
     return undefined;
   }
@@ -138,11 +130,13 @@ function usesIn(
     return pathUses(field, partials);
   } catch (error) {
     if (!(error instanceof ContentLimitError)) throw error;
-    const { detail: message, field: name } = error;
-    const place = { field: name, line: 1, column: 1 };
-    findings.push({ severity: 'error', code: 'template_limit', message, ...place });
+    findings.push(tooMuch(error, error.field));
     return [];
   }
+}
+
+function tooMuch({ detail: message }: ContentLimitError, field: string): Finding {
+  return { severity: 'error', code: 'template_limit', message, field, line: 1, column: 1 };
 }
 
 function unknownPath(

@@ -39,12 +39,7 @@ test("one tenant's flood does not delay another's password reset", async () => {
       })),
     );
   }
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  const live = unsignedRoute(dns, receiver);
   const limits = { readyMax: 400, wireMax: 50 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   await until(() => receiver.messages.length > 200);
@@ -96,17 +91,9 @@ test("one tenant's flood does not delay another's password reset", async () => {
 
 test('a receiver that never answers holds its own places and nobody else', async () => {
   await using database = await freshDatabase();
-  await using dns = await dnsServer({
-    ...DNS,
-    'silent.example': { MX: ['10 mx.silent.example'] },
-    'mx.silent.example': { A: ['127.0.0.2'], ttlSeconds: 60 },
-  });
+  await using dns = await dnsServer({ ...DNS, ...leadingTo('silent.example') });
   await using receiver = await smtpReceiver();
-  await using silent = await smtpReceiver({
-    host: '127.0.0.2',
-    port: receiver.port,
-    onRcpt: () => SILENCE,
-  });
+  await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
   const nowMs = clock.now();
@@ -116,12 +103,7 @@ test('a receiver that never answers holds its own places and nobody else', async
     pool,
     Array.from({ length: 1_000 }, (_, n) => mail(`u${n}@silent.example`)),
   );
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  const live = unsignedRoute(dns, receiver);
   await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 100 } });
   await silent.until(() => silent.sessions.length >= 1);
   await enqueue(
@@ -137,18 +119,9 @@ test('a receiver that never answers holds its own places and nobody else', async
 test('a tenant whose receivers never answer leaves room on the wire to others', async () => {
   await using database = await freshDatabase();
   const silentOnes = Array.from({ length: 60 }, (_, n) => `s${n}.example`);
-  const script: Record<string, (typeof DNS)[string]> = { ...DNS };
-  for (const domain of silentOnes) {
-    script[domain] = { MX: [`10 mx.${domain}`] };
-    script[`mx.${domain}`] = { A: ['127.0.0.2'], ttlSeconds: 60 };
-  }
-  await using dns = await dnsServer(script);
+  await using dns = await dnsServer({ ...DNS, ...leadingTo(...silentOnes) });
   await using receiver = await smtpReceiver();
-  await using silent = await smtpReceiver({
-    host: '127.0.0.2',
-    port: receiver.port,
-    onRcpt: () => SILENCE,
-  });
+  await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
   const nowMs = clock.now();
@@ -164,12 +137,7 @@ test('a tenant whose receivers never answer leaves room on the wire to others', 
   });
   await enqueue(pool, silentOnes.slice(0, 30).map(mailOf(first)));
   await enqueue(pool, silentOnes.slice(30).map(mailOf(second)));
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  const live = unsignedRoute(dns, receiver);
   await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 20 } });
   await silent.until(() => silent.sessions.length >= 16);
   await enqueue(pool, [mailOf(other)('small.example')]);
@@ -180,27 +148,14 @@ test('a tenant whose receivers never answer leaves room on the wire to others', 
 
 test("what waits in memory for a slow receiver takes no room from others' large mail", async () => {
   await using database = await freshDatabase();
-  await using dns = await dnsServer({
-    ...DNS,
-    'silent.example': { MX: ['10 mx.silent.example'] },
-    'mx.silent.example': { A: ['127.0.0.2'], ttlSeconds: 60 },
-  });
+  await using dns = await dnsServer({ ...DNS, ...leadingTo('silent.example') });
   await using receiver = await smtpReceiver();
-  await using silent = await smtpReceiver({
-    host: '127.0.0.2',
-    port: receiver.port,
-    onRcpt: () => SILENCE,
-  });
+  await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
   const nowMs = clock.now();
   const workspaceId = await newWorkspace(pool, nowMs);
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  const live = unsignedRoute(dns, receiver);
   const limits = { contentBytesMax: 100_000, wireMax: 20 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   const { engine } = node;
@@ -235,17 +190,9 @@ test("what waits in memory for a slow receiver takes no room from others' large 
 
 test("a tenant's large mail that is taken slowly holds up his own, and not that of others", async () => {
   await using database = await freshDatabase();
-  await using dns = await dnsServer({
-    ...DNS,
-    'silent.example': { MX: ['10 mx.silent.example'] },
-    'mx.silent.example': { A: ['127.0.0.2'], ttlSeconds: 60 },
-  });
+  await using dns = await dnsServer({ ...DNS, ...leadingTo('silent.example') });
   await using receiver = await smtpReceiver();
-  await using silent = await smtpReceiver({
-    host: '127.0.0.2',
-    port: receiver.port,
-    onRcpt: () => SILENCE,
-  });
+  await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
   const nowMs = clock.now();
@@ -257,12 +204,7 @@ test("a tenant's large mail that is taken slowly holds up his own, and not that 
     recipients: [recipient],
     html: 'x'.repeat(size),
   });
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  const live = unsignedRoute(dns, receiver);
   const limits = { contentBytesMax: 100_000, wireMax: 20 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   const { engine } = node;
@@ -278,3 +220,22 @@ test("a tenant's large mail that is taken slowly holds up his own, and not that 
   await until(() => engine.stats.delivered === 1);
   expect(engine.stats.contentBytes).toBe(60_000);
 });
+
+/** Records of domains whose mail goes to `silentReceiver`. */
+function leadingTo(...domains: string[]): typeof DNS {
+  const records: typeof DNS = {};
+  for (const domain of domains) {
+    records[domain] = { MX: [`10 mx.${domain}`] };
+    records[`mx.${domain}`] = { A: ['127.0.0.2'], ttlSeconds: 60 };
+  }
+  return records;
+}
+
+/** Takes the connection and says nothing to a recipient. */
+function silentReceiver(port: number): ReturnType<typeof smtpReceiver> {
+  return smtpReceiver({ host: '127.0.0.2', port, onRcpt: () => SILENCE });
+}
+
+function unsignedRoute({ address }: { address: string }, { port }: { port: number }) {
+  return liveRoute({ clock: systemClock, dns: address, mxPort: port, senders: unsignedSenders });
+}

@@ -5,12 +5,9 @@ import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { RefusedError } from '../../base/refused-error.ts';
-import {
-  hashRequest,
-  type Idempotency,
-  type IdempotencyRequest,
-} from '../../messages/idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from '../../messages/idempotency.ts';
 import { type AdmissionParts, admit } from './admission.ts';
+import { idempotencyOf } from './idempotency-key.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Operation, Reply, Request } from './operation.ts';
@@ -221,7 +218,8 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
     this.params = request.params;
     this.query = request.query;
     this.body = request.body;
-    this.idempotency = rules.method === 'POST' ? idempotencyOf(parts, rules, request) : undefined;
+    this.idempotency =
+      rules.method === 'POST' ? idempotencyOf(parts.idempotency, rules, request) : undefined;
     this.stream = rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
@@ -241,42 +239,6 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
     if (raw.destroyed) controller.abort();
     return controller.signal;
   }
-}
-
-function idempotencyOf(
-  parts: HttpParts,
-  rules: Rules,
-  request: FastifyRequest,
-): IdempotencyRequest | undefined {
-  const key = request.headers['idempotency-key'];
-  const place = idempotencyPlace(request);
-  if (key === undefined || !place) return undefined;
-  if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
-    const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
-    throw new RefusedError('validation_failed', detail, {
-      errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
-    });
-  }
-  const { url } = request;
-  const pathEnd = url.indexOf('?');
-  const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
-  const body = rules.rawBody ? null : (request.body ?? null);
-  const { workspaceId, mode } = place;
-  // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
-  // given again to whoever got it, and to nobody else.
-  const whose = rules.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
-  const hash = hashRequest(request.method, path + whose, body);
-  const requestHash = request.caller ? hash : parts.idempotency.ofPerson(hash);
-  return { workspaceId, mode, key, requestHash };
-}
-
-/** Keys of requests that are about no workspace lie under the person who made them. */
-function idempotencyPlace({
-  caller,
-  signedIn,
-}: FastifyRequest): Pick<IdempotencyRequest, 'workspaceId' | 'mode'> | undefined {
-  if (caller) return { workspaceId: caller.workspaceId, mode: caller.mode };
-  return signedIn ? { workspaceId: signedIn.person.id, mode: 'live' } : undefined;
 }
 
 async function runOnce(
