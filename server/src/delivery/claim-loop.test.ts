@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import type { Clock, Timer } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { ManualClock } from '../base/manual-clock.ts';
-import { ClaimLoop } from './claim-loop.ts';
+import { ClaimLoop, type ClaimLoopParts } from './claim-loop.ts';
+import type { ClaimedRow } from './claim-store.ts';
+import type { FoundQueue } from './due-queues.ts';
 
 /** Like the real one: its timers fire up to a millisecond before their time by the wall clock. */
 class HastyClock implements Clock {
@@ -16,6 +18,11 @@ class HastyClock implements Clock {
     return this.#inner.after(Math.max(0, delayMs - 1), task);
   }
 
+  /** Something takes so long, and nothing else happens meanwhile. */
+  jump(ms: number): void {
+    this.#inner.advance(ms);
+  }
+
   /** Lets time pass in small steps, with room for what each of them sets off. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1) {
@@ -25,30 +32,125 @@ class HastyClock implements Clock {
   }
 }
 
-test('goes on looking after storage was gone, also when a timer is early', async () => {
-  const clock = new HastyClock();
-  let gone = true;
-  let claims = 0;
-  const loop = new ClaimLoop({
+function loopWith(clock: Clock, parts: Partial<ClaimLoopParts>): ClaimLoop {
+  return new ClaimLoop({
     clock,
+    stopwatchMs: () => clock.now(),
     log: silentLog,
-    claim: async () => {
-      if (gone) throw new Error('Connection terminated');
-      claims += 1;
-      return { rows: [], cursor: undefined };
-    },
+    walk: async () => [],
+    claim: async () => [],
     findRange: async () => ({ oldest: '', newest: '' }),
     room: () => ({ rowsMax: 10, skipWorkspaces: [] }),
     admit: () => {},
     leaseMs: 10_000,
     windowMs: 10_000,
     pollMs: 500,
+    ...parts,
+  });
+}
+
+test('goes on looking after storage was gone, also when a timer is early', async () => {
+  const clock = new HastyClock();
+  let gone = true;
+  let walks = 0;
+  const answer = async <T>(found: T): Promise<T> => {
+    if (gone) throw new Error('Connection terminated');
+    return found;
+  };
+  const loop = loopWith(clock, {
+    findRange: () => answer({ oldest: '', newest: '' }),
+    walk: () => {
+      walks += gone ? 0 : 1;
+      return answer([]);
+    },
   });
   loop.start();
   await clock.pass(1_500);
-  expect(claims).toBe(0);
+  expect(walks).toBe(0);
   gone = false;
   await clock.pass(10_000);
-  expect(claims).toBeGreaterThan(10);
+  expect(walks).toBeGreaterThan(10);
+  await loop.stop();
+});
+
+test('takes up what becomes due between two looks on its time', async () => {
+  const clock = new HastyClock();
+  const dueAtMs = clock.now() + 1_210;
+  const claimedAt: number[] = [];
+  const loop = loopWith(clock, {
+    walk: async () => [{ workspaceId: 'w', lane: 0, dueAtMs }],
+    claim: async () => {
+      claimedAt.push(clock.now() - dueAtMs);
+      return [];
+    },
+  });
+  loop.start();
+  await clock.pass(1_300);
+  expect(claimedAt[0]).toBeLessThan(3);
+  expect(claimedAt).toHaveLength(1);
+  await loop.stop();
+});
+
+test('walks as seldom as a walk is long, and claims by what the last one has found', async () => {
+  const clock = new HastyClock();
+  let walks = 0;
+  let claims = 0;
+  let open = true;
+  let given = 10;
+  const queue: FoundQueue = { workspaceId: 'w', lane: 0, dueAtMs: clock.now() };
+  const loop = loopWith(clock, {
+    walk: async () => {
+      walks += 1;
+      clock.jump(400);
+      return [queue];
+    },
+    claim: async () => {
+      claims += 1;
+      open = false;
+      return Array.from({ length: given }, () => ({ workspace_id: 'w', lane: 0 }) as ClaimedRow);
+    },
+    room: () => ({ rowsMax: open ? 10 : 0, skipWorkspaces: [] }),
+  });
+  loop.start();
+  await clock.pass(1);
+  expect([walks, claims]).toEqual([1, 1]);
+  for (let n = 0; n < 30; n++) {
+    open = true;
+    loop.notice();
+    await clock.pass(50);
+  }
+  expect([walks, claims]).toEqual([1, 31]);
+  given = 0;
+  open = true;
+  loop.notice();
+  await clock.pass(90);
+  expect([walks, claims]).toEqual([1, 32]);
+  open = true;
+  await clock.pass(90);
+  expect([walks, claims]).toEqual([2, 33]);
+  await loop.stop();
+});
+
+test('a clock that is set back by an hour does not hold up the next look', async () => {
+  const clock = new ManualClock(10_000_000);
+  let walks = 0;
+  const loop = loopWith(clock, {
+    walk: async () => {
+      walks += 1;
+      return [];
+    },
+  });
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 100) {
+      clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  loop.start();
+  await pass(1_000);
+  clock.setBack(3_600_000);
+  const before = walks;
+  await pass(2_000);
+  expect(walks - before).toBeGreaterThan(2);
   await loop.stop();
 });

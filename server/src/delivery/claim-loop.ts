@@ -1,25 +1,25 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import {
-  type ClaimCursor,
-  type Claimed,
   type ClaimedRow,
   type ClaimRequest,
   type IdRange,
   ROUND_START,
+  type WalkRequest,
 } from './claim-store.ts';
+import { DueQueues, type FoundQueue, type Queue } from './due-queues.ts';
 import { newLease } from './lease.ts';
 import { WAIT_MAX_MS } from './recorder.ts';
 
 /**
- * Fetches what is due into memory, as long as there is room. It goes round all queues (workspace and
- * lane), a few rows of each, and rests when a round has found nothing. A notice of new rows or a
- * free place wakes it at once; by itself it looks twice a second, which is also how a scheduled
- * message starts on time.
+ * Fetches what is due into memory, as long as there is room: a few rows of each queue (workspace and
+ * lane) in turn. Which queues have something due is found out by walking past all of them, after a
+ * notice of new rows and by itself twice a second. Where there are so many queues that this takes
+ * time, walks come as seldom as they are long, and claims go on by what the last one has found.
  */
 export class ClaimLoop {
   readonly #parts: ClaimLoopParts;
-  #cursor: ClaimCursor = ROUND_START;
+  readonly #queues = new DueQueues();
   #running = false;
   #claiming: Promise<void> | undefined;
   #wanted = false;
@@ -27,6 +27,13 @@ export class ClaimLoop {
   #timer: Timer | undefined;
   #failing = false;
   #leftBehind = false;
+  #roomless = false;
+  /** How far the walk has come; ROUND_START between two of them. */
+  #walkedTo: Queue = ROUND_START;
+  #walkWanted = true;
+  #walkTookMs = 0;
+  #walkEndedAtMs = 0;
+  #pickedAtMs = 0;
   #range: IdRange = { oldest: '', newest: '' };
   #rangeKnownAtMs = Number.NEGATIVE_INFINITY;
 
@@ -52,6 +59,7 @@ export class ClaimLoop {
 
   /** Somebody says that rows became due: perhaps old ones, taken up again. */
   notice(): void {
+    this.#walkWanted = true;
     this.#rangeKnownAtMs = Math.min(
       this.#rangeKnownAtMs,
       this.#parts.clock.now() - RANGE_KNOWN_MS + NOTICE_KNOWN_MS,
@@ -59,7 +67,7 @@ export class ClaimLoop {
     this.wake();
   }
 
-  /** Something may be due, or there is room again. */
+  /** There is room again, or time has passed. */
   wake(): void {
     this.#wanted = true;
     if (!this.#running || this.#claiming || this.#parts.clock.now() < this.#restUntilMs) return;
@@ -73,8 +81,12 @@ export class ClaimLoop {
   #rest(): void {
     if (!this.#running) return;
     const { clock, pollMs } = this.#parts;
-    const waitMs = Math.max(this.#wanted ? 0 : pollMs, this.#restUntilMs - clock.now());
-    this.#timer = clock.after(waitMs, () => {
+    const nowMs = clock.now();
+    const restMs = this.#restUntilMs - nowMs;
+    const waitMs = this.#wanted ? 0 : this.#roomless ? pollMs : this.#nextAtMs() - nowMs;
+    // Whatever was reckoned from a clock that has been set back since: never longer than this.
+    const longestMs = Math.max(pollMs, WALK_REST_MAX_MS);
+    this.#timer = clock.after(Math.max(0, restMs, Math.min(waitMs, longestMs)), () => {
       // Timers may fire a moment before their time by the wall clock. This one is the end of the
       // rest whatever the clock says: were it turned away, nothing would ever look again.
       this.#restUntilMs = 0;
@@ -82,13 +94,25 @@ export class ClaimLoop {
     });
   }
 
+  #nextAtMs(): number {
+    // From the last look on, not from now: what became due in between is not to be missed.
+    return Math.min(this.#nextWalkAtMs(), this.#queues.nextDueAtMs(this.#pickedAtMs));
+  }
+
+  #nextWalkAtMs(): number {
+    const leastMs = this.#leftBehind ? WALK_REST_BUSY_MS : 0;
+    const restMs = Math.min(Math.max(leastMs, this.#walkTookMs * WALK_REST), WALK_REST_MAX_MS);
+    const { pollMs } = this.#parts;
+    return this.#walkEndedAtMs + (this.#walkWanted ? restMs : Math.max(restMs, pollMs));
+  }
+
   async #run(): Promise<void> {
     const { log } = this.#parts;
     try {
       // Bounded: a claim that goes on for ever would never let a stop through.
-      for (let round = 0; round < 100 && this.#running; round++) {
+      for (let step = 0; step < 100 && this.#running; step++) {
         this.#wanted = false;
-        if (!(await this.#claimOnce())) return;
+        if (!(await this.#step())) return;
       }
       this.#wanted = true;
     } catch (error) {
@@ -99,51 +123,96 @@ export class ClaimLoop {
   }
 
   /** True when it is worth going on at once. */
-  async #claimOnce(): Promise<boolean> {
-    const { clock, claim, findRange, admit, leaseMs, windowMs } = this.#parts;
-    const room = this.#failing ? NO_ROOM : this.#parts.room();
-    if (room.rowsMax <= 0 && !this.#failing) {
+  async #step(): Promise<boolean> {
+    if (this.#failing) {
+      await this.#askWhetherStorageIsBack();
+      return false;
+    }
+    const room = this.#parts.room();
+    this.#roomless = room.rowsMax <= 0;
+    if (this.#roomless) {
       this.#leftBehind = true;
       return false;
     }
+    const { clock } = this.#parts;
+    const startedAtMs = clock.now();
+    const walking = this.#walkedTo !== ROUND_START;
+    // A clock that was set back says nothing of when the last walk was.
+    const setBack = startedAtMs < this.#walkEndedAtMs;
+    if (walking || setBack || startedAtMs >= this.#nextWalkAtMs()) await this.#walkOn(startedAtMs);
+    const nowMs = clock.now();
+    const queuesMax = Math.max(1, Math.floor(room.rowsMax / PER_QUEUE_MIN));
+    this.#pickedAtMs = nowMs;
+    const queues = this.#queues.pick(nowMs, room.skipWorkspaces, queuesMax);
+    if (queues.length > 0) await this.#claim(queues, Math.floor(room.rowsMax / queues.length));
+    this.#leftBehind = this.#queues.hasDue(nowMs);
+    return this.#walkedTo !== ROUND_START || (queues.length > 0 && this.#leftBehind);
+  }
+
+  /** After a failure the first question takes nothing. */
+  async #askWhetherStorageIsBack(): Promise<void> {
+    const { clock, findRange, log } = this.#parts;
+    await findRange(clock.now());
+    this.#failing = false;
+    this.#walkWanted = true;
+    this.#restUntilMs = clock.now() + OUTAGE_GRACE_MS;
+    log.info('storage is back: claiming again soon');
+  }
+
+  /** A stretch of the walk, so that claims come in between. */
+  async #walkOn(nowMs: number): Promise<void> {
+    const { clock, findRange, walk, stopwatchMs } = this.#parts;
+    const startedAtMs = stopwatchMs();
+    if (this.#walkedTo === ROUND_START) {
+      this.#walkWanted = false;
+      this.#walkTookMs = 0;
+      if (nowMs - this.#rangeKnownAtMs >= RANGE_KNOWN_MS) {
+        this.#range = await findRange(nowMs);
+        this.#rangeKnownAtMs = nowMs;
+      }
+    }
+    const found = await walk({
+      after: this.#walkedTo,
+      queuesMax: QUEUES_MAX,
+      range: this.#range,
+    });
+    this.#walkTookMs += stopwatchMs() - startedAtMs;
+    this.#queues.learn(found, nowMs);
+    const last = found.at(-1);
+    if (last && found.length >= QUEUES_MAX) {
+      this.#walkedTo = last;
+      return;
+    }
+    this.#queues.endRound(nowMs);
+    this.#walkedTo = ROUND_START;
+    this.#walkEndedAtMs = clock.now();
+  }
+
+  async #claim(queues: readonly Queue[], perQueueMax: number): Promise<void> {
+    const { clock, claim, admit, leaseMs, windowMs } = this.#parts;
     const nowMs = clock.now();
     const leaseEndsAtMs = nowMs + leaseMs;
-    if (nowMs - this.#rangeKnownAtMs >= RANGE_KNOWN_MS) {
-      this.#range = await findRange(nowMs);
-      this.#rangeKnownAtMs = nowMs;
-    }
-    const perQueueMax = Math.max(PER_QUEUE_MIN, Math.floor(room.rowsMax / 8));
-    const claimed = await claim({
-      after: this.#cursor,
+    const rows = await claim({
+      queues,
+      perQueueMax,
       nowMs,
       lease: newLease(),
       leaseEndsAtMs,
-      skipWorkspaces: room.skipWorkspaces,
-      queuesMax: QUEUES_MAX,
-      perQueueMax,
-      rowsMax: room.rowsMax,
       range: this.#range,
       windowMs,
     });
-    if (this.#failing) {
-      this.#failing = false;
-      this.#restUntilMs = clock.now() + OUTAGE_GRACE_MS;
-      this.#parts.log.info('storage is back: claiming again soon');
-      return false;
-    }
-    this.#leftBehind = claimed.rows.length >= room.rowsMax || room.skipWorkspaces.length > 0;
-    const startedMidway = this.#cursor !== ROUND_START;
-    this.#cursor = claimed.cursor ?? ROUND_START;
-    admit(claimed.rows, leaseEndsAtMs);
-    // The end of the round says nothing about the queues before the place where this claim began.
-    return claimed.cursor !== undefined || startedMidway || claimed.rows.length >= perQueueMax;
+    this.#queues.claimed(queues, rows, perQueueMax);
+    admit(rows, leaseEndsAtMs);
   }
 }
 
 export interface ClaimLoopParts {
   clock: Clock;
+  /** What walks cost is told by this: the clock may be moved. */
+  stopwatchMs: () => number;
   log: Log;
-  claim: (request: ClaimRequest) => Promise<Claimed>;
+  walk: (request: WalkRequest) => Promise<FoundQueue[]>;
+  claim: (request: ClaimRequest) => Promise<ClaimedRow[]>;
   findRange: (nowMs: number) => Promise<IdRange>;
   /** How much may be taken in now; nothing while results cannot be recorded. */
   room: () => { rowsMax: number; skipWorkspaces: string[] };
@@ -156,12 +225,15 @@ export interface ClaimLoopParts {
 /** How long the range of unfinished ids is believed, without and with a notice. */
 const RANGE_KNOWN_MS = 60_000;
 const NOTICE_KNOWN_MS = 500;
-/** After a failure the first claim takes nothing: it only asks whether storage is back. */
-const NO_ROOM = { rowsMax: 0, skipWorkspaces: [] };
 /** Of each queue at least this much, so that a claim is worth its cost. */
 const PER_QUEUE_MIN = 10;
-/** How far one claim looks: a bound on its cost when very many queues have nothing due. */
+/** How far a walk goes before a claim gets its turn. */
 const QUEUES_MAX = 500;
+/** After a walk comes a rest so many times as long, up to a bound: at most a fifth goes into walking. */
+const WALK_REST = 4;
+const WALK_REST_MAX_MS = 5_000;
+/** In a flood every commit is a notice. */
+const WALK_REST_BUSY_MS = 20;
 /**
  * After the database was gone, leases have run out while every node holds results that it could not
  * write. Whoever claims waits until all have had the time to write them: taking over at once would

@@ -3,6 +3,7 @@ import { freshDatabase } from '../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../test/harness/queue.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { laneOf } from '../messages/lane.ts';
 import { openPool, type Pool } from '../storage/pool.ts';
 import {
   type ClaimRequest,
@@ -10,33 +11,35 @@ import {
   findRange,
   ROUND_START,
   useIndexesOnly,
+  walkQueues,
 } from './claim-store.ts';
+import type { Queue } from './due-queues.ts';
 import { isSuspect, newLease } from './lease.ts';
 
 /** Goal: claims are fair, never share a row, and survive each other. Method: a real database. */
 
-function storePool(url: string): Pool {
-  const pool = openPool({ places: [{ connectionString: url }], log: silentLog, max: 4 });
+function storePool(url: string, max = 4): Pool {
+  const pool = openPool({ places: [{ connectionString: url }], log: silentLog, max });
   useIndexesOnly(pool);
   return pool;
 }
 
-async function requestFor(pool: Pool, nowMs: number): Promise<ClaimRequest> {
-  return {
-    after: ROUND_START,
-    nowMs: nowMs + 1_000,
-    lease: newLease(),
-    leaseEndsAtMs: nowMs + 120_000,
-    skipWorkspaces: [],
-    queuesMax: 500,
+/** One claim of all queues that the walk finds, with something due or not. */
+async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: number }) {
+  const range = await findRange(pool, more.nowMs);
+  const queues = await walkQueues(pool, { after: ROUND_START, queuesMax: 500, range });
+  return claimDue(pool, {
+    queues,
     perQueueMax: 10,
-    rowsMax: 1_000,
-    range: await findRange(pool, nowMs),
+    lease: newLease(),
+    leaseEndsAtMs: more.nowMs + 120_000,
+    range,
     windowMs: 72 * 3_600_000,
-  };
+    ...more,
+  });
 }
 
-test('takes a few of each queue, and leaves out the workspaces that have enough', async () => {
+test('takes a few of each queue', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
@@ -48,38 +51,78 @@ test('takes a few of each queue, and leaves out the workspaces that have enough'
     many.map((to) => ({ workspaceId: big, nowMs, recipients: [to] })),
   );
   await enqueue(pool, [{ workspaceId: small, nowMs, recipients: ['a@small.example'] }]);
-  const request = await requestFor(pool, nowMs);
-  const first = await claimDue(pool, request);
-  expect(first.rows.filter((row) => row.workspace_id === big)).toHaveLength(10);
-  expect(first.rows.filter((row) => row.workspace_id === small)).toHaveLength(1);
-  expect(first.cursor).toBeUndefined();
-  const second = await claimDue(pool, { ...request, skipWorkspaces: [big] });
-  expect(second.rows).toHaveLength(0);
+  const rows = await claimAll(pool, { nowMs });
+  expect(rows.filter((row) => row.workspace_id === big)).toHaveLength(10);
+  expect(rows.filter((row) => row.workspace_id === small)).toHaveLength(1);
   await pool.end();
 });
 
-test('goes on behind the last queue when it is cut off by its room', async () => {
+test('walks past every queue once, and tells when the first of it is due', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
-  const workspaceId = await newWorkspace(pool, nowMs);
-  const domains = Array.from({ length: 30 }, (_, n) => `d${n}.example`);
-  await enqueue(
-    pool,
-    domains.map((domain) => ({ workspaceId, nowMs, recipients: [`a@${domain}`] })),
-  );
-  const request = { ...(await requestFor(pool, nowMs)), rowsMax: 7 };
-  const seen: string[] = [];
-  let after: ClaimRequest['after'] | undefined = ROUND_START;
-  while (after) {
-    const claimed = await claimDue(pool, { ...request, after });
-    seen.push(...claimed.rows.map((row) => row.recipient));
-    after = claimed.cursor;
+  const expected = new Map<string, number>();
+  for (let workspace = 0; workspace < 3; workspace++) {
+    const workspaceId = await newWorkspace(pool, nowMs);
+    for (let n = 0; n < 30; n++) {
+      const dueAtMs = nowMs + n * 1_000;
+      const recipients = [`a@d${n}.example`];
+      await enqueue(pool, [{ workspaceId, nowMs, dueAtMs, status: 'scheduled', recipients }]);
+      const queue = `${workspaceId}/${laneOf(`d${n}.example`)}`;
+      expected.set(queue, Math.min(expected.get(queue) ?? dueAtMs, dueAtMs));
+    }
   }
-  expect(new Set(seen).size).toBe(seen.length);
-  expect(seen.length).toBeGreaterThan(20);
+  const range = await findRange(pool, nowMs);
+  const found: [string, number][] = [];
+  for (let after: Queue = ROUND_START; ; ) {
+    const stretch = await walkQueues(pool, { after, queuesMax: 7, range });
+    found.push(...stretch.map((q): [string, number] => [`${q.workspaceId}/${q.lane}`, q.dueAtMs]));
+    if (stretch.length < 7) break;
+    after = stretch.at(-1) as Queue;
+  }
+  expect(found).toHaveLength(expected.size);
+  expect(new Map(found)).toEqual(expected);
   await pool.end();
 });
+
+test('looks at a few rows of each queue, however many wait there', async () => {
+  await using database = await freshDatabase();
+  const pool = storePool(database.url, 1);
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const recipients = Array.from({ length: 50 }, (_, n) => `u${n}@example.org`);
+  const flood = (fromMs: number) =>
+    Array.from({ length: 40 }, (_, n) => ({
+      workspaceId,
+      nowMs,
+      dueAtMs: fromMs + n,
+      recipients,
+    }));
+  await enqueue(pool, flood(nowMs - 1_000));
+  await pool.query(`update deliveries set status = 'delivered', due_at = null`);
+  // As a flood finds the planner's figures: when they were taken, all was done.
+  await pool.query('analyze deliveries');
+  await enqueue(pool, flood(nowMs));
+  const request = { nowMs: nowMs + 1_000, perQueueMax: 1 };
+  // The first look passes the entries of what is done, and marks them as dead.
+  await claimAll(pool, request);
+  const before = await rowsRead(pool);
+  const claims = 10;
+  for (let claim = 0; claim < claims; claim++) {
+    expect(await claimAll(pool, request)).toHaveLength(1);
+  }
+  expect((await rowsRead(pool)) - before).toBeLessThan(claims * 50);
+  await pool.end();
+});
+
+/** All that indexes of the queue have led to; the pool has one session, whose count it is. */
+async function rowsRead(pool: Pool): Promise<number> {
+  await pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await pool.query<{ read: number }>(
+    `select sum(idx_tup_read)::int as read from pg_stat_user_indexes where relname like 'deliveries%'`,
+  );
+  return rows[0]?.read ?? 0;
+}
 
 test('a row whose lease ran out comes with a suspicion, one that was given back without', async () => {
   await using database = await freshDatabase();
@@ -87,12 +130,10 @@ test('a row whose lease ran out comes with a suspicion, one that was given back 
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(pool, nowMs);
   await enqueue(pool, [{ workspaceId, nowMs, recipients: ['a@example.org'] }]);
-  const request = await requestFor(pool, nowMs);
-  const [fresh] = (await claimDue(pool, request)).rows;
+  const [fresh] = await claimAll(pool, { nowMs });
   expect(isSuspect(fresh?.lease ?? 1)).toBe(false);
-  expect((await claimDue(pool, request)).rows).toHaveLength(0);
-  const later = { ...request, lease: newLease(), nowMs: nowMs + 130_000 };
-  const [lost] = (await claimDue(pool, later)).rows;
+  expect(await claimAll(pool, { nowMs })).toHaveLength(0);
+  const [lost] = await claimAll(pool, { nowMs: nowMs + 130_000 });
   expect(isSuspect(lost?.lease ?? 0)).toBe(true);
   await pool.end();
 });
@@ -107,11 +148,10 @@ test('four claimers over the same rows neither share one nor bring the database 
     pool,
     all.map((to) => ({ workspaceId, nowMs, recipients: [to] })),
   );
-  const request = await requestFor(pool, nowMs);
   const seen: string[] = [];
   const claimer = async () => {
     for (let empty = 0; empty < 3; ) {
-      const { rows } = await claimDue(pool, { ...request, lease: newLease(), rowsMax: 60 });
+      const rows = await claimAll(pool, { nowMs, perQueueMax: 3 });
       empty = rows.length === 0 ? empty + 1 : 0;
       seen.push(...rows.map((row) => row.recipient));
     }

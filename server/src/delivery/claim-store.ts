@@ -3,17 +3,22 @@ import { uuidFloor, uuidTime } from '../base/ids.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import { inTransaction, type Pool, type PoolClient } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
+import type { FoundQueue, Queue } from './due-queues.ts';
 
 /**
- * Claiming: from the rows that are due, a fair share for this node, under a lease. A claim walks from
- * queue to queue (workspace and lane) and then takes a few rows of each that has something due.
+ * Claiming: from the rows that are due, a fair share for this node, under a lease. A walk goes from
+ * queue to queue (workspace and lane) and tells when each will have something due; a claim takes a
+ * few rows of each that has.
  *
  * The pool must be the engine's own. Its plans are kept for a long time while tables grow from
  * nothing to millions of rows, and a plan that was right for an empty table (read it all, then sort)
  * would be ruinous an hour later. Every statement here is a few look-ups by key, in the order that
  * an index has anyway, so these sessions know nothing else. For the same reason a bound on ids, which
  * spares partitions, stands only in lateral subqueries with a limit: in a join or an update the
- * planner would read the whole range and compare it with every key.
+ * planner would read the whole range and compare it with every key. Nor does any statement ask with
+ * `exists` in its list of columns: the planner may answer that by reading all that is due once and
+ * hashing it, and does so when a flood comes after its figures were taken. And a plan is made once:
+ * made for each call, it took longer than what it was for.
  */
 export function useIndexesOnly(pool: Pool): void {
   pool.on('connect', (client) => {
@@ -31,31 +36,28 @@ const INDEXES_ONLY = [
   'incremental_sort',
 ]
   .map((way) => `set enable_${way} = off`)
+  .concat('set plan_cache_mode = force_generic_plan')
   .join('; ');
 
-/** A place in the round of (workspace, lane): the next claim goes on behind it. */
-export interface ClaimCursor {
-  workspaceId: string;
-  lane: number;
-}
-
-export const ROUND_START: ClaimCursor = {
+export const ROUND_START: Queue = {
   workspaceId: '00000000-0000-0000-0000-000000000000',
   lane: -1,
 };
 
+export interface WalkRequest {
+  /** The walk goes on behind this queue. */
+  after: Queue;
+  queuesMax: number;
+  /** Partitions outside of it are left out. */
+  range: IdRange;
+}
+
 export interface ClaimRequest {
-  after: ClaimCursor;
+  queues: readonly Queue[];
+  perQueueMax: number;
   nowMs: number;
   lease: number;
   leaseEndsAtMs: number;
-  /** Workspaces that have enough in memory already. */
-  skipWorkspaces: string[];
-  /** How many (workspace, lane) to visit, how many rows to take of each, and in all. */
-  queuesMax: number;
-  perQueueMax: number;
-  rowsMax: number;
-  /** Partitions outside of it are left out. */
   range: IdRange;
   /** The length of a run of tries, to know when a repeated run began. */
   windowMs: number;
@@ -82,69 +84,35 @@ export interface ClaimedRow {
   smtp: SmtpFacts | null;
 }
 
-export interface Claimed {
-  rows: ClaimedRow[];
-  /** The last queue looked at; undefined when the round has come to its end. */
-  cursor: ClaimCursor | undefined;
-}
-
 const WAITING = `('scheduled', 'queued', 'deferred')`;
-
-export async function claimDue(pool: Pool, request: ClaimRequest): Promise<Claimed> {
-  const queues = await walkQueues(pool, request);
-  const due = queues.filter((queue) => queue.due);
-  const rows = due.length > 0 ? await takeDue(pool, due, request) : [];
-  const last = rows.at(-1);
-  // A claim that was cut off by its room goes on where it stopped, not where it might have come to.
-  if (last && rows.length >= request.rowsMax) {
-    return { rows, cursor: { workspaceId: last.workspace_id, lane: last.lane } };
-  }
-  const end = queues.length < request.queuesMax ? undefined : queues.at(-1);
-  return { rows, cursor: end && { workspaceId: end.workspace_id, lane: end.lane } };
-}
-
-interface QueueRow {
-  workspace_id: string;
-  lane: number;
-  due: boolean;
-}
 
 /**
  * A loose index scan: from one (workspace, lane) that has unfinished rows the index leads to the
- * next. So a tenant with a million rows waiting costs what a tenant with one does, and none can hide
- * another. Rejected: `order by due_at` over all (the oldest flood wins), and `distinct` (reads every
- * waiting row).
+ * next, and to the first of its rows that will be due. So a tenant with a million rows waiting costs
+ * what a tenant with one does, and none can hide another. Rejected: `order by due_at` over all (the
+ * oldest flood wins), and `distinct` (reads every waiting row).
  */
-async function walkQueues(pool: Pool, request: ClaimRequest): Promise<QueueRow[]> {
-  const { rows } = await pool.query<QueueRow>({
+export async function walkQueues(pool: Pool, request: WalkRequest): Promise<FoundQueue[]> {
+  const { rows } = await pool.query<FoundQueue>({
     name: 'delivery-walk',
-    text: `with recursive queues (workspace_id, lane, step) as (
-        (select workspace_id, lane, 1 from deliveries
-          where status in ${WAITING} and message_id between $6 and $7
+    text: `with recursive queues (workspace_id, lane, due_at, step) as (
+        (select workspace_id, lane, due_at, 1 from deliveries
+          where status in ${WAITING} and message_id between $4 and $5
             and (workspace_id, lane) > ($1::uuid, $2::smallint)
-          order by workspace_id, lane limit 1)
+          order by workspace_id, lane, due_at limit 1)
       union all
-        select n.workspace_id, n.lane, q.step + 1
+        select n.workspace_id, n.lane, n.due_at, q.step + 1
           from queues q cross join lateral (
-            select d.workspace_id, d.lane from deliveries d
-             where d.status in ${WAITING} and d.message_id between $6 and $7
-               and (d.workspace_id, d.lane) > (q.workspace_id,
-                   case when q.workspace_id = any($3::uuid[]) then 32767::smallint else q.lane end)
-             order by d.workspace_id, d.lane limit 1) n
-         where q.step < $4::int)
-      select q.workspace_id, q.lane,
-             q.workspace_id <> all($3::uuid[]) and exists (
-               select from deliveries d
-                where d.status in ${WAITING} and d.message_id between $6 and $7
-                  and d.workspace_id = q.workspace_id and d.lane = q.lane
-                  and d.due_at <= $5::timestamptz) as due
-        from queues q`,
+            select d.workspace_id, d.lane, d.due_at from deliveries d
+             where d.status in ${WAITING} and d.message_id between $4 and $5
+               and (d.workspace_id, d.lane) > (q.workspace_id, q.lane)
+             order by d.workspace_id, d.lane, d.due_at limit 1) n
+         where q.step < $3::int)
+      select workspace_id as "workspaceId", lane, due_at as "dueAtMs" from queues`,
     values: [
       request.after.workspaceId,
       request.after.lane,
-      request.skipWorkspaces,
       request.queuesMax,
-      sqlTime(request.nowMs),
       request.range.oldest,
       request.range.newest,
     ],
@@ -157,9 +125,9 @@ async function walkQueues(pool: Pool, request: ClaimRequest): Promise<QueueRow[]
  * fault when a row that it wants to lock has just been changed by another claim: four claimers at
  * once brought it down within seconds, and the same two statements apart never.
  */
-async function takeDue(pool: Pool, due: QueueRow[], request: ClaimRequest): Promise<ClaimedRow[]> {
+export async function claimDue(pool: Pool, request: ClaimRequest): Promise<ClaimedRow[]> {
   return inTransaction(pool, async (client) => {
-    const picked = await lockDue(client, due, request);
+    const picked = await lockDue(client, request);
     return picked.length > 0 ? leaseRows(client, picked, request) : [];
   });
 }
@@ -172,27 +140,21 @@ interface PickedRow {
   lease: number | null;
 }
 
-async function lockDue(
-  client: PoolClient,
-  due: QueueRow[],
-  request: ClaimRequest,
-): Promise<PickedRow[]> {
+async function lockDue(client: PoolClient, request: ClaimRequest): Promise<PickedRow[]> {
   const { rows } = await client.query<PickedRow>({
     name: 'delivery-lock',
-    text: `select d.* from json_to_recordset($1::json) as q(workspace_id uuid, lane smallint)
+    text: `select d.* from json_to_recordset($1::json) as q("workspaceId" uuid, lane smallint)
        cross join lateral (
          select d.workspace_id, d.mode, d.message_id, d.ordinal, d.lease from deliveries d
-          where d.status in ${WAITING} and d.workspace_id = q.workspace_id and d.lane = q.lane
+          where d.status in ${WAITING} and d.workspace_id = q."workspaceId" and d.lane = q.lane
             and d.due_at <= $2::timestamptz and d.message_id between $3 and $4
-          order by d.due_at limit $5::int for update skip locked) d
-      limit $6::int`,
+          order by d.due_at limit $5::int for update skip locked) d`,
     values: [
-      JSON.stringify(due),
+      JSON.stringify(request.queues.map(({ workspaceId, lane }) => ({ workspaceId, lane }))),
       sqlTime(request.nowMs),
       request.range.oldest,
       request.range.newest,
       request.perQueueMax,
-      request.rowsMax,
     ],
   });
   return rows;

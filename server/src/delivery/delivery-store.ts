@@ -1,5 +1,12 @@
 import type { Pool } from '../storage/pool.ts';
-import { type ClaimRequest, claimDue, findRange, useIndexesOnly } from './claim-store.ts';
+import {
+  type ClaimRequest,
+  claimDue,
+  findRange,
+  useIndexesOnly,
+  type WalkRequest,
+  walkQueues,
+} from './claim-store.ts';
 import { type OpenSealed, readContents } from './content-store.ts';
 import type { Delivery, Message, Outcome } from './delivery.ts';
 import { countSuspects, releaseLeases, renewLeases } from './lease-store.ts';
@@ -12,6 +19,7 @@ export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 export function openDeliveryStore(pool: Pool, openSealed: OpenSealed = withoutKey) {
   useIndexesOnly(pool);
   return {
+    walk: (request: WalkRequest) => walkQueues(pool, request),
     claim: (request: ClaimRequest) => claimDue(pool, request),
     findRange: (nowMs: number) => findRange(pool, nowMs),
     renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),

@@ -117,7 +117,9 @@ class DeliveryEngine implements Engine {
     });
     this.#claims = new ClaimLoop({
       clock,
+      stopwatchMs: () => performance.now(),
       log,
+      walk: store.walk,
       claim: store.claim,
       findRange: store.findRange,
       room: () => this.#room(),

@@ -135,7 +135,13 @@ complained as (
            data
       from moved where complaint is not null)`;
 
-/** Told only when the address was not on the list before. In order of keys: no deadlocks. */
+/** As good as none: only nobody has taken it away yet. */
+const OVER = 'suppressions.expires_at <= excluded.created_at';
+
+/**
+ * Told only when the address was not on the list before; an entry that was to end stays for good. In
+ * order of keys: no deadlocks.
+ */
 const SUPPRESSIONS = `,
 hard as (
     select distinct on (moved.w, moved.m, s.key) moved.w, moved.m, moved.at, s.*
@@ -147,10 +153,12 @@ suppressed as (
     insert into suppressions (workspace_id, mode, key, id, email, reason, evidence, created_at)
     select w, m, key, id, email, 'hard_bounce', evidence, at from hard
         on conflict (workspace_id, mode, key) do update
-       set id = excluded.id, email = excluded.email, reason = excluded.reason,
-           evidence = excluded.evidence, created_at = excluded.created_at,
-           note = null, expires_at = null
-     where suppressions.expires_at <= excluded.created_at
+       set reason = excluded.reason, evidence = excluded.evidence, expires_at = null,
+           id = case when ${OVER} then excluded.id else suppressions.id end,
+           email = case when ${OVER} then excluded.email else suppressions.email end,
+           note = case when ${OVER} then null else suppressions.note end,
+           created_at = case when ${OVER} then excluded.created_at else suppressions.created_at end
+     where suppressions.expires_at is not null
  returning id),
 suppression_told as (
     insert into events (workspace_id, mode, tx, id, type, created_at, data)
