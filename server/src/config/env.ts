@@ -10,3 +10,8 @@ export function configFromEnvironment(): Config {
 export function misspeltInEnvironment(): string[] {
   return misspeltIn(process.env);
 }
+
+/** A script of npm's runs us, `npm start` most likely. */
+export function isRunByNpm(): boolean {
+  return process.env.npm_lifecycle_event !== undefined;
+}

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
+import { isIP } from 'node:net';
+import { isAddressOrNetwork } from '../base/network-text.ts';
 
 /** One setting: its name is its key in the table of variables. */
 export interface Variable<T> {
@@ -95,8 +96,7 @@ export function networks(told: Told) {
     'addresses or networks such as 10.0.0.0/8, separated by commas',
     (value) => {
       const items = listed(value);
-      const good = items.every((item) => ipaddr.isValidCIDR(item) || ipaddr.isValid(item));
-      return good && items.length > 0 ? items : undefined;
+      return items.length > 0 && items.every(isAddressOrNetwork) ? items : undefined;
     },
   );
 }
@@ -188,10 +188,10 @@ function serverPlace(item: string, standardPort: number): ServerPlace | undefine
   const match = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)|([0-9a-f:]+:[0-9a-f:]*))(?::([0-9]{1,5}))?$/i.exec(
     item,
   );
-  const whole = ipaddr.isValid(item) ? item : undefined;
+  const whole = isIP(item) ? item : undefined;
   const host = whole ?? match?.[1] ?? match?.[2];
   const port = whole || match?.[4] === undefined ? standardPort : Number(match[4]);
-  if (!host || !ipaddr.isValid(host) || port < 1 || port > 65_535) return undefined;
+  if (!host || !isIP(host) || port < 1 || port > 65_535) return undefined;
   return { host, port };
 }
 

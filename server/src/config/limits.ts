@@ -71,6 +71,12 @@ export const limits = {
     min: 0,
     max: 365,
   }),
+  WORKSPACES_MAX: integer({
+    says: 'Workspaces that one person may own. The command line makes more.',
+    standard: 50,
+    min: 1,
+    max: 1_000_000,
+  }),
   ACCEPT_BUFFER_MAX_MESSAGES: integer({
     says: 'Messages that may wait for their commit at the same time; beyond it the answer is 503.',
     standard: 5000,

@@ -56,6 +56,7 @@ describe('an empty environment', () => {
       subjectMaxBytes: 998,
       recipientsMax: 50,
       batchMax: 500,
+      workspacesMax: 50,
       headersMax: 20,
       headerMaxBytes: 2048,
     });
@@ -164,6 +165,23 @@ describe('mistakes', () => {
       expect.stringContaining('RECIPIENTS_MAX: "1e3"'),
       expect.stringContaining('LOG_LEVEL: "loud" is not valid. It takes one of fatal, error,'),
     ]);
+  });
+
+  test('an address that is half written is none', () => {
+    for (const text of [
+      '1.2.3',
+      '10',
+      '0x7f.1',
+      '010.0.0.1',
+      '10.0/8',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '::1/129',
+    ]) {
+      const names = ['TRUST_PROXY', 'SUBMISSION_TRUST_PROXY', 'RETURN_PATH_TRUST_PROXY'];
+      const given = Object.fromEntries([...names, 'DNS_SERVERS'].map((name) => [name, text]));
+      expect([text, mistakesOf(given).length]).toEqual([text, 4]);
+    }
   });
 
   test('never repeat a secret', () => {

@@ -115,6 +115,8 @@ export interface Limits {
   readonly subjectMaxBytes: number;
   readonly recipientsMax: number;
   readonly batchMax: number;
+  /** Of one owner. */
+  readonly workspacesMax: number;
   readonly headersMax: number;
   readonly headerMaxBytes: number;
   readonly scheduleMaxMs: number;
@@ -331,6 +333,7 @@ function arrangeLimits(of: Values['of']): Limits {
     subjectMaxBytes: of('SUBJECT_MAX_BYTES'),
     recipientsMax: of('RECIPIENTS_MAX'),
     batchMax: of('BATCH_MAX'),
+    workspacesMax: of('WORKSPACES_MAX'),
     headersMax: of('HEADERS_MAX'),
     headerMaxBytes: of('HEADER_MAX_BYTES'),
     scheduleMaxMs: of('SCHEDULE_MAX_DAYS') * 24 * HOUR_MS,

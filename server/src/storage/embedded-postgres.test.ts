@@ -162,6 +162,15 @@ describe('it refuses, in a sentence,', () => {
     );
   });
 
+  test.runIf(process.platform === 'linux')('a folder that takes no files', async () => {
+    for (const dataDir of ['/proc', '/sys']) {
+      await expect(start({ dataDir })).rejects.toThrow(
+        new RegExp(`DATA_DIR ${dataDir} (takes no files|may not be written)`),
+      );
+    }
+    await expect(start({ dataDir: '/proc/none/data' })).rejects.toThrow(/cannot be made/);
+  });
+
   test('settings that PostgreSQL does not take, with its own words', async () => {
     await using folder = await scratchFolder();
     await expect(

@@ -1,9 +1,10 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants, mkdtemp, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import { type Binaries, findBinaries } from './embedded/binaries.ts';
 import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
 import { adoptCluster, createCluster, EMBEDDED_USER } from './embedded/cluster.ts';
@@ -65,7 +66,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
   const folder = path.join(dataDir, 'postgres');
   const launcher = new Launcher(options, folder);
   // One that runs must be left as it is: its owner and its files are somebody's business already.
-  if (!(await launcher.runs()) && launcher.whereabouts.leaveWord()) await launcher.prepare();
+  if (!(await launcher.runs())) {
+    await refuseUnlessItTakesFiles(dataDir);
+    if (launcher.whereabouts.leaveWord()) await launcher.prepare();
+  }
   const server = new EmbeddedServer(options, folder, launcher);
   await server.start();
   return server;
@@ -73,7 +77,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
 
 async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await makeFolder(dataDir, 0o700);
   } catch (error) {
     throw new StorageStartError(
       `DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}. Give a folder that this user may write.`,
@@ -84,6 +88,17 @@ async function makeDataDir(dataDir: string): Promise<void> {
   } catch {
     throw new StorageStartError(
       `DATA_DIR ${dataDir} may not be written by this user. Run as the user that it belongs to, or set DATA_DIR to another folder.`,
+    );
+  }
+}
+
+/** What may be written by its rights need not take anything: /proc and /sys, or a full disk. */
+async function refuseUnlessItTakesFiles(dataDir: string): Promise<void> {
+  try {
+    await rmdir(await mkdtemp(path.join(dataDir, 'trial-')));
+  } catch (error) {
+    throw new StorageStartError(
+      `DATA_DIR ${dataDir} takes no files: ${(error as Error).message}. Set DATA_DIR to another folder.`,
     );
   }
 }

@@ -36,8 +36,11 @@ export async function migrate(pool: Pool, log: Log, folder = FOLDER): Promise<nu
     const missing = await missingIn(client, migrations);
     for (const migration of missing) {
       await apply(client, migration);
-      log.info({ migration: migration.name }, 'migration applied');
+      log.debug({ migration: migration.name }, 'migration applied');
     }
+    const last = missing.at(-1)?.name;
+    // One line: the first start has something better to tell.
+    if (last) log.info({ migrations: missing.length, last }, 'migrations applied');
     const moved = await continueNumbers(client);
     if (moved > 0) log.warn({ moved }, 'the database came from elsewhere: its ledger goes on here');
     return missing.length;

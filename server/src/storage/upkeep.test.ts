@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
 import { systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { ManualClock } from '../base/manual-clock.ts';
 import { partitionsReach } from './partitions.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -42,4 +42,32 @@ test('as time goes on there is always a place for new rows, and the old ones go'
   }
   await eventually(async () => (await countOf('message_contents')) <= before.contents + 4);
   expect(await countOf('events')).toBeLessThanOrEqual(before.events + 3);
+});
+
+test('a clock that is years ahead at a start takes nothing with it', async () => {
+  await using db = await freshDatabase();
+  const { pool } = db;
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
+  const partitions = async (): Promise<string[]> => {
+    const { rows } = await pool.query(
+      `select inhrelid::regclass::text as name from pg_inherits
+        where inhparent in ('events'::regclass, 'message_contents'::regclass)`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const before = await partitions();
+  const start = (clock: ManualClock, log: Log) => startUpkeep({ pool, clock, log, retention });
+  const right = new ManualClock(systemClock.now());
+  await using first = await start(right, silentLog);
+  right.advance(0);
+  await vi.waitUntil(async () => (await pool.query('select from time_to_forget_by')).rowCount);
+  await first.stop();
+
+  const wrong = new ManualClock(systemClock.now() + 3_650 * DAY_MS);
+  const warned = vi.fn();
+  await using second = await start(wrong, { ...silentLog, warn: warned } as Log);
+  wrong.advance(0);
+  await vi.waitUntil(() => warned.mock.calls.length > 0, { timeout: 20_000 });
+  await second.stop();
+  expect(await partitions()).toEqual(expect.arrayContaining(before));
 });

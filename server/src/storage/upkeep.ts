@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { dropExpired, ensurePartitions, type Retention } from './partitions.ts';
 import type { Pool } from './pool.ts';
+import { timeToForgetBy } from './time-to-forget-by.ts';
 
 /** Makes partitions ahead and drops expired ones, now and every hour; any number of nodes may. */
 export interface Upkeep extends AsyncDisposable {
@@ -30,13 +31,23 @@ export async function startUpkeep(options: UpkeepOptions): Promise<Upkeep> {
   async function work(): Promise<void> {
     try {
       const made = await ensurePartitions(pool, clock.now());
-      const dropped = await dropExpired(pool, clock.now(), retention);
+      const dropped = await dropOld();
       if (made.length + dropped.length > 0) log.info({ made, dropped }, 'partitions kept up');
       plan(HOUR_MS);
     } catch (error) {
       if (!stopped) log.warn({ err: error }, 'partitions could not be kept up: trying again');
       plan(AGAIN_MS);
     }
+  }
+
+  async function dropOld(): Promise<string[]> {
+    const time = await timeToForgetBy(pool, clock.now());
+    if ('nowMs' in time) return dropExpired(pool, time.nowMs, retention);
+    log.warn(
+      { last_time: new Date(time.seenAtMs).toISOString() },
+      'the clock is far ahead of the time that the database was last used: nothing is deleted for three days, so that it can be set right',
+    );
+    return [];
   }
 
   function plan(delayMs: number): void {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
+import { makeFolder } from '../../base/make-folder.ts';
 import { StorageStartError } from '../start-error.ts';
 import { syncToDisk } from './sync-to-disk.ts';
 
@@ -37,7 +38,7 @@ export async function backUp(options: {
   const draft = `${target}.unfinished`;
   try {
     await rm(draft, { recursive: true, force: true });
-    await mkdir(draft, { recursive: true, mode: 0o700 });
+    await makeFolder(draft, 0o700);
     const copy = new Copy();
     await copyCluster(options, copy, draft);
     // Not there when the operator keeps the key, in SECRET_KEY.
