@@ -135,7 +135,7 @@ function usesIn(
   }
 }
 
-function tooMuch({ detail: message }: ContentLimitError, field: string): Finding {
+export function tooMuch({ detail: message }: ContentLimitError, field: string): Finding {
   return { severity: 'error', code: 'template_limit', message, field, line: 1, column: 1 };
 }
 

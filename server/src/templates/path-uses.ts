@@ -21,6 +21,9 @@ export interface PathUse {
   at: number;
 }
 
+/** Of a number, with words: a currency, the forms of a noun. */
+const TAKES_WORDS = new Set(['money', 'pluralize']);
+
 const PARTIAL_DEPTH_MAX = 8;
 /** Partials that render others twenty times each are short to write and without end to walk. */
 const WALKED_MAX = 200_000;
@@ -195,8 +198,8 @@ class Walk {
     const needed = required && expr.defaultAt === -1;
     this.#expr(expr.initial, type, expected && expected !== 'text' ? 2 : certainty, needed);
     for (const [index, filter] of expr.filters.entries()) {
-      const numeric = filter.spec.expects === 'number' && filter.name !== 'money';
-      for (const arg of filter.args) {
+      const numeric = filter.spec.expects === 'number' && !TAKES_WORDS.has(filter.name);
+      for (const arg of [...filter.args, ...filter.named.map(({ expr: value }) => value)]) {
         const strict = required && index >= expr.defaultAt && filter.name !== 'default';
         this.#expr(arg, numeric ? 'number' : 'string', numeric ? 2 : 1, strict);
       }

@@ -1,12 +1,12 @@
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Queryable } from '../storage/pool.ts';
-import type { Finding } from './check-content.ts';
+import { type Finding, tooMuch } from './check-content.ts';
 import { checkTemplate, hasErrors } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
-import { findUsers, type Ingredient, readRecipe } from './recipe-store.ts';
+import { findUsers, type Ingredient, readRecipe, refuseTooMuch } from './recipe-store.ts';
 import type { StoredContent } from './stored-content.ts';
-import { fieldPointer } from './substitution/content-errors.ts';
+import { ContentLimitError, fieldPointer } from './substitution/content-errors.ts';
 import { partialsAmong, recipeOf } from './template-directory.ts';
 import {
   findTemplate,
@@ -57,9 +57,10 @@ export async function publishContent(
 ): Promise<Publication> {
   await takePublishingTurn(db, ref.workspaceId);
   const content = await contentToPublish(db, ref, order.version);
-  const findings = await checkContentOf(db, ref, order.version ?? 'draft', content);
+  const company = await companyOf(db, ref, order.version ?? 'draft');
+  const findings = checkInCompany(ref, content, company);
   refuseErrors(findings);
-  const { touched, findings: harm } = await touchedBy(db, ref, content, order.together);
+  const { touched, findings: harm } = await touchedBy(db, ref, content, company, order.together);
   refuseErrors(harm);
   const version = order.version ?? (await insertVersion(db, ref, content));
   await publishVersion(db, ref, { ...order, version });
@@ -91,7 +92,24 @@ export async function checkContentOf(
   version: number | 'draft',
   content: StoredContent,
 ): Promise<Finding[]> {
-  const [, ...used] = await readRecipe(db, ref, { version, withContent: true });
+  try {
+    return checkInCompany(ref, content, await companyOf(db, ref, version));
+  } catch (error) {
+    if (!(error instanceof ContentLimitError)) throw error;
+    return [tooMuch(error, error.field)];
+  }
+}
+
+/** The layout and the partials that it goes out with. */
+async function companyOf(
+  db: Queryable,
+  ref: Ref,
+  version: number | 'draft',
+): Promise<Ingredient[]> {
+  return (await readRecipe(db, ref, { version, withContent: true })).slice(1);
+}
+
+function checkInCompany(ref: Ref, content: StoredContent, used: readonly Ingredient[]): Finding[] {
   const layout = used.find(({ kind }) => kind === 'layout')?.content ?? undefined;
   const partials = partialsAmong(used);
   // A partial that comes back to itself meets its new text, not the published one.
@@ -128,6 +146,7 @@ async function touchedBy(
   db: Queryable,
   ref: Ref,
   content: StoredContent,
+  company: readonly Ingredient[],
   together: ReadonlySet<string> = new Set(),
 ): Promise<{ touched: Touched[]; findings: Finding[] }> {
   const touched: Touched[] = [];
@@ -139,13 +158,11 @@ async function touchedBy(
     touched.push(one);
     if (touched.length > LOOKED_AT_MAX || together.has(key)) continue;
     const user = { workspaceId: ref.workspaceId, kind: 'template' as const, key };
-    const before = await readRecipe(db, user, { version, withContent: true });
+    const before = await recipeToCompare(db, user, version);
+    // What is too much already cannot be sent, and may be about to become less.
+    if (!before) continue;
     const now = compiled(before);
-    const then = compiled(
-      before.map((row) =>
-        row.kind === ref.kind && row.key === ref.key ? { ...row, content } : row,
-      ),
-    );
+    const then = compiled(withNewText(before, ref, content, company));
     one.newVariables = then.needed.filter((name) => !now.needed.includes(name));
     const harm = then.harm.filter((detail) => !now.harm.includes(detail));
     for (const detail of harm) {
@@ -157,9 +174,43 @@ async function touchedBy(
   return { touched, findings };
 }
 
+async function recipeToCompare(
+  db: Queryable,
+  ref: Ref,
+  version: number,
+): Promise<Ingredient[] | undefined> {
+  try {
+    return await readRecipe(db, ref, { version, withContent: true });
+  } catch (error) {
+    if (error instanceof ContentLimitError) return undefined;
+    throw error;
+  }
+}
+
+/** What a template will be made of: the new text brings partials along that it did not use before. */
+function withNewText(
+  before: readonly Ingredient[],
+  { kind, key }: Ref,
+  content: StoredContent,
+  company: readonly Ingredient[],
+): Ingredient[] {
+  const bytes = Buffer.byteLength(JSON.stringify(content));
+  const known = new Set(before.map((row) => `${row.kind} ${row.key}`));
+  return [
+    ...before.map((row) =>
+      row.kind === kind && row.key === key ? { ...row, content, bytes } : row,
+    ),
+    ...company.filter((row) => !known.has(`${row.kind} ${row.key}`)),
+  ];
+}
+
 /** What a template needs of a send, and why it cannot be sent. */
 function compiled(ingredients: Ingredient[]): { needed: string[]; harm: string[] } {
   try {
+    refuseTooMuch(
+      ingredients.length,
+      ingredients.reduce((sum, { bytes }) => sum + bytes, 0),
+    );
     const template = new CompiledTemplate(recipeOf(ingredients));
     const needed = template.variables.filter(({ required }) => required).map(({ name }) => name);
     const harm = template

@@ -1,5 +1,6 @@
 import type { Queryable } from '../storage/pool.ts';
 import type { ContentKind, StoredContent } from './stored-content.ts';
+import { ContentLimitError } from './substitution.ts';
 import { type Ref, versionSought } from './template-store.ts';
 
 /**
@@ -17,7 +18,13 @@ export interface Ingredient {
   revision: number;
   /** Null when it was not asked for. */
   content: StoredContent | null;
+  /** What the content takes in the database; 0 when it was not asked for. */
+  bytes: number;
 }
+
+/** Far more than a mail is made of. Each of them may be large, and a send holds all in memory. */
+export const PIECES_MAX = 100;
+export const RECIPE_BYTES_MAX = 24 * 1024 * 1024;
 
 export interface RecipeQuery {
   /** Null: the published one. */
@@ -27,7 +34,10 @@ export interface RecipeQuery {
   draftsUsed?: boolean;
 }
 
-/** The thing itself first. Empty when there is no such thing or version. */
+/**
+ * The thing itself first. Empty when there is no such thing or version. Throws a ContentLimitError
+ * when there is too much of it, without having read more than that.
+ */
 export async function readRecipe(
   db: Queryable,
   { workspaceId, kind, key }: Ref,
@@ -36,28 +46,59 @@ export async function readRecipe(
   const { version } = query;
   const draft = version === 'draft';
   const sought = typeof version === 'number' ? versionSought(version) : version;
-  const { rows } = await db.query<Ingredient>({
+  const { rows } = await db.query<Ingredient & { pieces: number; bytesSoFar: number }>({
     text: `with recursive used as (
         ${draft ? DRAFT_ROOT : VERSION_ROOT}
         union
         select u.step + 1, ${query.draftsUsed ? DRAFT_USED : USED}
-      )
-      select distinct on (u.kind, u.key) u.step, u.kind, u.key, u.id, u.version,
-        case when u.version is null then u.revision else 0 end as revision,
-        case when $4 then coalesce(v.content, t.draft) end as content
-      from used u
-      join templates t on t.workspace_id = $1 and t.kind = u.kind and t.key = u.key
-      left join template_versions v on v.workspace_id = $1 and v.kind = u.kind and v.key = u.key
-        and v.version = u.version
-      order by u.kind, u.key, u.step`,
-    values: [workspaceId, kind, key, query.withContent, ...(draft ? [] : [sought])],
+      ), pieces as (
+        select distinct on (u.kind, u.key) u.step, u.kind, u.key, u.id, u.version,
+          case when u.version is null then u.revision else 0 end as revision
+        from (select * from used limit ${ROWS_MAX}) u order by u.kind, u.key, u.step
+      ) ${query.withContent ? WITH_CONTENT : WITHOUT_CONTENT}`,
+    values: [workspaceId, kind, key, ...(draft ? [] : [sought])],
   });
+  refuseTooMuch(rows.at(-1)?.pieces ?? 0, rows.at(-1)?.bytesSoFar ?? 0);
   return rows.sort((a, b) => Number(isRoot(b)) - Number(isRoot(a)));
 
   function isRoot(row: Ingredient): boolean {
     return row.kind === kind && row.key === key;
   }
 }
+
+export function refuseTooMuch(pieces: number, bytes: number): void {
+  if (pieces > PIECES_MAX) {
+    const detail = `More than ${PIECES_MAX - 1} layouts and partials belong to it. Join some of them.`;
+    throw new ContentLimitError('html', detail);
+  }
+  if (bytes > RECIPE_BYTES_MAX) {
+    const detail = `With its layout and all partials it takes more than ${RECIPE_BYTES_MAX} bytes.`;
+    throw new ContentLimitError('html', detail);
+  }
+}
+
+const BYTES = 'lateral (select octet_length(n.content::text) as bytes) b';
+
+const WITHOUT_CONTENT = `select p.*, null as content, 0 as bytes, 0 as "bytesSoFar",
+    count(*) over () as pieces
+  from pieces p order by p.kind, p.key`;
+
+/** One after the other, until it is too much: what is too much must not even be unpacked. */
+const WITH_CONTENT = `, numbered as (
+    select p.*, coalesce(v.content, t.draft) as content, count(*) over () as pieces,
+      row_number() over (order by p.kind, p.key) as place
+    from pieces p
+    join templates t on t.workspace_id = $1 and t.kind = p.kind and t.key = p.key
+    left join template_versions v on v.workspace_id = $1 and v.kind = p.kind and v.key = p.key
+      and v.version = p.version
+  ), taken as (
+    select n.*, b.bytes, b.bytes as "bytesSoFar" from numbered n, ${BYTES} where n.place = 1
+    union all
+    select n.*, b.bytes, k."bytesSoFar" + b.bytes from taken k
+      join numbered n on n.place = k.place + 1, ${BYTES}
+    where k."bytesSoFar" <= ${RECIPE_BYTES_MAX} and n.pieces <= ${PIECES_MAX}
+  )
+  select * from taken order by place`;
 
 const DRAFT_ROOT = `select 0 as step, t.kind, t.key, t.id, null::int as version,
     t.draft_revision as revision, t.draft_layout as layout, t.draft_partials as partials
@@ -66,11 +107,14 @@ const DRAFT_ROOT = `select 0 as step, t.kind, t.key, t.id, null::int as version,
 const VERSION_ROOT = `select 0 as step, t.kind, t.key, t.id, v.version,
     0 as revision, v.layout, v.partials
   from templates t join template_versions v on v.workspace_id = t.workspace_id and v.kind = t.kind
-    and v.key = t.key and v.version = coalesce($5::int, t.published_version)
+    and v.key = t.key and v.version = coalesce($4::int, t.published_version)
   where t.workspace_id = $1 and t.kind = $2 and t.key = $3`;
 
 /** Deeper than rendering goes; a circle among drafts ends here. */
 const STEPS_MAX = 12;
+
+/** A piece is found once on each step at the most: more rows than these are too many pieces. */
+const ROWS_MAX = PIECES_MAX * (STEPS_MAX + 1) + 1;
 
 const JOINED = `from used u join templates t on t.workspace_id = $1 and u.step < ${STEPS_MAX}
   and (t.kind = 'layout' and t.key = u.layout or t.kind = 'partial' and t.key = any(u.partials))`;

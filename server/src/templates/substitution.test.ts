@@ -77,6 +77,19 @@ describe('the examples of the contract', () => {
 });
 
 describe('what counts as a value', () => {
+  it('tells the name that was likely meant', () => {
+    const given = { first_name: 'Jane', contact: {} };
+    const details = ['{{ firstName }}', '{{ First_Name }}', '{{ age }}', '{{ contact.age }}'].map(
+      (source) => tryRender(source, 'text', given).missing[0]?.detail,
+    );
+    expect(details).toEqual([
+      '`firstName` has no value and no default. Did you mean `first_name`?',
+      '`First_Name` has no value and no default. Did you mean `first_name`?',
+      '`age` has no value and no default.',
+      '`contact.age` has no value and no default.',
+    ]);
+  });
+
   it.each([
     ['absent', {}, 1],
     ['null', { v: null }, 1],
@@ -288,6 +301,28 @@ describe('Liquid', () => {
     );
     expect(rendered('{{ d | date: "%F", "Asia/Tokyo" }}', 'text', scope, de)).toBe('2025-03-02');
     expect(rendered('{{ "now" | date: "%F" }}', 'text', scope, { nowMs: 0 })).toBe('1970-01-01');
+  });
+
+  it('chooses the form of a noun by the language of the send', () => {
+    const items = '{{ n | pluralize: "item", "items" }}';
+    expect([0, 1, 2, '1'].map((n) => rendered(items, 'text', { n }))).toEqual([
+      ...['items', 'item', 'items', 'item'],
+    ]);
+    expect(rendered(items, 'text', { n: 0 }, { locale: 'fr' })).toBe('item');
+    const files = '{{ n | pluralize: one: "plik", few: "pliki", many: "plików", other: "pliku" }}';
+    const polish = [1, 3, 5, 0.5].map((n) => rendered(files, 'text', { n }, { locale: 'pl' }));
+    expect(polish).toEqual(['plik', 'pliki', 'plików', 'pliku']);
+    expect(rendered(files, 'text', { n: 7 }, { locale: 'en' })).toBe('pliku');
+    expect(tryRender('{{ 2 | pluralize: "item" }}', 'text', {}).missing).toMatchObject([
+      { code: 'invalid_variable', detail: expect.stringContaining('two words') },
+    ]);
+  });
+
+  it('never shows the format of a date instead of a date', () => {
+    const { missing } = tryRender('{{ d | date: "DD.MM.YYYY" }}', 'text', { d: '2025-03-01' });
+    expect(missing).toMatchObject([
+      { code: 'invalid_variable', detail: expect.stringContaining('"%d.%m.%Y"') },
+    ]);
   });
 
   it('shows a date without a zone as it is written, wherever the reader is', () => {

@@ -1,7 +1,7 @@
 import { ContentLimitError, ContentSyntaxError } from './substitution/content-errors.ts';
 import type { ContentNode, RenderNode } from './substitution/content-nodes.ts';
 import { withDefaults } from './substitution/defaults.ts';
-import { headerText } from './substitution/escape.ts';
+import { headerText, storable } from './substitution/escape.ts';
 import type { SafeHtml } from './substitution/filter-spec.ts';
 import { parseBlocks } from './substitution/parse-blocks.ts';
 import { placeOutputs } from './substitution/place-outputs.ts';
@@ -105,16 +105,11 @@ export function renderContent(parsed: ParsedContent, scope: Scope, options: Rend
     const run = new Run(settingsOf(parsed, options), values, options.budget);
     if (options.content !== undefined) run.locals.set('content', options.content);
     renderNodes(parsed.nodes, run, partialRenderer(options, []));
-    return parsed.place === 'header' ? headerText(run.out) : storable(run.out);
+    if (parsed.place === 'header') return headerText(run.out);
+    return options.budget.valuesAreStorable ? run.out : storable(run.out);
   } catch (error) {
     throw asLimit(error, parsed.field);
   }
-}
-
-/** Filters that decode or cut can make what no caller can send, and what no database takes. */
-function storable(text: string): string {
-  const whole = text.toWellFormed();
-  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;
 }
 
 function staticText(parsed: ParsedContent): string {

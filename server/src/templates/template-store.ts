@@ -1,5 +1,6 @@
 import type { Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
+import { holdsWords, type SearchedPage, searchPatterns } from '../storage/search-words.ts';
 import {
   type ContentKind,
   contentHash,
@@ -62,19 +63,19 @@ export async function findTemplate(
   return rows[0];
 }
 
-/** Newest first; `before` is the id of the last one of the page before. */
 export async function listTemplates(
   db: Queryable,
   scope: Pick<Ref, 'workspaceId' | 'kind'>,
-  page: { before?: string; limit: number },
+  page: SearchedPage,
 ): Promise<TemplateSummary[]> {
   const { rows } = await db.query<TemplateSummary>(
     `select ${BASICS}, t.draft_subject as subject, t.draft_layout as layout,
        t.draft_locales as locales
      from ${WITH_PUBLISHED}
      where t.workspace_id = $1 and t.kind = $2 and ($3::uuid is null or t.id < $3)
+       and ${holdsWords('$5', ['t.key', 't.name', 't.draft_subject'])}
      order by t.id desc limit $4`,
-    [scope.workspaceId, scope.kind, page.before ?? null, page.limit],
+    [scope.workspaceId, scope.kind, page.before ?? null, page.limit, searchPatterns(page.text)],
   );
   return rows;
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { uuidv7 } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
+import type { SearchedPage } from '../storage/search-words.ts';
 import type { Finding } from './check-content.ts';
 import { checkContentOf, notFound, type Publication, publishContent } from './publish-content.ts';
 import { findUsers } from './recipe-store.ts';
@@ -80,12 +81,8 @@ export class Templates {
     return existing(ref, await findTemplate(this.#parts.pool, ref));
   }
 
-  /** Newest first. */
-  list(
-    { workspaceId }: Scope,
-    kind: ContentKind,
-    page: { before?: string; limit: number },
-  ): Promise<TemplateSummary[]> {
+  /** Newest first. Words to look for stand in the key, the name or the subject. */
+  list({ workspaceId }: Scope, kind: ContentKind, page: SearchedPage): Promise<TemplateSummary[]> {
     return listTemplates(this.#parts.pool, { workspaceId, kind }, page);
   }
 

@@ -229,3 +229,14 @@ describe('locales', () => {
     expect(Object.keys(schema.properties)).toEqual(['extra']);
   });
 });
+
+test('a partial that templates use may begin to render another one', async () => {
+  await published('/partials', { key: 'stamp', html: '<i>{{ place }}</i>', text: '{{ place }}' });
+  await published('/partials', { key: 'sign', html: '<p>Bye</p>', text: 'Bye' });
+  await published('/templates', { key: 'letter', subject: 'S', html: '{% render "sign" %}' });
+  const html = '<p>Bye {% render "stamp" %}</p>';
+  const { touches } = await republished('/partials/sign', { html });
+  expect(touches).toEqual([{ key: 'letter', version: 1, new_variables: ['place'] }]);
+  const { html: sent } = await ok(dryRun('letter', { template_variables: { place: 'Graz' } }));
+  expect(sent).toBe('<p>Bye <i>Graz</i></p>');
+});

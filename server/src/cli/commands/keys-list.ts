@@ -34,14 +34,12 @@ export const keysList: Command = {
 
 async function allKeys(apiKeys: ApiKeys, workspaceId: string): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];
-  for (;;) {
-    const last = keys.at(-1);
-    const page = await apiKeys.list(operatorOf(workspaceId), {
-      limit: PAGE,
-      ...(last ? { before: last.id } : {}),
-    });
-    keys.push(...page);
-    if (page.length < PAGE) return keys;
+  for (let before: string | undefined; ; ) {
+    const page = { limit: PAGE, ...(before === undefined ? {} : { before }) };
+    const found = await apiKeys.list(operatorOf(workspaceId), page);
+    keys.push(...found.keys);
+    before = found.nextBefore;
+    if (before === undefined) return keys;
   }
 }
 

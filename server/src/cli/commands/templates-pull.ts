@@ -1,4 +1,5 @@
-import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { makeFolder } from '../../base/make-folder.ts';
 import { readAllTemplates } from '../../templates/template-store.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
@@ -22,7 +23,7 @@ export const templatesPull: Command = {
       const all = await readAllTemplates(parts.pool, workspace.id);
       const items = all.map((one) => ({ ...one, content: one.draft }));
       const wanted = new Map(items.flatMap((item) => [...filesOf(item)]));
-      await mkdir(directory, { recursive: true });
+      await makeFolder(path.resolve(directory));
       const { files: known } = await readFolder(directory);
       const data = await writeFolder(directory, wanted, known, items.map(folderOf));
       const lines = [

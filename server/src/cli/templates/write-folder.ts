@@ -1,5 +1,6 @@
-import { mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../base/make-folder.ts';
 import type { Files } from './folder-format.ts';
 
 export interface Written {
@@ -21,7 +22,7 @@ export async function writeFolder(
   const written: string[] = [];
   for (const [file, text] of wanted) {
     if (known.get(file) === text) continue;
-    await mkdir(path.join(directory, path.dirname(file)), { recursive: true });
+    await makeFolder(path.resolve(directory, path.dirname(file)));
     await writeFile(path.join(directory, file), text);
     written.push(file);
   }

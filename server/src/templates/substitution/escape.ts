@@ -7,6 +7,7 @@ import { type Meter, toText } from './values.ts';
 
 const HTML_SPECIAL = /[&<>"'\0]/;
 const HTML_SPECIALS = /[&<>"'\0]/g;
+const HTML_SPECIAL_OR_DOUBTFUL = /[&<>"'\0\ud800-\udfff]/;
 const HTML_ESCAPES: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -22,8 +23,22 @@ export function escapeHtml(text: string): string {
 }
 
 export function writeAt(spot: Spot, dashes: boolean, value: unknown, run: Run, at: number): string {
-  const written = writeValue(spot, value, run, at);
+  const plain = (spot === 'html-text' || spot === 'attribute') && !(value instanceof SafeHtml);
+  const written = plain ? writeText(toText(value, run), run) : writeValue(spot, value, run, at);
+  if (!plain) noteDoubtful(written, run);
   return dashes ? written.replaceAll('-', '&#45;') : written;
+}
+
+/** By far the most values go here: one look finds what is to be escaped and what is no character. */
+function writeText(text: string, run: Run): string {
+  if (!HTML_SPECIAL_OR_DOUBTFUL.test(text)) return text;
+  noteDoubtful(text, run);
+  return escapeHtml(text);
+}
+
+/** A look at the whole mail, most of which is its author's text, would take a third of a render. */
+function noteDoubtful(text: string, run: Run): void {
+  if (!text.isWellFormed() || text.includes('\0')) run.budget.valuesAreStorable = false;
 }
 
 function writeValue(spot: Spot, value: unknown, run: Run, at: number): string {
@@ -214,4 +229,10 @@ export function headerText(text: string): string {
   if (!/[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/.test(text)) return text;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
   return text.toWellFormed().replace(/\r\n|[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ');
+}
+
+/** Filters that decode or cut can make what no caller can send, and what no database takes. */
+export function storable(text: string): string {
+  const whole = text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;
 }

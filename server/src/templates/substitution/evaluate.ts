@@ -101,7 +101,9 @@ function applyFilters(expr: FilteredExpr, run: Run, strict: boolean): unknown {
   const optional = expr.defaultAt !== -1;
   let value = evaluate(expr.initial, run, strict && !optional);
   let failed = run.reports !== reports;
-  for (const [index, filter] of expr.filters.entries()) {
+  let index = -1;
+  for (const filter of expr.filters) {
+    index += 1;
     if (filter.name === 'default') {
       const lenient = index < expr.defaultAt || !strict;
       value = applyDefault(filter, value, run, !lenient);
@@ -129,7 +131,8 @@ function applyFilter(
     filter.named.length === 0
       ? NO_NAMED
       : new Map(filter.named.map(({ name, expr: arg }) => [name, evaluate(arg, run, true)]));
-  for (const arg of [...args, ...named.values()]) spendOnArgument(arg, run);
+  for (const arg of args) spendOnArgument(arg, run);
+  if (named !== NO_NAMED) for (const arg of named.values()) spendOnArgument(arg, run);
   const input = value instanceof SafeHtml && !filter.spec.takesHtml ? value.html : value;
   try {
     const result = filter.spec.apply(input, { args, named, run });

@@ -13,12 +13,15 @@ export const LOCALE_FILTERS: readonly [string, FilterSpec][] = [
   ['money', { apply: money, argsMin: 1, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
   ['number', { apply: number, argsMin: 0, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
   ['percent', { apply: percent, argsMin: 0, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
+  ['pluralize', { apply: pluralize, argsMin: 0, argsMax: 2, expects: 'number', cost: FORMAT_COST }],
   ['date', { apply: date, argsMin: 0, argsMax: 2, expects: 'date', cost: FORMAT_COST }],
 ];
 
 /** Making a formatter costs a hundred times its use; callers choose the keys, so it is bounded. */
 const FORMATTERS_MAX = 500;
-const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+const formatters = new Map<string, Format>();
+
+type Format = Intl.NumberFormat | Intl.DateTimeFormat | Intl.PluralRules;
 
 function money(value: unknown, { args, run }: FilterCall): string {
   const amount = toNumber(value);
@@ -70,6 +73,7 @@ function date(value: unknown, { args, run }: FilterCall): string {
     const dateStyle = format as 'full' | 'long' | 'medium' | 'short';
     return dateFormat(run, locale, timeZone, `style ${format}`, { dateStyle }).format(moment.ms);
   }
+  if (!format.includes('%')) throw new ValueProblem(noFormat(format));
   run.budget.spend(STRFTIME_COST, run.settings.field);
   return strftime(format, wallTimeIn(run, moment.ms, timeZone), moment.ms, {
     name: (part, style) => {
@@ -79,6 +83,41 @@ function date(value: unknown, { args, run }: FilterCall): string {
     },
     zone: timeZone,
   });
+}
+
+/** Other languages write `DD.MM.YYYY`; nobody should receive that. */
+function noFormat(format: string): string {
+  const meant = format
+    .replace(/YYYY|yyyy/, '%Y')
+    .replace('MM', '%m')
+    .replace(/DD|dd/, '%d')
+    .replace(/HH/, '%H')
+    .replace('mm', '%M');
+  const example = meant.includes('%') && meant.length <= 40 ? meant : '%d.%m.%Y';
+  return `${shown(format)} is not a format. Write "${example}", or full, long, medium or short.`;
+}
+
+/**
+ * `pluralize: "item", "items"`, or the forms that a language has by their names:
+ * `pluralize: one: "plik", few: "pliki", many: "plików", other: "pliku"`.
+ */
+function pluralize(value: unknown, { args, named, run }: FilterCall): string {
+  const { locale } = run.settings;
+  const amount = toNumber(value);
+  const rules = cached(run, `plural ${locale}`, () => new Intl.PluralRules(locale));
+  const form = rules.select(amount);
+  const words =
+    args.length === 0
+      ? named
+      : new Map([
+          ['one', args[0]],
+          ['other', args[1]],
+        ]);
+  const word = words.get(form) ?? words.get('other');
+  if (word === undefined) {
+    throw new ValueProblem('It takes two words, or named ones with `other:` among them.');
+  }
+  return toText(word, run);
 }
 
 interface Moment {
@@ -148,11 +187,7 @@ function dateFormat(
   });
 }
 
-function cached<F extends Intl.NumberFormat | Intl.DateTimeFormat>(
-  run: Run,
-  key: string,
-  make: () => F,
-): F {
+function cached<F extends Format>(run: Run, key: string, make: () => F): F {
   const known = formatters.get(key);
   if (known) return known as F;
   run.spend(MAKING_COST);

@@ -292,6 +292,22 @@ describe('what filters make', () => {
     ['NUL from base64, unescaped', '{{ "AAAA" | base64_decode | raw }}', '\uFFFD\uFFFD\uFFFD'],
     ['NUL from an address', '{{ "a%00b" | url_decode }}', 'a\uFFFDb'],
     ['half a character', '{{ "😀" | split: "" | first }}', '\uFFFD'],
+    ['NUL behind a whole character', '{{ "8J+YgAA=" | base64_decode }}', '😀\uFFFD'],
+    [
+      'half a character in a link',
+      '<a title="{{ "😀" | split: "" | last }}">',
+      '<a title="\uFFFD">',
+    ],
+    [
+      'half a character that was kept',
+      '{% capture c %}{{ "😀" | split: "" | first }}{% endcapture %}{{ c }}',
+      '\uFFFD',
+    ],
+    [
+      'halves that come together again',
+      '{% assign h = "😀" | split: "" %}{% for one in h %}{{ one }}{% endfor %}',
+      '😀',
+    ],
   ])('can be stored: %s', (_, source, expected) => {
     expect(rendered(source, 'text', {})).toBe(expected);
     expect(rendered(source, 'html', {})).toBe(expected);

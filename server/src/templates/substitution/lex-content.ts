@@ -1,4 +1,5 @@
 import { ContentLimitError, ContentSyntaxError, positionAt } from './content-errors.ts';
+import { tripleInLiquid } from './other-languages.ts';
 
 /**
  * Cuts a field's text into literal text, outputs and tags in one forward pass. LiquidJS would look
@@ -121,10 +122,8 @@ class Lexer {
   #output(at: number): number {
     const source = this.#source;
     if (source[at + 2] === '{') {
-      this.#fail(
-        at,
-        'Three braces are not a placeholder. For unescaped HTML write `{{ path | raw }}`.',
-      );
+      const close = source.indexOf('}}}', at);
+      this.#fail(at, tripleInLiquid(source.slice(at + 3, close === -1 ? at + 3 : close)));
     }
     const close = this.#findClose(at, '}}', 'output `{{`');
     const { begin, end } = this.#delimited(at, close);

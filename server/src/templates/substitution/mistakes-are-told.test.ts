@@ -1,6 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { type ContentSyntaxError, parseContent } from '../substitution.ts';
+import { FILTERS } from './filters.ts';
+import { filterInLiquid } from './other-languages.ts';
 import { rendered } from './try-render.ts';
 
 /**
@@ -22,7 +24,32 @@ describe('errors of the author', () => {
     ['{{ {{ a }} }}', 1, 4, /inside another/],
     ['{{ "${a}" }}', 1, 4, /inside a string/],
     ['{{{ a }}}', 1, 1, /Three braces/],
-    ['{{#if a}}', 1, 3, /not Liquid/],
+    ['{{{ name | my friend }}}', 1, 1, /`{{ name \| default: "my friend" }}`/],
+    ['{{{ a.b }}}', 1, 1, /`{{ a.b }}`, or `{{ a.b \| raw }}`/],
+    ['{{{ a == b }}}', 1, 1, /Three braces/],
+    ['{{& a }}', 1, 3, /`{{ a \| raw }}`/],
+    ['{{#if a.b}}', 1, 3, /Write `{% if a.b %}…{% endif %}`/],
+    ['{{#unless a}}', 1, 3, /Write `{% unless a %}…{% endunless %}`/],
+    ['{{#each order.lines}}', 1, 3, /Write `{% for item in order.lines %}…{% endfor %}`/],
+    ['{{#each lines as |line|}}', 1, 3, /Write `{% for line in lines %}/],
+    ['{{#with user}}', 1, 3, /`{{ user.name }}`/],
+    ['{{#lines}}', 1, 3, /`{% if lines %}…{% endif %}`, or for a list `{% for item in lines %}/],
+    ['{{^lines}}', 1, 3, /`{% unless lines %}/],
+    ['{{#if (eq a b)}}', 1, 3, /not Liquid/],
+    ['x {{/if}}', 1, 5, /`{% endif %}`/],
+    ['{{/each}}', 1, 3, /`{% endfor %}`/],
+    ['{{else}}', 1, 3, /`{% else %}`/],
+    ['{{> footer}}', 1, 3, /`{% render "footer" %}`/],
+    ['{{! note }}', 1, 3, /{% comment %}/],
+    ['{{@index}}', 1, 3, /forloop.index/],
+    ['{{.}}', 1, 3, /Name the item/],
+    ['{{../name}}', 1, 3, /`{{ name }}`/],
+    ['{{ name or "you" }}', 1, 4, /default: "there"/],
+    ['{{ a and b | upcase }}', 1, 4, /"true" or "false"/],
+    ['{{ a | default("x") }}', 1, 15, /behind a colon/],
+    ['{{ a + 1 }}', 1, 7, /only filters stand/],
+    ['{{ a | upper }}', 1, 8, /Did you mean `upcase`/],
+    ['{{ a | nl2br }}', 1, 8, /Did you mean `newline_to_br`/],
     ['{{ }}', 1, 1, /nothing between/],
     ['{{ a b }}', 1, 6, /not expected/],
     ['{{ a | nofilter }}', 1, 8, /no filter `nofilter`/],
@@ -58,6 +85,13 @@ describe('errors of the author', () => {
       expect(rendered(source, 'text', {})).toBe(source);
     },
   );
+});
+
+it('names only filters that there are', () => {
+  const others = ['upper', 'lower', 'title', 'safe', 'nl2br', 'trim', 'length', 'number_format'];
+  const more = ['currency', 'fallback', 'd', 'strftime', 'urlencode', 'tojson', 'plural'];
+  for (const name of [...others, ...more])
+    expect(FILTERS.has(filterInLiquid(name) ?? name)).toBe(true);
 });
 
 function refusal(act: () => unknown): ContentSyntaxError {

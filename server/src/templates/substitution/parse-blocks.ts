@@ -2,6 +2,7 @@ import { closest } from './closest-name.ts';
 import { ContentLimitError, ContentSyntaxError, positionAt } from './content-errors.ts';
 import type { CaseBranch, ContentNode, Expr, IfBranch, RenderNode } from './content-nodes.ts';
 import { type Lexeme, lexContent } from './lex-content.ts';
+import { outputInLiquid } from './other-languages.ts';
 import {
   type Bindings,
   ExpressionProblem,
@@ -129,7 +130,7 @@ class BlockParser {
         this.#bindings.placeholderAt = lexeme.at;
         return output(plainPath(lexeme.path, this.#bindings), lexeme.at);
       case 'output':
-        return output(this.#expression(lexeme), lexeme.at);
+        return output(this.#written(lexeme), lexeme.at);
       case 'tag':
         return this.#tag(lexeme);
     }
@@ -324,6 +325,19 @@ class BlockParser {
       tag.at,
       `There is no tag \`${tag.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,
     );
+  }
+
+  /** What is written to the mail, as opposed to what a tag asks. */
+  #written(lexeme: { begin: number; end: number; at: number }): Expr {
+    const meant = outputInLiquid(this.#source.slice(lexeme.begin, lexeme.end));
+    if (meant !== undefined) this.#fail(lexeme.begin, meant);
+    const expr = this.#expression(lexeme);
+    const first = expr.kind === 'filtered' ? expr.initial : expr;
+    if (first.kind === 'binary' && (first.operator === 'or' || first.operator === 'and')) {
+      const answer = `\`${first.operator}\` makes "true" or "false" of values.`;
+      this.#fail(lexeme.begin, `${answer} For a stand-in write \`{{ name | default: "there" }}\`.`);
+    }
+    return expr;
   }
 
   #expression(lexeme: { begin: number; end: number; at: number }): Expr {

@@ -2,6 +2,7 @@ import { type Token, Tokenizer, TypeGuards } from 'liquidjs';
 import { closest } from './closest-name.ts';
 import type { Expr, FilterUse, Operator, PathExpr } from './content-nodes.ts';
 import { FILTERS } from './filters.ts';
+import { filterInLiquid } from './other-languages.ts';
 
 /**
  * Liquid's expression grammar is LiquidJS's own: its tokenizer reads, and what it read is turned
@@ -35,6 +36,18 @@ const SIMPLE_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 const LITERALS = new Set(['true', 'false', 'nil', 'null', 'empty', 'blank', 'not']);
 const NESTING_MAX = 16;
 
+/** What LiquidJS says of what other languages write. */
+const HINTS = new Map([
+  [
+    'expected ":" after filter name',
+    'what a filter takes stands behind a colon, as in `default: "there"`',
+  ],
+  [
+    'expected "|" before filter',
+    'behind a value only filters stand, as in `price | times: 2`; conditions are tags, `{% if … %}`',
+  ],
+]);
+
 /** Reads `source[begin, end)` to its end: a value with filters. */
 export function parseFilteredValue(
   source: string,
@@ -44,7 +57,6 @@ export function parseFilteredValue(
 ): Expr {
   const text = source.slice(begin, end);
   if (SIMPLE_PATH.test(text) && !LITERALS.has(text)) return plainPath(text, bindings);
-  refuseHopeless(text, begin);
   const reader = new ExpressionReader(source, begin, end, bindings);
   const expr = reader.filteredValue();
   reader.expectEnd();
@@ -127,7 +139,7 @@ export class ExpressionReader {
       const at = (error as { token?: Token }).token?.begin ?? this.at;
       const message =
         error instanceof Error ? error.message.replace(/, line:\d+, col:\d+$/, '') : '';
-      throw new ExpressionProblem(at, `This is not understood: ${message}.`);
+      throw new ExpressionProblem(at, `This is not understood: ${HINTS.get(message) ?? message}.`);
     }
   }
 
@@ -206,7 +218,7 @@ export class ExpressionReader {
   #filter(token: Token & { name: string; args: readonly unknown[] }): FilterUse {
     const spec = FILTERS.get(token.name);
     if (!spec) {
-      const near = closest(token.name, FILTERS.keys());
+      const near = filterInLiquid(token.name) ?? closest(token.name, FILTERS.keys());
       throw new ExpressionProblem(
         token.begin,
         `There is no filter \`${token.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,
@@ -239,15 +251,8 @@ function quoted(token: Token & { content: string }): Expr {
   return { kind: 'literal', value: token.content };
 }
 
-/** What other template languages write, and what would only nest the parser's own stack. */
+/** What would only nest the parser's own stack. */
 function refuseHopeless(text: string, begin: number): void {
-  const first = text[0];
-  if (first === '#' || first === '/' || first === '>' || first === '^') {
-    throw new ExpressionProblem(
-      begin,
-      `\`{{${first}\` is not Liquid. Write \`{% if … %}\` or \`{% for … in … %}\`.`,
-    );
-  }
   let nested = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

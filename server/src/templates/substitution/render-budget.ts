@@ -46,6 +46,8 @@ export class RenderBudget {
   readonly missing: MissingValue[] = [];
   readonly warnings: RenderWarning[] = [];
   readonly limits: RenderLimits;
+  /** False once a value was written that no database takes, or half a character. */
+  valuesAreStorable = true;
   #workLeft: number;
   #iterationsLeft: number;
   readonly #lines = new Map<string, Lines>();

@@ -1,3 +1,4 @@
+import { likelyMeant } from '../../base/likely-meant.ts';
 import { ContentLimitError, type Position } from './content-errors.ts';
 import type { PathExpr } from './content-nodes.ts';
 import { SafeHtml } from './filter-spec.ts';
@@ -6,6 +7,8 @@ import type { Meter } from './values.ts';
 
 /** Characters that a search compares in about the time of visiting a node. */
 const SEARCHED_CHARS = 128;
+
+const NAMES_MAX = 100;
 
 /** One turn of a loop, and what `forloop` shows of it. */
 export class LoopFrame {
@@ -111,7 +114,16 @@ export class Run implements Meter {
   }
 
   reportMissing(expr: PathExpr, path: string): void {
-    this.report(expr.at, path, 'missing_variable', `\`${path}\` has no value and no default.`);
+    const detail = `\`${path}\` has no value and no default.${this.#likely(expr)}`;
+    this.report(expr.at, path, 'missing_variable', detail);
+  }
+
+  /** Names are written in many ways; of very many given ones only the first are looked at. */
+  #likely({ root, frame }: PathExpr): string {
+    if (frame !== -1 || Object.hasOwn(this.scope, root)) return '';
+    if (this.budget.missing.length >= this.budget.limits.missingMax) return '';
+    const meant = likelyMeant(root, Object.keys(this.scope).slice(0, NAMES_MAX));
+    return meant === undefined ? '' : ` Did you mean \`${meant}\`?`;
   }
 
   report(

@@ -45,7 +45,7 @@ export function publishTemplate(parts: { templates: Templates }, kind: ContentKi
         back: { summary: 'Back to an old version', value: { version: 2 } },
       },
       answers: { 200: { description: 'It is published.', body: Publication } },
-      refusals: ['not_found', 'template_syntax'],
+      refusals: ['not_found', 'template_syntax', 'template_limit'],
     },
     async ({ caller, params, body }) => {
       const publication = await parts.templates.publish(caller, kind, params.key, {
