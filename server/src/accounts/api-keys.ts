@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
+import { isAddressOrNetwork } from '../base/network-text.ts';
 import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
 import { parseTime } from '../base/rfc3339.ts';
 import type { EventType } from '../events/event-types.ts';
@@ -8,6 +8,7 @@ import { appendEvents } from '../events/events-store.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import type { Pool } from '../storage/pool.ts';
 import { inTransaction, type Queryable } from '../storage/pool.ts';
+import type { SearchedPage } from '../storage/search-words.ts';
 import type { Caller } from './caller.ts';
 import {
   type ApiKey,
@@ -17,6 +18,7 @@ import {
   insertSecret,
   listKeys,
   notifyKeyChanged,
+  searchedUpTo,
   takeExpiring,
   updateKey,
 } from './key-store.ts';
@@ -97,9 +99,16 @@ export class ApiKeys {
     return visibleTo(maker, await findKey(this.#pool, maker.workspaceId, id));
   }
 
-  async list(maker: KeyMaker, page: { before?: string; limit: number }): Promise<ApiKey[]> {
-    const own = maker.mode === 'test' ? { mode: 'test' as const } : {};
-    return listKeys(this.#pool, maker.workspaceId, { ...page, ...own });
+  async list(
+    { mode, workspaceId }: KeyMaker,
+    page: SearchedPage,
+  ): Promise<{ keys: ApiKey[]; nextBefore: string | undefined }> {
+    const asked = { ...page, ...(mode === 'test' ? { mode } : {}) };
+    const found = await listKeys(this.#pool, workspaceId, { ...asked, limit: page.limit + 1 });
+    const keys = found.slice(0, page.limit);
+    if (found.length > page.limit) return { keys, nextBefore: keys.at(-1)?.id };
+    if (page.text === undefined) return { keys, nextBefore: undefined };
+    return { keys, nextBefore: await searchedUpTo(this.#pool, workspaceId, asked) };
   }
 
   async change(maker: KeyMaker, id: string, change: ApiKeyChange): Promise<ApiKey> {
@@ -271,7 +280,7 @@ function parseLimits(
     return text;
   });
   (wanted.allowed_ips ?? []).forEach((text, index) => {
-    if (isNetwork(text)) return;
+    if (isAddressOrNetwork(text)) return;
     const detail = 'Give an IP address or a network in CIDR form, such as 203.0.113.0/24.';
     errors.push({ pointer: `/allowed_ips/${index}`, code: 'invalid_network', detail });
   });
@@ -286,14 +295,6 @@ function parseLimits(
   if (errors.length > 0) throw invalidFields(errors);
   const allowedIps = [...(wanted.allowed_ips ?? [])];
   return { allowedDomains: [...new Set(allowedDomains)], allowedIps, expiresAtMs };
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
 async function tell(client: Queryable, type: EventType, key: ApiKey, atMs: number): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Mode } from './mode.ts';
-import type { Role } from './roles.ts';
 import type { Scope } from './scopes.ts';
 
 /** Who asks: the one value that authentication leaves behind and every room trusts. */
@@ -17,6 +16,4 @@ export interface Caller {
   keyId: string | undefined;
   /** When the key or the session ends by itself, as far as is known now. */
   endsAtMs?: number;
-  /** What the person is in the workspace; absent for a key. */
-  role?: Role;
 }

@@ -1,5 +1,6 @@
 import type { Pool, Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
+import { holdsWords, type SearchedPage, searchPatterns } from '../storage/search-words.ts';
 import type { Mode } from './mode.ts';
 import type { Scope } from './scopes.ts';
 
@@ -132,19 +133,41 @@ export async function findKeyByHash(
   return rows[0];
 }
 
-/** Newest first; `before` is the id of the last key of the page before. */
+const OF_PAGE = `api_keys k where k.workspace_id = $1 and ($2::mode is null or k.mode = $2)
+  and ($3::uuid is null or k.id < $3) order by k.id desc`;
+
+/** A workspace has any number of keys, since revoked ones stay: one search goes so far. */
+const SEARCHED_MAX = 20_000;
+
+/** Newest first. */
 export async function listKeys(
   db: Queryable,
   workspaceId: string,
-  options: { mode?: Mode; before?: string; limit: number },
+  page: SearchedPage & { mode?: Mode },
 ): Promise<ApiKey[]> {
+  const patterns = searchPatterns(page.text);
   const { rows } = await db.query<ApiKey>(
-    `select ${COLUMNS} from api_keys k
-     where k.workspace_id = $1 and ($2::mode is null or k.mode = $2) and ($3::uuid is null or k.id < $3)
-     order by k.id desc limit $4`,
-    [workspaceId, options.mode ?? null, options.before ?? null, options.limit],
+    `select ${COLUMNS} from (select k.* from ${OF_PAGE} limit $5) k
+     where ${holdsWords('$6', ['k.name', 'k.token_hint'])} order by k.id desc limit $4`,
+    [
+      ...[workspaceId, page.mode ?? null, page.before ?? null, page.limit],
+      ...[patterns === null ? page.limit : SEARCHED_MAX, patterns],
+    ],
   );
   return rows;
+}
+
+/** The last key that a search of this page looked at, unless it came to the end. */
+export async function searchedUpTo(
+  db: Queryable,
+  workspaceId: string,
+  page: { mode?: Mode; before?: string },
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>(
+    `select k.id from ${OF_PAGE} offset ${SEARCHED_MAX - 1} limit 1`,
+    [workspaceId, page.mode ?? null, page.before ?? null],
+  );
+  return rows[0]?.id;
 }
 
 /** One statement for all keys used since the last write. */

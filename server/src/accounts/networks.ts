@@ -6,7 +6,7 @@ export class Networks {
 
   constructor(networks: readonly string[]) {
     this.#networks = networks.map((text) => {
-      if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+      if (ipaddr.isValidCIDR(text)) return unmapped(ipaddr.parseCIDR(text));
       const address = ipaddr.process(text);
       return [address, address.kind() === 'ipv4' ? 32 : 128];
     });
@@ -31,4 +31,16 @@ export class Networks {
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
   }
+}
+
+const MAPPED_BITS = 96;
+
+/** A network of IPv4 addresses that are written as IPv6 ones is that network of IPv4. */
+function unmapped([network, bits]: [ipaddr.IPv4 | ipaddr.IPv6, number]): [
+  ipaddr.IPv4 | ipaddr.IPv6,
+  number,
+] {
+  if (network instanceof ipaddr.IPv4 || bits < MAPPED_BITS) return [network, bits];
+  if (!network.isIPv4MappedAddress()) return [network, bits];
+  return [network.toIPv4Address(), bits - MAPPED_BITS];
 }

@@ -128,6 +128,15 @@ test('a password that was set anew does not take the second factor’s place', a
   expect(signedIn.json.second_factor_required).toBe(true);
 });
 
+test('a sign-in that waits for its code ends when the password changes', async () => {
+  const half = await challenge();
+  const body = { current_password: PASSWORD, new_password: 'kettle rain ladders' };
+  expect((await visitor.call('POST', '/me/password', { body })).status).toBe(204);
+  clock.advance(STEP_MS);
+  const late = await finish({ challenge: half, code: now() });
+  expect([late.status, late.json.code]).toEqual([422, 'invalid_link']);
+});
+
 test('it is set up, renewed and removed only with the password, and in that order', async () => {
   const post = (path: string, body: object) => visitor.call('POST', path, { body });
   for (const path of ['/me/totp', '/me/totp/recovery-codes', '/me/totp/remove']) {

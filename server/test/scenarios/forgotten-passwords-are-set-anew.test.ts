@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { raceFor } from '../harness/held-rows.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/visitor.ts';
 
@@ -63,6 +64,22 @@ test('a link from before is worth nothing once the password was changed', async 
   const late = await complete(app, token, 'another good one');
   expect([late.status, late.json.code]).toEqual([422, 'invalid_link']);
   expect((await new Visitor(app).signIn(person.email, NEW)).status).toBe(200);
+});
+
+test('what was begun with a password gets nothing once another one is set', async () => {
+  await using app = await startApp();
+  const { visitor, person } = await member(app, 'owner');
+  const sets = {
+    sql: `update people set password_hash = 'another' where id = $1`,
+    values: [person.id],
+  };
+  const body = { current_password: PASSWORD, new_password: NEW };
+  const answers = await raceFor(app, sets, [
+    () => new Visitor(app).signIn(person.email),
+    () => visitor.call('POST', '/me/password', { body }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([401, 422]);
+  expect(answers[1]?.json.errors).toMatchObject([{ code: 'wrong_password' }]);
 });
 
 test('the letter is in the list of messages, and nobody can read the link there', async () => {

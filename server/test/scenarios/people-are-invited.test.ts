@@ -105,6 +105,28 @@ test('with a domain the link goes by mail alone, and is read in no list', async 
   expect((await accept(new Visitor(app), token, JOE)).status).toBe(200);
 });
 
+test('letters reach people whatever names they gave themselves and their workspace', async () => {
+  const route = mailboxRoute();
+  await using app = await startApp({ liveRoute: route });
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
+  const { visitor: owner, person } = await member(app, 'owner');
+  const name = 'Eve\r\nBcc: eve@evil.example\u2028\u0007';
+  expect((await owner.call('PATCH', '/me', { body: { name } })).status).toBe(200);
+  const workspace = `/workspaces/${encodeId('wsp', app.workspaceId)}`;
+  expect((await owner.call('PATCH', workspace, { body: { name: 'Sh\nop' } })).status).toBe(200);
+  const made = await invite(owner, 'joe@people.example');
+  expect([made.status, made.json.mailed]).toEqual([201, true]);
+  expect((await route.next('joe@people.example')).subject).toMatch(
+    /^Eve Bcc: eve@evil.example +invites you to Sh op on Postrider$/,
+  );
+  await new Visitor(app).call('POST', '/password-resets', { body: { email: person.email } });
+  await app.app.people.resets.settled();
+  const { rows } = await app.database.pool.query<{ subject: string }>(
+    'select subject from messages order by id desc limit 1',
+  );
+  expect(rows).toEqual([{ subject: 'Set a new password for Postrider' }]);
+});
+
 test('links run out, are revoked, and are replaced by newer ones', async () => {
   const clock = new ManualClock(Date.now());
   await using app = await startApp({ clock });
@@ -205,6 +227,64 @@ test('the last owner stays, also when two owners remove each other at once', asy
   expect(await ownersOf(app)).toBe(1);
 });
 
+test('of two who demote or remove each other at once, one was too late', async () => {
+  await using app = await startApp();
+  await member(app, 'owner', 'third@people.example');
+  const both = async (role: 'owner' | 'admin') => {
+    const [one, two] = [
+      await member(app, role, `${role}-one@people.example`),
+      await member(app, role, `${role}-two@people.example`),
+    ];
+    return { one, two };
+  };
+  const team = { sql: 'select from workspaces for no key update', values: [] };
+  const admins = await both('admin');
+  const body = { role: 'viewer' };
+  const demoted = await raceFor(app, team, [
+    () => admins.one.visitor.call('PATCH', `/members/${admins.two.person.publicId}`, { body }),
+    () => admins.two.visitor.call('PATCH', `/members/${admins.one.person.publicId}`, { body }),
+  ]);
+  expect(demoted.map(({ status, json }) => [status, json.code]).sort()).toEqual([
+    [200, undefined],
+    [403, 'insufficient_role'],
+  ]);
+  const owners = await both('owner');
+  const removed = await raceFor(app, team, [
+    () => owners.one.visitor.call('DELETE', `/members/${owners.two.person.publicId}`),
+    () => owners.two.visitor.call('DELETE', `/members/${owners.one.person.publicId}`),
+  ]);
+  expect(removed.map(({ status, json }) => [status, json?.code]).sort()).toEqual([
+    [204, undefined],
+    [403, 'not_a_member'],
+  ]);
+});
+
+test('who is demoted while a request waits does nothing with it', async () => {
+  await using app = await startApp();
+  const { visitor: owner } = await member(app, 'owner');
+  const { visitor: admin, person } = await member(app, 'admin');
+  const { person: other } = await member(app, 'developer');
+  const open = await invite(owner, 'joe@people.example');
+  const demoting = {
+    sql: `with demoted as (update memberships set role = 'viewer' where person_id = $1 returning 1)
+      select from workspaces, demoted for no key update of workspaces`,
+    values: [person.id],
+  };
+  const answers = await raceFor(app, demoting, [
+    () => invite(admin, 'jim@people.example'),
+    () => admin.call('DELETE', `/invitations/${open.json.id}`),
+    () => admin.call('PATCH', `/members/${other.publicId}`, { body: { role: 'admin' } }),
+    () => admin.call('DELETE', `/members/${other.publicId}`),
+  ]);
+  expect(answers.map(({ status, json }) => [status, json?.code])).toEqual(
+    answers.map(() => [403, 'insufficient_role']),
+  );
+  const { data } = (await owner.call('GET', '/invitations')).json;
+  expect(data.map((one: { email: string; status: string }) => [one.email, one.status])).toEqual([
+    ['joe@people.example', 'pending'],
+  ]);
+});
+
 test('workspaces are made, renamed and left', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
@@ -230,6 +310,21 @@ test('workspaces are made, renamed and left', async () => {
     expect((await visitor.call('POST', `${path}/leave`)).status).toBe(204);
     expect((await visitor.call('GET', '/members')).json.code).toBe('not_a_member');
   }
+});
+
+test('nobody owns more workspaces than the operator allows, however many are made at once', async () => {
+  await using app = await startApp({ env: { WORKSPACES_MAX: '3' } });
+  const { visitor: owner, person } = await member(app, 'owner');
+  const make = () => owner.call('POST', '/workspaces', { body: { name: 'Another' } });
+  const row = { sql: 'select from people where id = $1 for update', values: [person.id] };
+  const answers = await raceFor(app, row, [make, make, make]);
+  expect(answers.map(({ status, json }) => [status, json.code]).sort()).toEqual([
+    [201, undefined],
+    [201, undefined],
+    [429, 'quota_exceeded'],
+  ]);
+  expect((await make()).json.detail).toContain('at most 3 workspaces');
+  expect(await ownersOf(app)).toBe(3);
 });
 
 test('members are listed in pages', async () => {

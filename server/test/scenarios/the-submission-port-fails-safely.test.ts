@@ -253,6 +253,17 @@ test('a port that was asked for and is taken stops the start; the default does n
   await new Promise((resolve) => standard.close(resolve));
 });
 
+test('an address that this machine does not have stops the start, whatever the port', async () => {
+  for (const host of ['192.0.2.1', 'no-such-host.invalid']) {
+    await expect(startApp({ env: { SUBMISSION_PORT: '', SUBMISSION_HOST: host } })).rejects.toThrow(
+      `SUBMISSION_HOST ${host} is not an address of this machine.`,
+    );
+    await expect(
+      startApp({ env: { RETURN_PATH_PORT: '', RETURN_PATH_HOST: host } }),
+    ).rejects.toThrow(`RETURN_PATH_HOST ${host} is not an address of this machine.`);
+  }
+});
+
 test('only a process with the role smtp opens the door, and off keeps it closed', async () => {
   await using door = await startApp({ env: { ...OPEN, ROLES: 'smtp' } });
   expect(door.app.submission.port).toBeTypeOf('number');

@@ -6,15 +6,15 @@ import { rightsOf } from '../roles.ts';
 import { insertWorkspace, renameWorkspace } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import {
+  countOwned,
   findMembership,
   insertMembership,
   listMemberships,
   lockTeam,
   type Membership,
-  ownsAny,
 } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
-import { findPerson, updateName, updatePassword } from './person-store.ts';
+import { findPerson, lockUnchanged, updateName, updatePassword } from './person-store.ts';
 import { checkPassword, refusedFields } from './person-words.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { Session } from './session-store.ts';
@@ -36,6 +36,7 @@ interface AccountParts {
   sessions: Sessions;
   signIn: SignIn;
   secondFactor: SecondFactor;
+  workspacesMax: number;
 }
 
 export class Account {
@@ -83,6 +84,7 @@ export class Account {
     checkPassword(change.wanted, person, '/new_password');
     const hash = await passwords.hash(change.wanted);
     return inTransaction(pool, async (db) => {
+      if (!(await lockUnchanged(db, person))) throw wrongPassword('/current_password');
       await updatePassword(db, person.id, hash);
       // What was begun with the password before, or to get around it, ends with it.
       await deleteTokens(db, person.id, 'password_reset');
@@ -129,12 +131,20 @@ export class Account {
 
   /** Only for those who answer for one already: whoever was let in as a guest stays one. */
   async createWorkspace({ person }: SignedIn, name: string): Promise<Membership> {
-    const { pool, clock } = this.#parts;
+    const { pool, clock, workspacesMax } = this.#parts;
     const nowMs = clock.now();
     return inTransaction(pool, async (db) => {
-      if (!(await ownsAny(db, person.id))) {
+      // Locked, or many at once would all be the last that may be.
+      await findPerson(db, person.id, 'for update');
+      const owned = await countOwned(db, person.id);
+      if (owned === 0) {
         const detail = 'Only people who own a workspace make another one.';
         throw new RefusedError('insufficient_role', detail);
+      }
+      if (owned >= workspacesMax) {
+        const detail = `A person owns at most ${workspacesMax} workspaces here.`;
+        const fix = 'Leave one to another owner, or ask the operator to raise WORKSPACES_MAX.';
+        throw new RefusedError('quota_exceeded', detail, { fix });
       }
       const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
       await insertWorkspace(db, workspace);
@@ -166,8 +176,12 @@ export class Account {
     pointer: string,
   ): Promise<void> {
     if (await this.#parts.signIn.confirmPassword(person, password, client)) return;
-    throw refusedFields([{ pointer, code: 'wrong_password', detail: 'The password is wrong.' }]);
+    throw wrongPassword(pointer);
   }
+}
+
+function wrongPassword(pointer: string): RefusedError {
+  return refusedFields([{ pointer, code: 'wrong_password', detail: 'The password is wrong.' }]);
 }
 
 export function publicMembership(membership: Membership) {

@@ -18,13 +18,13 @@ import {
   revokeOpenOf,
 } from './invitation-store.ts';
 import { invitationLetter, type Post } from './letters.ts';
-import { findMemberByEmail, insertMembership, lockTeam } from './member-store.ts';
+import { findMemberByEmail, insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { findPersonByEmail, insertPerson, newPerson, type Person } from './person-store.ts';
 import { checkPersonWords, refusedFields } from './person-words.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
-import { type Actor, refuseUnlessAllowed } from './team.ts';
+import { type Actor, lockedRoleOf, refuseUnlessAllowed } from './team.ts';
 
 /**
  * Invitations into a workspace. A link goes to the address by our own mail, or to whoever invites
@@ -66,7 +66,6 @@ export class Invitations {
     wanted: { email: string; role: Role },
   ): Promise<{ invitation: Invitation; link: string | null }> {
     const { pool, clock, post, appUrl } = this.#parts;
-    refuseUnlessAllowed(actor, wanted.role);
     const parsed = parseMailbox(wanted.email);
     if (!parsed.ok) {
       throw refusedFields([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
@@ -86,7 +85,7 @@ export class Invitations {
       revokedAtMs: null,
     };
     const workspace = await inTransaction(pool, async (db) => {
-      await lockTeam(db, actor.workspaceId);
+      refuseUnlessAllowed(await lockedRoleOf(db, actor), wanted.role);
       if (await findMemberByEmail(db, actor.workspaceId, invitation.emailKey)) {
         throw new RefusedError(
           'conflict',
@@ -117,11 +116,14 @@ export class Invitations {
 
   async revoke(actor: Actor, id: string): Promise<void> {
     const { pool, clock } = this.#parts;
-    const invitation = await findInvitation(pool, actor.workspaceId, id);
-    if (!invitation) throw new RefusedError('not_found', 'There is no invitation with this id.');
-    refuseUnlessAllowed(actor, invitation.role);
-    if (await revokeInvitation(pool, actor.workspaceId, id, clock.now())) return;
-    throw new RefusedError('conflict', 'This invitation is no longer open.');
+    await inTransaction(pool, async (db) => {
+      const actsAs = await lockedRoleOf(db, actor);
+      const invitation = await findInvitation(db, actor.workspaceId, id);
+      if (!invitation) throw new RefusedError('not_found', 'There is no invitation with this id.');
+      refuseUnlessAllowed(actsAs, invitation.role);
+      if (await revokeInvitation(db, actor.workspaceId, id, clock.now())) return;
+      throw new RefusedError('conflict', 'This invitation is no longer open.');
+    });
   }
 
   /** What whoever holds the link may know before they accept. */

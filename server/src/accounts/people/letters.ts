@@ -22,7 +22,7 @@ const HOUR_SECONDS = 3600;
 
 export function resetLetter(to: { email: string; name: string }, link: string): Letter {
   return {
-    to,
+    to: addressed(to),
     subject: 'Set a new password for Postrider',
     html: `<p>Hello {{ name }},</p>
 <p>somebody, most likely you, asked to set a new password for your Postrider account.</p>
@@ -32,6 +32,12 @@ stays as it is.</p>`,
     variables: { name: to.name, link },
     ttlSeconds: HOUR_SECONDS,
   };
+}
+
+/** A name may hold what no header takes, and the letter must arrive all the same. */
+function addressed({ email, name }: { email: string; name: string }): Letter['to'] {
+  const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return plain === '' ? { email } : { email, name: plain };
 }
 
 export function invitationLetter(

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../storage/pool.ts';
 import { sqlTime } from '../../storage/row-types.ts';
+import { holdsWords, type SearchedPage, searchPatterns } from '../../storage/search-words.ts';
 import type { Role } from '../roles.ts';
 
 /** A workspace, as somebody who belongs to it sees it. */
@@ -72,13 +73,14 @@ export async function findMembership(
 export async function listMembers(
   db: Queryable,
   workspaceId: string,
-  page: { before?: string; limit: number },
+  page: SearchedPage,
 ): Promise<Member[]> {
   const { rows } = await db.query<Member>(
     `select ${MEMBER}
      where m.workspace_id = $1 and ($2::uuid is null or m.person_id < $2)
+       and ${holdsWords('$4', ['p.name', 'p.email'])}
      order by m.person_id desc limit $3`,
-    [workspaceId, page.before ?? null, page.limit],
+    [workspaceId, page.before ?? null, page.limit, searchPatterns(page.text)],
   );
   return rows;
 }
@@ -120,12 +122,12 @@ export async function countOwners(db: Queryable, workspaceId: string): Promise<n
   return rows[0]?.owners ?? 0;
 }
 
-export async function ownsAny(db: Queryable, personId: string): Promise<boolean> {
-  const { rows } = await db.query<{ owns: boolean }>(
-    `select exists (select from memberships where person_id = $1 and role = 'owner') as owns`,
+export async function countOwned(db: Queryable, personId: string): Promise<number> {
+  const { rows } = await db.query<{ owned: number }>(
+    `select count(*) as owned from memberships where person_id = $1 and role = 'owner'`,
     [personId],
   );
-  return rows[0]?.owns ?? false;
+  return rows[0]?.owned ?? 0;
 }
 
 export async function updateRole(

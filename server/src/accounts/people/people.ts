@@ -41,6 +41,8 @@ export interface PeopleParts {
   post: Post;
   /** Where people reach the application: links begin with it. */
   appUrl: string;
+  /** So many may one person own. */
+  workspacesMax: number;
   /** Other than the standard: tests make many people. */
   passwordCost?: PasswordCost;
 }
@@ -58,7 +60,7 @@ export function openPeople(parts: PeopleParts): People {
     signIn,
     sessions,
     resets: new PasswordResets({ ...parts, limits, passwords }),
-    account: new Account({ pool, clock, passwords, limits, sessions, signIn, secondFactor }),
+    account: new Account({ ...parts, passwords, limits, sessions, signIn, secondFactor }),
     team: new Team({ pool, clock }),
     invitations: new Invitations({ ...parts, limits, passwords, sessions }),
     async sweep() {

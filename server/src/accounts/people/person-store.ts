@@ -105,6 +105,21 @@ export async function findForSignIn(
   return rows[0];
 }
 
+/**
+ * False when the password is another one than was checked. It stays the same until the transaction
+ * ends: what somebody gets for it must not outlive a change that came in between.
+ */
+export async function lockUnchanged(
+  db: Queryable,
+  { id, passwordHash }: Pick<Person, 'id' | 'passwordHash'>,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select from people where id = $1 and password_hash = $2 for no key update',
+    [id, passwordHash],
+  );
+  return rowCount === 1;
+}
+
 export async function updateName(db: Queryable, id: string, name: string): Promise<void> {
   await db.query('update people set name = $2 where id = $1', [id, name]);
 }

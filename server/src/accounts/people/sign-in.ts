@@ -4,7 +4,7 @@ import { parseMailbox } from '../../mail/address.ts';
 import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
 import type { Attempt, AttemptLimits } from './attempt-limits.ts';
 import type { Passwords } from './passwords.ts';
-import { findForSignIn, type Person } from './person-store.ts';
+import { findForSignIn, lockUnchanged, type Person } from './person-store.ts';
 import type { SecondFactor } from './second-factor.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import type { BegunSession, Client, Sessions } from './sessions.ts';
@@ -47,17 +47,20 @@ export class SignIn {
     const { pool, clock, sessions } = this.#parts;
     const found = await findForSignIn(pool, emailKeyOf(given.email), sourceNetwork(client.ip));
     const person = await this.#check(found, given, client);
-    if (person.totpConfirmedAtMs === null) {
-      return { kind: 'signed_in', begun: await sessions.begin(person, client, presented) };
-    }
-    const challenge = newSecret();
-    await insertToken(pool, {
-      hash: hashSecret(challenge),
-      personId: person.id,
-      purpose: 'second_factor',
-      endsAtMs: clock.now() + CHALLENGE_MS,
+    return inTransaction(pool, async (db) => {
+      if (!(await lockUnchanged(db, person))) throw wrongPassword();
+      if (person.totpConfirmedAtMs === null) {
+        return { kind: 'signed_in', begun: await sessions.begin(person, client, presented, db) };
+      }
+      const challenge = newSecret();
+      await insertToken(db, {
+        hash: hashSecret(challenge),
+        personId: person.id,
+        purpose: 'second_factor',
+        endsAtMs: clock.now() + CHALLENGE_MS,
+      });
+      return { kind: 'second_factor_required', challenge };
     });
-    return { kind: 'second_factor_required', challenge };
   }
 
   /** The second step. A wrong code leaves the challenge as it is. */
@@ -111,9 +114,7 @@ export class SignIn {
     ];
     await limits.count(attempts);
     const right = await passwords.verify(person?.passwordHash, given.password);
-    if (!person || !right) {
-      throw new RefusedError('invalid_credentials', 'The e-mail address or the password is wrong.');
-    }
+    if (!person || !right) throw wrongPassword();
     await limits.succeeded(attempts);
     return person;
   }
@@ -131,6 +132,10 @@ export function codeAttempts(person: Person, client: Client): Attempt[] {
     { kind: 'source', of: sourceNetwork(client.ip) },
     { kind: 'code', of: person.id },
   ];
+}
+
+function wrongPassword(): RefusedError {
+  return new RefusedError('invalid_credentials', 'The e-mail address or the password is wrong.');
 }
 
 function challengeOver(): RefusedError {

@@ -2,7 +2,8 @@ import type { Clock } from '../../base/clock.ts';
 import { encodeId } from '../../base/ids.ts';
 import { RefusedError } from '../../base/refused-error.ts';
 import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
-import { mayGiveOrTake, type Role } from '../roles.ts';
+import type { SearchedPage } from '../../storage/search-words.ts';
+import { mayGiveOrTake, type Role, rightsOf } from '../roles.ts';
 import { revokeOpenBy } from './invitation-store.ts';
 import {
   countOwners,
@@ -16,14 +17,14 @@ import {
 
 /**
  * Who belongs to a workspace, and as what. A workspace always has an owner, and only owners make or
- * unmake owners. Changes take the workspace one at a time, so that two owners who remove each other
- * do not both succeed.
+ * unmake owners. Changes take the workspace one at a time, and only then is asked what the person who
+ * acts is in it: of two who remove each other one succeeds, and the other is no longer anybody.
  */
 
 /** A member who acts on others. */
 export interface Actor {
   workspaceId: string;
-  role: Role;
+  personId: string;
 }
 
 export class Team {
@@ -35,15 +36,16 @@ export class Team {
     this.#clock = parts.clock;
   }
 
-  list(workspaceId: string, page: { before?: string; limit: number }): Promise<Member[]> {
+  list(workspaceId: string, page: SearchedPage): Promise<Member[]> {
     return listMembers(this.#pool, workspaceId, page);
   }
 
   async changeRole(actor: Actor, personId: string, role: Role): Promise<Member> {
     return inTransaction(this.#pool, async (db) => {
-      const member = await this.#lock(db, actor.workspaceId, personId);
-      refuseUnlessAllowed(actor, member.role);
-      refuseUnlessAllowed(actor, role);
+      const actsAs = await lockedRoleOf(db, actor);
+      const member = await this.#member(db, actor.workspaceId, personId);
+      refuseUnlessAllowed(actsAs, member.role);
+      refuseUnlessAllowed(actsAs, role);
       if (member.role === 'owner' && role !== 'owner') await this.#keepAnOwner(db, actor);
       await updateRole(db, actor.workspaceId, personId, role);
       if (member.role !== role) await this.#revokeInvitationsOf(db, actor.workspaceId, personId);
@@ -53,8 +55,9 @@ export class Team {
 
   async remove(actor: Actor, personId: string): Promise<void> {
     await inTransaction(this.#pool, async (db) => {
-      const member = await this.#lock(db, actor.workspaceId, personId);
-      refuseUnlessAllowed(actor, member.role);
+      const actsAs = await lockedRoleOf(db, actor);
+      const member = await this.#member(db, actor.workspaceId, personId);
+      refuseUnlessAllowed(actsAs, member.role);
       await this.#leave(db, actor.workspaceId, member);
     });
   }
@@ -69,8 +72,7 @@ export class Team {
     });
   }
 
-  async #lock(db: Queryable, workspaceId: string, personId: string): Promise<Member> {
-    await lockTeam(db, workspaceId);
+  async #member(db: Queryable, workspaceId: string, personId: string): Promise<Member> {
     const member = await findMember(db, workspaceId, personId);
     if (!member) throw new RefusedError('not_found', 'There is no member with this id.');
     return member;
@@ -96,11 +98,29 @@ export class Team {
   }
 }
 
-export function refuseUnlessAllowed(actor: Actor, role: Role): void {
-  if (mayGiveOrTake(actor.role, role)) return;
+/**
+ * What the person is who acts, at a moment when nobody else changes the team: since they were let in
+ * somebody may have made them less. The team stays locked until the transaction ends.
+ */
+export async function lockedRoleOf(db: Queryable, actor: Actor): Promise<Role> {
+  await lockTeam(db, actor.workspaceId);
+  const member = await findMember(db, actor.workspaceId, actor.personId);
+  if (!member) {
+    const detail = 'There is no such workspace, or you do not belong to it.';
+    throw new RefusedError('not_a_member', detail);
+  }
+  if (!rightsOf(member.role).has('write:members')) {
+    const detail = `Your role is ${member.role}. The operation needs write:members.`;
+    throw new RefusedError('insufficient_role', detail);
+  }
+  return member.role;
+}
+
+export function refuseUnlessAllowed(actsAs: Role, role: Role): void {
+  if (mayGiveOrTake(actsAs, role)) return;
   throw new RefusedError(
     'insufficient_role',
-    `Only an owner makes, changes or removes an owner. Your role is ${actor.role}.`,
+    `Only an owner makes, changes or removes an owner. Your role is ${actsAs}.`,
   );
 }
 

@@ -52,6 +52,24 @@ export function admit(
   }
 }
 
+/** A body that came in at once is not worth a second look: nothing has happened meanwhile. */
+const BODY_AT_ONCE_MS = 1_000;
+
+/**
+ * Once more, when the body took its time: a key that was revoked, a session that was ended or a member
+ * who was demoted meanwhile must not finish what they began to send.
+ */
+export function admitAgain(
+  parts: AdmissionParts,
+  { rules }: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> | undefined {
+  if (performance.now() - request.startedAtMs < BODY_AT_ONCE_MS) return undefined;
+  if (!rules.body || rules.rawBody) return undefined;
+  return admission(parts, rules, request, reply);
+}
+
 /** Without a promise where nothing has to be asked: the path of every send. */
 function admission(
   parts: AdmissionParts,
@@ -90,8 +108,9 @@ function admitKey(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
+  const isFirst = request.caller === null;
   request.caller = caller;
-  limitRate(parts.rateLimiter, 'workspace', caller.workspaceId, reply);
+  if (isFirst) limitRate(parts.rateLimiter, 'workspace', caller.workspaceId, reply);
   const { scope } = rules;
   if (scope === 'person' || isTeamRight(scope)) {
     const detail = 'This operation is for people who are signed in. No API key may use it.';
@@ -137,10 +156,11 @@ async function admitSession(
     );
   }
   const { role, ...signedIn } = found;
+  const isFirst = request.signedIn === null;
   request.signedIn = signedIn;
   const member = workspaceId !== undefined && role !== undefined;
-  if (member) limitRate(parts.rateLimiter, 'workspace', workspaceId, reply);
-  else limitRate(parts.rateLimiter, 'person', signedIn.person.id, reply);
+  if (isFirst && member) limitRate(parts.rateLimiter, 'workspace', workspaceId, reply);
+  else if (isFirst) limitRate(parts.rateLimiter, 'person', signedIn.person.id, reply);
   if (rules.scope === 'person') return;
   const mode = modeOf(request);
   if (!member) {
@@ -164,7 +184,6 @@ function callerOf(signedIn: SignedIn, workspaceId: string, mode: Mode, role: Rol
     actor: encodeId('usr', signedIn.person.id),
     keyId: undefined,
     endsAtMs: signedIn.session.endsAtMs,
-    role,
   };
 }
 

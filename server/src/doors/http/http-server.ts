@@ -6,10 +6,11 @@ import { newId } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { RefusedError } from '../../base/refused-error.ts';
 import type { Idempotency, IdempotencyRequest } from '../../messages/idempotency.ts';
-import { type AdmissionParts, admit } from './admission.ts';
+import { type AdmissionParts, admit, admitAgain } from './admission.ts';
 import { idempotencyOf } from './idempotency-key.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
+import { asksForAPage, sendNotFoundPage } from './nothing-here.ts';
 import type { Operation, Reply, Request } from './operation.ts';
 import { isOurFault, nothingHere, problemOf } from './problem.ts';
 import { readBody } from './read-body.ts';
@@ -53,9 +54,14 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
     genReqId: () => newId('req', parts.clock.now()),
     requestTimeout: parts.requestTimeoutMs,
     keepAliveTimeout: 75_000,
+    // Who is connected is served until the door is shut, and Fastify's refusal is no problem document.
+    return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
-    frameworkErrors: (error, request, reply) => answerError(parts, error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      isNoAddress(error)
+        ? answerNothing(parts, request, reply)
+        : answerError(parts, error, request, reply),
     clientErrorHandler: answerBrokenClient(parts),
     http: { headersTimeout: 15_000, connectionsCheckingInterval: 2_000 },
   });
@@ -76,8 +82,14 @@ function refuseUnknownPaths(server: FastifyInstance, parts: HttpParts): void {
   void server.register(async (room) => {
     room.removeAllContentTypeParsers();
     room.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-    room.setNotFoundHandler((request, reply) => answerError(parts, nothingHere(), request, reply));
+    room.setNotFoundHandler((request, reply) => answerNothing(parts, request, reply));
   });
+}
+
+/** A node that answers no API has no pages either. */
+function answerNothing(parts: HttpParts, request: FastifyRequest, reply: FastifyReply): void {
+  if (parts.operations.length > 0 && asksForAPage(request)) sendNotFoundPage(request, reply);
+  else answerError(parts, nothingHere(), request, reply);
 }
 
 /** Whoever signs in sends a few words. Nobody who is not known yet has us read and parse more. */
@@ -159,6 +171,8 @@ async function answer(
   reply: FastifyReply,
 ): Promise<void> {
   try {
+    const again = admitAgain(parts, operation, request, reply);
+    if (again) await again;
     send(reply, await run(parts, operation, checks, request, reply), operation.rules.location);
     counted(request, reply);
     if (operation.rules.method !== 'GET') parts.changed();
@@ -218,8 +232,7 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
     this.params = request.params;
     this.query = request.query;
     this.body = request.body;
-    this.idempotency =
-      rules.method === 'POST' ? idempotencyOf(parts.idempotency, rules, request) : undefined;
+    this.idempotency = rules.method === 'POST' ? idempotencyOf(rules, request) : undefined;
     this.stream = rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
@@ -311,6 +324,11 @@ function answerError(
   counted(request, reply);
 }
 
+/** What is no address, or a longer one than any of ours. */
+function isNoAddress(error: { code?: unknown }): boolean {
+  return error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH';
+}
+
 /** Fastify's own refusals in our words. */
 function understood(error: unknown, { raw }: FastifyRequest): unknown {
   const code = (error as { code?: unknown }).code;
@@ -321,9 +339,6 @@ function understood(error: unknown, { raw }: FastifyRequest): unknown {
         'unsupported_media_type',
         'The body must be sent as application/json.',
       );
-    case 'FST_ERR_BAD_URL':
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return nothingHere();
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       // The database's connections break with the same codes, and that is not the caller's fault.

@@ -192,6 +192,12 @@ export class SmtpPort<S extends DoorSession> {
   }
 }
 
+/** Not the port is taken: there is no such address here. */
+export function isHostFault(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code);
+}
+
 /** Faults of a port that the operator can mend; undefined for any other. */
 export function portFault(
   error: unknown,
@@ -205,6 +211,7 @@ export function portFault(
       return `This user may not listen on ${host}:${port}. Set ${variables.port} to one above 1023.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'EAI_AGAIN':
       return `${variables.host} ${host} is not an address of this machine.`;
     default:
       return undefined;

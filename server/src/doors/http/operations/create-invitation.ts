@@ -27,8 +27,9 @@ export function createInvitation({ people }: PeopleOperationParts) {
       answers: { 201: { description: 'The invitation.', body: CreatedInvitation } },
       refusals: ['conflict'],
     },
-    async ({ caller, signedIn, body }) => {
-      const made = await people.invitations.create(actorOf(caller), signedIn.person, body);
+    async (request) => {
+      const { signedIn, body } = request;
+      const made = await people.invitations.create(actorOf(request), signedIn.person, body);
       const { invitation, link } = made;
       const shown = publicInvitation(invitation, invitation.createdAtMs);
       return { status: 201, body: { ...shown, mailed: link === null, link } };

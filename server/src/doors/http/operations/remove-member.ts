@@ -20,9 +20,10 @@ export function removeMember({ people }: PeopleOperationParts) {
       answers: { 204: { description: 'No longer a member.' } },
       refusals: ['not_found', 'last_owner'],
     },
-    async ({ caller, params }) => {
+    async (request) => {
+      const { params } = request;
       const id = uuidOf('usr', (params as { id: string }).id, 'member');
-      await people.team.remove(actorOf(caller), id);
+      await people.team.remove(actorOf(request), id);
       return { status: 204 };
     },
   );

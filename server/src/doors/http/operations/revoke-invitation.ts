@@ -18,9 +18,10 @@ export function revokeInvitation({ people }: PeopleOperationParts) {
       answers: { 204: { description: 'Revoked.' } },
       refusals: ['not_found', 'conflict'],
     },
-    async ({ caller, params }) => {
+    async (request) => {
+      const { params } = request;
       const id = uuidOf('inv', (params as { id: string }).id, 'invitation');
-      await people.invitations.revoke(actorOf(caller), id);
+      await people.invitations.revoke(actorOf(request), id);
       return { status: 204 };
     },
   );

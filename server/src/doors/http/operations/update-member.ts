@@ -24,9 +24,10 @@ export function updateMember({ people }: PeopleOperationParts) {
       answers: { 200: { description: 'The member as they are now.', body: Member } },
       refusals: ['not_found', 'last_owner'],
     },
-    async ({ caller, params, body }) => {
+    async (request) => {
+      const { params, body } = request;
       const id = uuidOf('usr', (params as { id: string }).id, 'member');
-      const member = await people.team.changeRole(actorOf(caller), id, body.role);
+      const member = await people.team.changeRole(actorOf(request), id, body.role);
       return { status: 200, body: publicMember(member) };
     },
   );

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { startApp, type TestApp } from '../harness/app.ts';
+
+/**
+ * Goal: a server that is told to stop does so, whoever keeps a connection open to it.
+ * Method: sockets that send nothing, half a request, or one whose answer takes a minute.
+ */
+
+const TIMEOUT_MS = 60_000;
+
+async function connectTo(app: TestApp, sent = ''): Promise<Socket> {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.on('error', () => {}).resume();
+  if (sent) socket.write(sent);
+  return socket;
+}
+
+test('connections without a request are cut at once, and one in hand gets its answer', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const app = await startApp({ env: { DRAIN_SECONDS: '600' } });
+  const silent = [await connectTo(app), await connectTo(app, 'GET /healthz HTTP/1.1\r\nHost: ')];
+  const cut = silent.map((socket) => once(socket, 'close'));
+  const waited = app.call('GET', '/test/inbox/wait?to=nobody@example.com&timeout=2');
+  await connectionsOf(app, 3);
+  await app[Symbol.asyncDispose]();
+  // Its connection would be kept alive for more than a minute.
+  expect((await waited).json).toEqual({ message: null });
+  await Promise.all(cut);
+});
+
+test('what takes longer than there is time is cut off', { timeout: TIMEOUT_MS }, async () => {
+  const app = await startApp({ env: { DRAIN_SECONDS: '1' } });
+  const waited = app.call('GET', '/test/inbox/wait?to=nobody@example.com&timeout=60');
+  const failed = expect(waited).rejects.toThrow();
+  await connectionsOf(app, 1);
+  await app[Symbol.asyncDispose]();
+  await failed;
+});
+
+test('who is connected is answered as ever until the door is shut', async () => {
+  const app = await startApp({ env: { DRAIN_SECONDS: '600' } });
+  const ask = (path: string) =>
+    `GET /api/v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.testKey}\r\n\r\n`;
+  const socket = await connectTo(app, ask('/test/inbox/wait?timeout=2'));
+  let answered = '';
+  socket.setEncoding('utf8').on('data', (text) => {
+    answered += text;
+  });
+  await connectionsOf(app, 1);
+  const stopped = app[Symbol.asyncDispose]();
+  await expect.poll(() => app.app.http.server.listening).toBe(false);
+  socket.write(ask('/limits'));
+  await stopped;
+  expect(answered.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+  expect(answered).toMatch(/connection: close/i);
+});
+
+/** The server has seen what the test has opened. */
+async function connectionsOf(app: TestApp, count: number): Promise<void> {
+  const { server } = app.app.http;
+  const open = (): Promise<number> =>
+    new Promise((resolve) => server.getConnections((_error, number) => resolve(number)));
+  await expect.poll(open).toBeGreaterThanOrEqual(count);
+  // A request follows its connection at once, but not in the same turn.
+  await sleep(200);
+}
