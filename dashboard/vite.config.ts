@@ -16,7 +16,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
   },
   server: {
-    // `npm run dev` beside a running server: the API is the real one.
-    proxy: { '/api': 'http://127.0.0.1:3000' },
+    // `npm run dev` beside a running server: the API and what the house shares are the real ones.
+    proxy: { '/api': 'http://127.0.0.1:3000', '/docs': 'http://127.0.0.1:3000' },
   },
 });

@@ -22,6 +22,8 @@ import { projectFiles, ROOT } from './project-files.ts';
 const DIST = path.join(ROOT, 'dashboard/dist');
 const APP = path.join(DIST, 'app');
 const STAMP = path.join(DIST, 'app/built-from.txt');
+/** The style sheet that the dashboard shares with the reference. */
+const TOKENS = 'server/src/doors/http/docs/assets/tokens.css';
 const LOCK_POLL_MS = 200;
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
@@ -94,7 +96,9 @@ function hashOfSources(): string {
   const hash = createHash('sha256');
   const sources = projectFiles().filter(
     (file) =>
-      (file.startsWith('dashboard/') && !file.endsWith('.test.ts')) || file === 'package-lock.json',
+      (file.startsWith('dashboard/') && !file.endsWith('.test.ts')) ||
+      file === TOKENS ||
+      file === 'package-lock.json',
   );
   for (const file of sources) {
     hash
@@ -118,6 +122,8 @@ function compress(folder: string): void {
 
 if (import.meta.main) {
   const startedAt = performance.now();
+  if (!isBuilt(hashOfSources()))
+    console.log('Building the dashboard: needed once, and after changes.');
   if (await buildDashboard()) {
     console.log(`Built the dashboard in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
   }

@@ -55,7 +55,7 @@ const overview = createRoute({
 const apiKeys = createRoute({
   getParentRoute: () => inside,
   path: '/api-keys',
-  validateSearch: texts('new'),
+  validateSearch: texts('q', 'new'),
   component: lazyPage(() => import('./pages/api-keys/api-keys.tsx'), 'ApiKeysPage'),
 });
 
@@ -99,7 +99,7 @@ const contacts = createRoute({
 const domains = createRoute({
   getParentRoute: () => inside,
   path: '/domains',
-  validateSearch: texts('new'),
+  validateSearch: texts('q', 'new'),
   component: lazyPage(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
 });
 
@@ -119,7 +119,7 @@ const suppressions = createRoute({
 const templates = createRoute({
   getParentRoute: () => inside,
   path: '/templates',
-  validateSearch: texts('kind', 'new'),
+  validateSearch: texts('kind', 'q', 'new'),
   component: lazyPage(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
 });
 
@@ -165,7 +165,7 @@ const find = createRoute({
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/team',
-  validateSearch: texts('new'),
+  validateSearch: texts('q', 'new'),
   component: lazyPage(() => import('./pages/team/team.tsx'), 'TeamPage'),
 });
 

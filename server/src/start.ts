@@ -1,9 +1,12 @@
 import { type App, assemble } from './assemble.ts';
 import { createLog, type Log } from './base/log.ts';
-import { misspeltInEnvironment } from './config/env.ts';
+import { isRunByNpm, misspeltInEnvironment } from './config/env.ts';
 import type { Config } from './config/read-config.ts';
 import { StorageStartError } from './storage/start-error.ts';
 import { welcome } from './welcome.ts';
+
+/** How soon it is noticed that npm is gone. */
+const PARENT_LOOK_MS = 500;
 
 /** Beyond DRAIN_SECONDS, the time to close what is left; then the process ends regardless. */
 const CLOSING_MS = 5_000;
@@ -56,7 +59,19 @@ function firstSignal(): Promise<string> {
         process.once(signal, () => process.exit(1));
       });
     }
+    if (isRunByNpm()) whenOrphaned(() => resolve('npm is gone'));
   });
+}
+
+/** npm passes a signal on to the shell between us alone: it would leave a server behind that holds the port. */
+function whenOrphaned(task: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    task();
+  }, PARENT_LOOK_MS);
+  timer.unref();
 }
 
 /** Faults that the operator can mend, in a sentence; undefined for a bug, which keeps its stack. */
@@ -72,6 +87,7 @@ function sentenceOf(error: unknown, { http }: Config): string | undefined {
       return `This user may not listen on ${http.host}:${http.port}. Set PORT to one above 1023.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'EAI_AGAIN':
       return `HOST ${http.host} is not an address of this machine.`;
     default:
       return undefined;

@@ -55,7 +55,7 @@ async function firstKey(app: App): Promise<string | undefined> {
   const workspace = (await app.workspaces.createFirst('Default')) ?? (await app.workspaces.first());
   if (!workspace) return undefined;
   const maker = operatorOf(workspace.id);
-  if ((await app.apiKeys.list(maker, { limit: 1 })).length > 0) return undefined;
+  if ((await app.apiKeys.list(maker, { limit: 1 })).keys.length > 0) return undefined;
   const { token } = await app.apiKeys.create(maker, { name: 'First test key', mode: 'test' });
   return token;
 }

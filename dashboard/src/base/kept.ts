@@ -2,7 +2,7 @@
 
 export function recall(key: string): string | null {
   try {
-    return sessionStorage.getItem(`postrider.${key}`) ?? localStorage.getItem(`postrider.${key}`);
+    return sessionStorage.getItem(nameOf(key)) ?? localStorage.getItem(nameOf(key));
   } catch {
     return null;
   }
@@ -11,18 +11,31 @@ export function recall(key: string): string | null {
 /** For this tab, and as the start for new ones. */
 export function keep(key: string, value: string): void {
   try {
-    sessionStorage.setItem(`postrider.${key}`, value);
-    localStorage.setItem(`postrider.${key}`, value);
+    sessionStorage.setItem(nameOf(key), value);
+    localStorage.setItem(nameOf(key), value);
   } catch {
     // Not remembered.
   }
 }
 
-export function forget(key: string): void {
+export function recallForAllTabs(key: string): string | null {
   try {
-    sessionStorage.removeItem(`postrider.${key}`);
-    localStorage.removeItem(`postrider.${key}`);
+    return localStorage.getItem(nameOf(key));
   } catch {
-    // Nothing was remembered.
+    return null;
   }
+}
+
+/** `null` forgets it. */
+export function keepForAllTabs(key: string, value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(nameOf(key));
+    else localStorage.setItem(nameOf(key), value);
+  } catch {
+    // Not remembered.
+  }
+}
+
+function nameOf(key: string): string {
+  return `postrider.${key}`;
 }

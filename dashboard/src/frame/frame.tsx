@@ -1,9 +1,10 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { Command, Menu as MenuIcon } from 'lucide-react';
+import { Command, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { sessionEnded } from '../api/session-ended.ts';
 import { useStore } from '../base/store.ts';
 import { IconButton } from '../parts/button.tsx';
+import { useModal } from '../parts/use-modal.ts';
 import { SignInAgain } from '../session/sign-in-again.tsx';
 import { ConfirmDialog } from './confirm.tsx';
 import { PALETTE_KEYS, useKeyboard } from './keyboard.ts';
@@ -46,7 +47,7 @@ export function Frame() {
               onClick={() => setDrawer(true)}
             />
             <span className="flex-1 text-sm font-semibold">Postrider</span>
-            <IconButton icon={Command} label="Command palette" onClick={openPalette} />
+            <IconButton icon={Search} label="Find or do" onClick={openPalette} />
             <div className="w-28">
               <ModeSwitch />
             </div>
@@ -117,10 +118,7 @@ function SideContent({
 }
 
 function Drawer({ onClose, children }: { onClose: () => void; children: React.ReactNode }) {
-  const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (ref.current && !ref.current.open) ref.current.showModal();
-  }, []);
+  const ref = useModal();
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
     <dialog

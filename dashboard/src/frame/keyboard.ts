@@ -25,6 +25,10 @@ export function useKeyboard({ openPalette, openHelp }: KeyboardActions): void {
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event)) return;
       if (document.querySelector('dialog[open]')) return;
+      if (scrollPage(event)) {
+        event.preventDefault();
+        return;
+      }
       if (performance.now() < goingUntil) {
         goingUntil = 0;
         const page = PAGES.find(({ key }) => key === event.key);
@@ -66,6 +70,38 @@ function isTyping(event: KeyboardEvent): boolean {
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
+}
+
+/** A part of what is seen, so that the eye finds its line again. */
+const PAGE_PART = 0.9;
+const LINE_PX = 40;
+
+/** How far the keys of a page move it, for one that shows this much. */
+const PAGE_KEYS: Record<string, (shownPx: number) => number> = {
+  PageDown: (shownPx) => shownPx * PAGE_PART,
+  PageUp: (shownPx) => -shownPx * PAGE_PART,
+  ' ': (shownPx) => shownPx * PAGE_PART,
+  ArrowDown: () => LINE_PX,
+  ArrowUp: () => -LINE_PX,
+  Home: () => Number.MIN_SAFE_INTEGER,
+  End: () => Number.MAX_SAFE_INTEGER,
+};
+
+/**
+ * The content scrolls in a box of its own, which the browser moves only while the focus is inside.
+ * Whoever has just come to a page, or chose it in the navigation, is not.
+ */
+function scrollPage(event: KeyboardEvent): boolean {
+  const distance = PAGE_KEYS[event.key];
+  const content = document.querySelector<HTMLElement>('main[data-scroller]');
+  const target = event.target;
+  if (!distance || !content || event.defaultPrevented || !(target instanceof Element)) return false;
+  if (content.contains(target) || target.closest('[role=menu]')) return false;
+  // A button is pressed by it.
+  if (event.key === ' ' && target.closest('button')) return false;
+  const sign = event.key === ' ' && event.shiftKey ? -1 : 1;
+  content.scrollBy({ top: sign * distance(content.clientHeight), behavior: 'instant' });
+  return true;
 }
 
 function focusSearch(): boolean {

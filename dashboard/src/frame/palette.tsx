@@ -11,8 +11,9 @@ import {
   Sun,
   ToggleRight,
 } from 'lucide-react';
-import { useEffect, useId, useMemo, useRef, useState } from 'react';
+import { useEffect, useId, useMemo, useState } from 'react';
 import { classNames } from '../parts/class-names.ts';
+import { useModal } from '../parts/use-modal.ts';
 import { goToMode, goToWorkspace, usePlace } from '../session/place.ts';
 import { signOut, useMay, useMe, useWorkspace } from '../session/session.ts';
 import { Kbd } from './keyboard-help.tsx';
@@ -34,13 +35,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const listId = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const commands = useCommands();
   const found = useFound(commands, text);
   const chosen = Math.min(at, found.length - 1);
-  useEffect(() => {
-    if (dialog.current && !dialog.current.open) dialog.current.showModal();
-  }, []);
   useEffect(() => {
     document.getElementById(`${listId}-${chosen}`)?.scrollIntoView({ block: 'nearest' });
   }, [listId, chosen]);

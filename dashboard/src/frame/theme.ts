@@ -1,10 +1,11 @@
-import { forget, keep, recall } from '../base/kept.ts';
+import { keepForAllTabs, recallForAllTabs } from '../base/kept.ts';
 import { createStore, useStore } from '../base/store.ts';
+
+/** Light, dark or what the system says: one choice for every tab, and for the reference at /docs. */
 
 export type Theme = 'light' | 'dark' | 'system';
 
-const kept = recall('theme');
-const theme = createStore<Theme>(kept === 'light' || kept === 'dark' ? kept : 'system');
+const theme = createStore<Theme>(kept());
 const darkSystem = matchMedia('(prefers-color-scheme: dark)');
 
 export function useTheme(): Theme {
@@ -12,10 +13,14 @@ export function useTheme(): Theme {
 }
 
 export function chooseTheme(next: Theme): void {
-  if (next === 'system') forget('theme');
-  else keep('theme', next);
+  keepForAllTabs('theme', next === 'system' ? null : next);
   theme.set(next);
   apply();
+}
+
+function kept(): Theme {
+  const word = recallForAllTabs('theme');
+  return word === 'light' || word === 'dark' ? word : 'system';
 }
 
 function apply(): void {
@@ -25,3 +30,7 @@ function apply(): void {
 }
 
 darkSystem.addEventListener('change', apply);
+addEventListener('storage', () => {
+  theme.set(kept());
+  apply();
+});

@@ -1,7 +1,8 @@
 import { X } from 'lucide-react';
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useId } from 'react';
 import { IconButton } from './button.tsx';
 import { classNames } from './class-names.ts';
+import { useModal } from './use-modal.ts';
 
 /**
  * A window over the page, as the browser itself makes them: focus stays inside, Escape closes, the
@@ -22,17 +23,9 @@ const FIRST_FOCUS =
   '[data-first-focus], form input:not([readonly]), form select, form textarea, form button';
 
 export function Dialog({ title, description, onClose, children, side, wide, stays }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
+  const ref = useModal(FIRST_FOCUS);
   const titleId = useId();
   const descriptionId = useId();
-  // Before the element leaves the page: closing gives the focus back to where it was.
-  useLayoutEffect(() => {
-    const dialog = ref.current;
-    if (!dialog) return;
-    if (!dialog.open) dialog.showModal();
-    dialog.querySelector<HTMLElement>(FIRST_FOCUS)?.focus();
-    return () => dialog.close();
-  }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
     <dialog

@@ -40,9 +40,11 @@ export function Field({
   children,
 }: FieldProps) {
   const id = useId();
+  // What is wrong tells what is right, often in the words of the hint.
+  const shownHint = error === undefined ? hint : undefined;
   const ids: FieldIds = {
     control: id,
-    hint: hint === undefined ? undefined : `${id}-hint`,
+    hint: shownHint === undefined ? undefined : `${id}-hint`,
     error: error === undefined ? undefined : `${id}-error`,
   };
   return (
@@ -61,9 +63,9 @@ export function Field({
             {error}
           </p>
         )}
-        {hint !== undefined && (
+        {shownHint !== undefined && (
           <p id={ids.hint} className="text-xs text-faint">
-            {hint}
+            {shownHint}
           </p>
         )}
       </div>

@@ -36,8 +36,8 @@ export function ProblemNote({
           ))}
         </ul>
       )}
-      {/* It speaks of the answer's fields, which stand here in words. */}
-      {!ofFields && <p>{problem.fix}</p>}
+      {/* It speaks of the answer's fields, which stand here in words, or says what was said. */}
+      {!ofFields && !problem.detail.endsWith(problem.fix) && <p>{problem.fix}</p>}
       {(problem.request_id !== '' || retry) && (
         <div className="mt-1 flex flex-wrap items-center gap-3">
           {retry && (
@@ -78,9 +78,13 @@ export function Note({
       className={classNames('flex gap-2.5 rounded-lg px-3 py-2.5 text-sm', TONES[tone], className)}
     >
       {icon ?? <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />}
-      <div className="grid min-w-0 flex-1 gap-1">
+      <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-1">
         <p className="font-medium break-words">{title}</p>
-        {children !== undefined && <div className="grid gap-1 text-ink/85">{children}</div>}
+        {children !== undefined && (
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-1 break-words text-ink/85">
+            {children}
+          </div>
+        )}
       </div>
     </div>
   );

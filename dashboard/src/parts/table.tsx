@@ -2,8 +2,10 @@ import type { ReactNode, TdHTMLAttributes, ThHTMLAttributes } from 'react';
 import { classNames } from './class-names.ts';
 
 /**
- * A table to the edges of the page. On a phone the less important columns (`later`) fall away. Words
- * may break anywhere, or the longest of one row would push the columns of all off the screen.
+ * A table to the edges of the page. On a phone the less important columns (`later`) fall away, and
+ * those that are `much` so on anything smaller than a wide window. Words may break anywhere, or the
+ * longest of one row would push the columns of all off the screen; the first column, which says what
+ * the row is, keeps room for an address.
  */
 export function Table({ label, children }: { label: string; children: ReactNode }) {
   return (
@@ -15,18 +17,25 @@ export function Table({ label, children }: { label: string; children: ReactNode 
   );
 }
 
+type Later = boolean | 'much';
+
+function shownFrom(later: Later | undefined): string {
+  if (later === 'much') return 'hidden xl:table-cell';
+  return later ? 'hidden md:table-cell' : '';
+}
+
 export function Th({
   children,
   later,
   className,
   ...rest
-}: ThHTMLAttributes<HTMLTableCellElement> & { later?: boolean }) {
+}: ThHTMLAttributes<HTMLTableCellElement> & { later?: Later }) {
   return (
     <th
       scope="col"
       className={classNames(
         'h-8 border-b border-line bg-sunken px-3 text-left text-xs font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6',
-        later && 'hidden md:table-cell',
+        shownFrom(later),
         className,
       )}
       {...rest}
@@ -41,12 +50,12 @@ export function Td({
   later,
   className,
   ...rest
-}: TdHTMLAttributes<HTMLTableCellElement> & { later?: boolean }) {
+}: TdHTMLAttributes<HTMLTableCellElement> & { later?: Later }) {
   return (
     <td
       className={classNames(
-        'h-11 px-3 py-1.5 align-middle wrap-anywhere first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6',
-        later && 'hidden md:table-cell',
+        'h-11 px-3 py-1.5 align-middle wrap-anywhere first:min-w-36 first:pl-4 last:pr-4 sm:first:min-w-52 sm:first:pl-6 sm:last:pr-6',
+        shownFrom(later),
         className,
       )}
       {...rest}

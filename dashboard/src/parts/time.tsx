@@ -1,10 +1,11 @@
 import { useEffect } from 'react';
 import { createStore, useStore } from '../base/store.ts';
+import { classNames } from './class-names.ts';
 
 /** How long ago, or how long until; the exact moment shows on hover. All of them tick together. */
 export function Time({ at, className }: { at: string | null | undefined; className?: string }) {
   const now = useNow();
-  if (!at) return <span className={className}>never</span>;
+  if (!at) return <span className={classNames('whitespace-nowrap', className)}>never</span>;
   return (
     <time dateTime={at} title={exactTime(at)} className={className}>
       {relativeTime(at, now)}
@@ -69,11 +70,23 @@ const clockTime = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
   hour12: false,
 });
+const dayTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
 
-export function ClockTime({ at, className }: { at: string; className?: string }) {
+/** The time of the day; of another day than today with its date. */
+export function ExactTime({ at, className }: { at: string | null; className?: string }) {
+  if (!at) return null;
+  const date = new Date(at);
+  const today = date.toDateString() === new Date().toDateString();
   return (
     <time dateTime={at} title={exactTime(at)} className={className}>
-      {clockTime.format(new Date(at))}
+      {(today ? clockTime : dayTime).format(date)}
     </time>
   );
 }

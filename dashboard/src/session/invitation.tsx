@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, ask } from '../api/client.ts';
 import { fieldError, isAboutFields } from '../api/problem.ts';
@@ -53,7 +53,14 @@ export function InvitationPage() {
   }
   if (invitation.isError) {
     return (
-      <PlainPage title="Invitation">
+      <PlainPage
+        title="Invitation"
+        below={
+          <Link to="/" className="rounded hover:text-ink hover:underline">
+            Go to the dashboard
+          </Link>
+        }
+      >
         <ProblemNote error={invitation.error} />
       </PlainPage>
     );

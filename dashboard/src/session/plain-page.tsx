@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
+import { REFERENCE } from '../frame/places.ts';
 
 /** A page outside the frame: one card in the middle. */
 export function PlainPage({
@@ -30,6 +31,12 @@ export function PlainPage({
         <div className="mt-5">{children}</div>
       </div>
       {below !== undefined && <div className="mt-4 text-sm text-soft">{below}</div>}
+      <a
+        href={REFERENCE.href}
+        className="mt-4 rounded text-sm text-soft hover:text-ink hover:underline"
+      >
+        {REFERENCE.label}
+      </a>
     </main>
   );
 }

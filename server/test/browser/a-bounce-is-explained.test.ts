@@ -2,12 +2,15 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
+import { tooWide } from '../harness/browser-faults.ts';
 
 /**
  * Goal: a developer finds out in seconds why a mail did not arrive: what happened in plain words,
  * what the receiver said, and what to do now.
  * Method: the simulator plays the receivers, in test mode.
  */
+const IN_AN_HOUR = new Date(Date.now() + 3_600_000).toISOString();
+
 browserSuite('a message that did not arrive', (suite) => {
   async function send(to: string, subject: string): Promise<string> {
     const body = goodSend({ to: { email: to }, subject });
@@ -77,6 +80,73 @@ browserSuite('a message that did not arrive', (suite) => {
       await page.getByRole('alert').getByText(words).waitFor();
       await page.goBack();
     }
+  });
+
+  test('is explained in the list already, for whom the search was for', async () => {
+    const body = goodSend({
+      to: { email: 'delivered@simulator.test' },
+      cc: [{ email: 'bounced+copy@simulator.test' }],
+      subject: 'To two',
+    });
+    await suite.app().call('POST', '/transactional/send', { body });
+    const page = await suite.openAs('developer');
+    await page.goto('/app/messages');
+    await page.getByLabel('Search subjects and addresses').fill('bounced+copy');
+    const row = page.getByRole('listitem').filter({ hasText: 'To two' });
+    await row.getByText('bounced+copy@simulator.test').waitFor();
+    await row.getByText('The mailbox does not exist.').waitFor();
+    await row.getByRole('link').click();
+    await page.getByRole('alert').getByText('The mailbox does not exist. Check').waitFor();
+    await page.getByText('It arrived in the test inbox, for delivered@simulator.test').waitFor();
+  });
+
+  test('is found in the other mode too', async () => {
+    await send('delivered+there@simulator.test', 'Sent in test mode');
+    const page = await suite.openAs('developer', { mode: 'live' });
+    await page.goto('/app/messages?q=delivered%2Bthere');
+    await page.getByText('what fits them was sent in test mode').waitFor();
+    await page.getByRole('button', { name: 'Look in test mode' }).click();
+    await page.getByRole('link', { name: 'Sent in test mode' }).waitFor();
+    await page.goto('/app/messages?q=never-sent');
+    await page.getByText('A message is found from the moment').waitFor();
+    expect(await page.getByRole('button', { name: /^Look in/ }).count()).toBe(0);
+  });
+
+  test.each([
+    ['delivered', {}, 'It arrived in the test inbox'],
+    ['complained', {}, 'complained@simulator.test has it, and called it spam'],
+    ['delivered', { scheduled_at: IN_AN_HOUR }, 'Then it leaves by itself'],
+    ['defer-99', { ttl_seconds: 1 }, ', for 1 second, the time to live that it was sent with'],
+    ['defer-99', {}, 'If nobody takes it, it ends as expired after 3 days.'],
+  ])('%s@ with %j: where it is stands first', async (part, more, words) => {
+    const body = goodSend({ to: { email: `${part}@simulator.test` }, ...more });
+    const { json } = await suite.app().call('POST', '/transactional/send', { body });
+    const page = await suite.openAs('developer');
+    await page.goto(`/app/messages/${json.id}`);
+    await page.getByText(words).waitFor();
+  });
+
+  test('with a long subject and address stays inside a phone, and in four lines', async () => {
+    const subject = `Order ${'W'.repeat(300)} the end`;
+    const to = `${'long.local.part.'.repeat(3)}x@${'subdomain-of-a-long-name.'.repeat(5)}example.com`;
+    const page = await messagePage(to, subject);
+    await page.getByText('It arrived in the test inbox').waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await tooWide(page)).toEqual([]);
+    const inside = `[...document.querySelectorAll('main [role=status], main aside section')]
+      .every((box) => box.getBoundingClientRect().right <= 390 && box.scrollWidth <= box.clientWidth)`;
+    expect(await page.evaluate(inside)).toBe(true);
+    const heading = await page.getByRole('heading', { level: 1 }).boundingBox();
+    expect(heading?.height).toBeLessThan(130);
+    await page.getByRole('definition').filter({ hasText: 'the end' }).waitFor();
+  });
+
+  test('for long: the reason is told once, and no try that is over is announced', async () => {
+    const page = await messagePage('defer-2@simulator.test', 'Later and later');
+    await page.getByText('It arrived in the test inbox').waitFor();
+    expect(await page.getByText('Not taken yet').count()).toBe(2);
+    expect(await page.getByText('asks every unknown sender').count()).toBe(1);
+    expect(await page.getByText('Next try').count()).toBe(0);
   });
 
   test('yet: says when the next try is, and turns to delivered without a reload', async () => {

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
+import { faults, tooWide } from '../harness/browser-faults.ts';
 import { fillShop, type Shop } from '../harness/browser-shop.ts';
 
 /**
@@ -10,8 +9,6 @@ import { fillShop, type Shop } from '../harness/browser-shop.ts';
  * while it loads, and fits a phone.
  * Method: axe on each page; the sum of layout shifts as the browser counts them; a narrow window.
  */
-
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const SHIFTS = `globalThis.__shift = 0; new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) __shift += entry.value;
@@ -137,6 +134,20 @@ browserSuite(
       expect((head?.x ?? 0) + (head?.width ?? 0)).toBeLessThanOrEqual(1200);
     });
 
+    test.each([390, 820, 1440])('%d px wide, short words of tables stay whole', async (width) => {
+      const app = suite.app();
+      const filling = filled.get(app) ?? fill();
+      filled.set(app, filling);
+      await filling;
+      const page = await suite.openAs('owner');
+      await page.setViewportSize({ width, height: 800 });
+      for (const path of ['suppressions', 'api-keys', 'contacts', 'domains', 'team']) {
+        await page.goto(`/app/${path}`);
+        await settled(page);
+        expect([path, await page.evaluate(BROKEN_WORDS)]).toEqual([path, []]);
+      }
+    });
+
     test.each([
       '/app/templates',
       '/app/templates/template/order-shipped',
@@ -178,36 +189,18 @@ async function settled(page: Page): Promise<void> {
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
 }
 
-/** Everything once; what depends on colours in every theme and mode. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const all = await run(page, '{}');
-  const colours = "{ runOnly: ['color-contrast'] }";
-  for (const [theme, mode] of [
-    ['dark', 'test'],
-    ['dark', 'live'],
-    ['light', 'live'],
-  ]) {
-    await page.evaluate(`Object.assign(document.documentElement.dataset, {
-      theme: '${theme}', mode: '${mode}',
-    })`);
-    all.push(...(await run(page, colours)).map((fault) => `${theme} ${mode}: ${fault}`));
+/** Words of up to twenty letters in cells of tables that stand on two lines. */
+const BROKEN_WORDS = `[...document.querySelectorAll('main td')].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    for (const { 0: word, index } of text.data.matchAll(/\\S{2,20}(?!\\S)/g)) {
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      if (lines.size > 1 && !/\\S/.test(text.data[index - 1] ?? ' ')) broken.push(word);
+    }
   }
-  return all;
-}
-
-function run(page: Page, options: string): Promise<string[]> {
-  return page.evaluate(`axe
-    .run(document, { resultTypes: ['violations'], iframes: false, ...${options} })
-    .then(({ violations }) => violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.map(({ html, any }) =>
-        id + ': ' + html.slice(0, 160) + ' ' + (any[0]?.message ?? ''))))`);
-}
-
-/** What reaches beyond a phone's edge, unless it scrolls in a box of its own. */
-function tooWide(page: Page): Promise<string[]> {
-  return page.evaluate(`[document.documentElement, ...document.querySelectorAll('[data-scroller], dialog[open]')]
-    .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
-    .map((box) => box.tagName + ' ' + box.scrollWidth + ' in ' + box.clientWidth)`);
-}
+  return broken;
+})`;

@@ -115,6 +115,57 @@ browserSuite('by keyboard alone', (suite) => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Import');
   });
 
+  test('a window that a menu opened gives the focus back to the button of the menu', async () => {
+    const app = suite.app();
+    await app.call('POST', '/api-keys', { body: { name: 'Robin', scopes: ['read:messages'] } });
+    const page = await suite.openAs('developer');
+    await page.goto('/app/api-keys');
+    const name = 'Actions for Robin';
+    const opened = async (entry: string) => {
+      await tabTo(page, name);
+      await keys(page, 'Enter');
+      await page.getByRole('menuitem', { name: entry }).waitFor();
+      const at = () => page.evaluate('document.activeElement.textContent');
+      for (let step = 0; step < 5 && (await at()) !== entry; step += 1) {
+        await keys(page, 'ArrowDown');
+      }
+      await keys(page, 'Enter');
+      await page.getByRole('dialog').waitFor();
+      await keys(page, 'Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await expect.poll(() => page.evaluate(FOCUSED_NAME)).toBe(name);
+    };
+    await page.getByRole('button', { name }).first().waitFor();
+    await opened('Change');
+    await opened('Revoke');
+    await page.setViewportSize({ width: 390, height: 700 });
+    await page.reload();
+    await page.getByRole('button', { name }).first().waitFor();
+    await tabTo(page, 'Open the navigation');
+    await keys(page, 'Enter');
+    await page.getByRole('dialog', { name: 'Navigation' }).waitFor();
+    await keys(page, 'Escape');
+    await expect.poll(() => page.evaluate(FOCUSED_NAME)).toBe('Open the navigation');
+  });
+
+  test('the keys of a page move it, wherever the focus is', async () => {
+    const page = await suite.openAs('developer');
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await page.goto('/app/settings');
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    const top = () => page.evaluate<number>("document.querySelector('main').scrollTop");
+    await keys(page, 'PageDown');
+    await expect.poll(top).toBeGreaterThan(100);
+    await keys(page, 'Home');
+    await expect.poll(top).toBe(0);
+    await tabTo(page, 'Settings');
+    await keys(page, 'Space');
+    await expect.poll(top).toBeGreaterThan(100);
+    await keys(page, 'Shift+Space');
+    await expect.poll(top).toBe(0);
+  });
+
   test('every stop of the Tab key can be seen, and the last leads out of the editor', async () => {
     const app = suite.app();
     await app.call('POST', '/contacts', { body: { email: 'jane@example.com' } });
@@ -151,6 +202,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
   }
   throw new Error(`The Tab key does not get to “${name}”.`);
 }
+
+const FOCUSED_NAME = "document.activeElement?.getAttribute('aria-label')";
 
 /** On the page behind an open window. Past its last stop the browser's own controls come. */
 const FOCUS_IS_BEHIND = `document.activeElement?.closest('#app') != null

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { parseEnv, promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
@@ -21,13 +22,17 @@ browserSuite(
       await page.getByLabel('Password').fill('short');
       await page.getByLabel('Workspace').fill('Shop');
       await page.getByRole('button', { name: 'Create account' }).click();
-      await page
-        .getByText(/at least 10 characters/i)
-        .first()
-        .waitFor();
+      await page.getByText('Use at least 10 characters').waitFor();
+      expect(await page.getByText(/at least 10 characters/i).count()).toBe(1);
       await page.getByLabel('Password').fill('tulip freight oboe');
       await page.getByRole('button', { name: 'Create account' }).click();
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      await page.getByRole('button', { name: 'Send one now' }).click();
+      await page.waitForURL(/test-inbox\?id=msg_/);
+      await page.getByRole('heading', { name: 'Hello Ada Lovelace' }).waitFor();
+      await mailIn(page).getByText('this is your first message').waitFor();
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.getByText('2 of 5 done').waitFor();
 
       await page.getByRole('link', { name: 'API reference' }).click();
       await page.getByRole('heading', { name: 'Postrider API' }).waitFor();
@@ -35,7 +40,7 @@ browserSuite(
 
       await page.getByRole('link', { name: 'API keys' }).click();
       await page.getByRole('button', { name: 'Create key' }).click();
-      await page.getByLabel('Name').fill('Web shop');
+      await page.getByLabel('Name', { exact: true }).fill('Web shop');
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
       const token = (await page.getByTestId('token').textContent()) ?? '';
       expect(token).toMatch(/^pr_test_/);
@@ -51,8 +56,7 @@ browserSuite(
       await page.getByRole('link', { name: 'Hello Jane' }).click();
       await page.getByText('Delivered', { exact: true }).waitFor();
       await page.getByRole('tab', { name: 'Content' }).click();
-      const mail = page.frameLocator('iframe[title="Preview of the mail"]');
-      await mail.getByText('Welcome, Jane!').waitFor();
+      await mailIn(page).getByText('Welcome, Jane!').waitFor();
     });
 
     test('a second visitor cannot make a second owner', async () => {
@@ -66,7 +70,7 @@ browserSuite(
       const page = await suite.openAs('developer', { mode: 'test' });
       await page.goto('/app/api-keys');
       await page.getByRole('button', { name: 'Create key' }).first().click();
-      await page.getByLabel('Name').fill('Printer');
+      await page.getByLabel('Name', { exact: true }).fill('Printer');
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
       const token = (await page.getByTestId('token').textContent()) ?? '';
       await page.getByRole('button', { name: 'SMTP', exact: true }).click();
@@ -86,3 +90,7 @@ browserSuite(
   },
   { env: { SUBMISSION_PORT: '0' } },
 );
+
+function mailIn(page: Page) {
+  return page.frameLocator('iframe[title="Preview of the mail"]');
+}

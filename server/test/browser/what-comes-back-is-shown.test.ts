@@ -36,6 +36,7 @@ browserSuite(
       const page = await suite.openAs('developer', { mode: 'live' });
       await page.goto(`/app/messages/${id}`);
       await page.getByText('took it', { exact: false }).waitFor();
+      await page.getByText('has taken it for jane@example.com').waitFor();
       await report(returnPath, dsn());
       await page.getByText('Bounced later').waitFor();
       await page

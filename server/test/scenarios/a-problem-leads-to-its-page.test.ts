@@ -42,3 +42,28 @@ it('says what to do in this very case, at a page that exists', async () => {
     for (const [, page] of fix.matchAll(/\{app\}\/app(\/[\w-]+)/g)) expect(known).toContain(page);
   }
 });
+
+it('shows a page to people who are lost, and a problem to programs', async () => {
+  await using app = await startApp();
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  const look = (path: string, headers: Record<string, string> = { accept }, method = 'GET') =>
+    fetch(app.url + path, { method, headers });
+  for (const path of ['/nope', '/nope/', '/docs/nope', '/application', '/%zz']) {
+    const page = await look(path);
+    expect([path, page.status]).toEqual([path, 404]);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(page.headers.get('vary')).toBe('accept');
+    expect(await page.text()).toContain('There is no such page');
+  }
+  for (const answer of [
+    await look('/nope', {}),
+    await look('/nope', { accept: 'application/json' }),
+    await look('/nope', { accept: 'application/json, text/html' }),
+    await look('/api/v1/nope'),
+    await look('/nope', { accept }, 'POST'),
+  ]) {
+    expect(answer.status).toBe(404);
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  }
+});

@@ -92,6 +92,34 @@ it('tells of a data folder that belongs to somebody else', async () => {
   expect(stderr).toMatch(/^DATA_DIR \S+ may not be written by this user\. .*\n$/);
 });
 
+it('ends with npm, which ends the shell between and tells nobody else', async () => {
+  await using folder = await scratchFolder();
+  const npm = spawn('npm', ['start', '--ignore-scripts'], {
+    cwd: path.join(import.meta.dirname, '../../..'),
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder.path,
+      PORT: '0',
+      SUBMISSION_PORT: 'off',
+      RETURN_PATH_PORT: 'off',
+    },
+  });
+  let output = '';
+  npm.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  try {
+    await until(() => output.includes('Postrider is running at'), {
+      timeoutMs: 60_000,
+      what: () => `it runs: ${output}`,
+    });
+  } finally {
+    npm.kill('SIGTERM');
+  }
+  await until(() => !isRunning(folder.path), { timeoutMs: 60_000, what: 'it has left' });
+  expect(output).toContain('npm is gone');
+});
+
 it('leaves at once when it is told to while it waits for a database', async () => {
   await using folder = await scratchFolder();
   const child = spawn(process.execPath, [MAIN, 'start'], {

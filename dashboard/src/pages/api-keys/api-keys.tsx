@@ -14,6 +14,7 @@ import { LoadMore } from '../../parts/load-more.tsx';
 import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -29,17 +30,19 @@ export function ApiKeysPage() {
   const place = usePlace();
   const may = useMay();
   const navigate = useNavigate();
-  const { new: making } = useSearch({ from: '/inside/api-keys' });
+  const { q, new: making } = useSearch({ from: '/inside/api-keys' });
+  const filter = q === undefined ? {} : { q };
   const [open, setOpen] = useState<{ key: ApiKey; what: 'edit' | 'rotate' }>();
-  const list = usePages(['api-keys', place.workspaceId], (cursor) =>
+  const list = usePages(['api-keys', place.workspaceId, 'both', q], (cursor) =>
     ask(
       apiOf({ ...place, mode: 'live' }).GET('/api/v1/api-keys', {
-        params: { query: pageQuery(cursor) },
+        params: { query: { ...pageQuery(cursor), ...filter } },
       }),
     ),
   );
-  const create = (on: boolean) =>
-    void navigate({ to: '/api-keys', search: on ? { new: 'true' } : {}, replace: !on });
+  const go = (search: { q?: string; new?: string }) =>
+    void navigate({ to: '/api-keys', search, replace: search.new === undefined });
+  const create = (on: boolean) => go({ ...filter, ...(on ? { new: 'true' } : {}) });
   return (
     <Page
       full
@@ -53,6 +56,13 @@ export function ApiKeysPage() {
         )
       }
     >
+      <search className="px-4 pb-3 sm:px-6">
+        <SearchInput
+          label="Search names and ends of secrets"
+          value={q ?? ''}
+          onChange={(text) => go({ q: text })}
+        />
+      </search>
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isLoadingError ? (
@@ -61,7 +71,14 @@ export function ApiKeysPage() {
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
         />
-      ) : list.rows.length === 0 ? (
+      ) : list.rows.length === 0 && !list.hasNextPage && q !== undefined ? (
+        <NothingFound
+          what="key"
+          text={q}
+          where="names, and in the beginning and the last four characters of secrets"
+          onClear={() => go({})}
+        />
+      ) : list.rows.length === 0 && q === undefined ? (
         <Empty
           icon={KeyRound}
           title="No keys yet"
@@ -109,10 +126,10 @@ function KeyTable({
           <Th>Name</Th>
           <Th>Mode</Th>
           <Th later>May</Th>
-          <Th later>Limits</Th>
+          <Th later="much">Limits</Th>
           <Th>Last used</Th>
           <Th later>Expires</Th>
-          <Th later>Made</Th>
+          <Th later="much">Made</Th>
           <Th aria-label="Actions" />
         </tr>
       </thead>
@@ -124,10 +141,10 @@ function KeyTable({
               <code className="font-mono text-xs text-faint">{key.token_hint}</code>
             </Td>
             <Td>{key.revoked_at ? <Badge>revoked</Badge> : <ModeBadge mode={key.mode} />}</Td>
-            <Td later>
+            <Td later className="min-w-32">
               <span title={key.scopes.join('\n')}>{scopesInWords(key.scopes)}</span>
             </Td>
-            <Td later className="text-soft">
+            <Td later="much" className="min-w-36 text-soft">
               <Limits apiKey={key} />
             </Td>
             <Td>
@@ -136,7 +153,7 @@ function KeyTable({
             <Td later>
               <Expires apiKey={key} />
             </Td>
-            <Td later className="text-soft">
+            <Td later="much" className="min-w-32 text-soft">
               <Time at={key.created_at} />
               <div className="text-xs text-faint">by {nameOf(key.created_by)}</div>
             </Td>

@@ -13,11 +13,11 @@ import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { saveFile } from '../../parts/save-file.ts';
+import { SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useMay } from '../../session/session.ts';
-import { SearchInput } from '../messages/message-filters.tsx';
 import { ContactSheet, NewContact } from './contact-sheet.tsx';
 import { ImportContacts } from './import-contacts.tsx';
 
@@ -105,7 +105,7 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
       <thead>
         <tr>
           <Th>Address</Th>
-          <Th>Name</Th>
+          <Th later>Name</Th>
           <Th later>Language</Th>
           <Th later>Attributes</Th>
           <Th later>Changed</Th>
@@ -123,9 +123,12 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
               >
                 {contact.email}
               </Link>
+              <div className="text-left text-soft md:hidden" dir="auto">
+                {fullName(contact)}
+              </div>
             </Td>
-            <Td className="max-w-72">
-              {[contact.first_name, contact.last_name].filter(Boolean).join(' ')}
+            <Td later className="max-w-72">
+              <bdi>{fullName(contact)}</bdi>
             </Td>
             <Td later className="text-soft">
               {contact.locale}
@@ -147,6 +150,10 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
       </tbody>
     </Table>
   );
+}
+
+function fullName({ first_name, last_name }: Contact): string {
+  return [first_name, last_name].filter(Boolean).join(' ');
 }
 
 function NoContacts({ filtered }: { filtered: boolean }) {

@@ -14,6 +14,7 @@ import { Field, TextInput } from '../../parts/field.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -25,12 +26,14 @@ export function DomainsPage() {
   const { api, key } = useHere();
   const may = useMay();
   const navigate = useNavigate();
-  const { new: adding } = useSearch({ from: '/inside/domains' });
-  const list = usePages(key('domains'), (cursor) =>
-    ask(api.GET('/api/v1/domains', { params: { query: pageQuery(cursor) } })),
+  const { q, new: adding } = useSearch({ from: '/inside/domains' });
+  const filter = q === undefined ? {} : { q };
+  const list = usePages(key('domains', q), (cursor) =>
+    ask(api.GET('/api/v1/domains', { params: { query: { ...pageQuery(cursor), ...filter } } })),
   );
-  const add = (on: boolean) =>
-    void navigate({ to: '/domains', search: on ? { new: 'true' } : {}, replace: !on });
+  const go = (search: { q?: string; new?: string }) =>
+    void navigate({ to: '/domains', search, replace: search.new === undefined });
+  const add = (on: boolean) => go({ ...filter, ...(on ? { new: 'true' } : {}) });
   const addButton = may('write:domains') && (
     <Button kind="primary" icon={Plus} onClick={() => add(true)}>
       Add domain
@@ -43,6 +46,9 @@ export function DomainsPage() {
       description="The domains you send from. Their DNS records prove that you may."
       actions={addButton}
     >
+      <search className="px-4 pb-3 sm:px-6">
+        <SearchInput label="Search names" value={q ?? ''} onChange={(text) => go({ q: text })} />
+      </search>
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isLoadingError ? (
@@ -51,6 +57,8 @@ export function DomainsPage() {
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
         />
+      ) : list.rows.length === 0 && q !== undefined ? (
+        <NothingFound what="domain" text={q} where="names" onClear={() => go({})} />
       ) : list.rows.length === 0 ? (
         <Empty icon={AtSign} title="No sending domain yet" actions={addButton}>
           Live mail needs one. Add the domain of your From addresses, publish the records shown at

@@ -12,11 +12,11 @@ import { Empty } from '../../parts/empty.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SearchInput } from '../../parts/search-input.tsx';
 import { count } from '../../parts/size.ts';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { ClockTime, Time } from '../../parts/time.tsx';
+import { ExactTime, Time } from '../../parts/time.tsx';
 import { usePlace } from '../../session/place.ts';
-import { SearchInput } from '../messages/message-filters.tsx';
 import { EventTypeSelect } from './event-type-select.tsx';
 import { happeningOf } from './happening.ts';
 import { type EventFilters, useEvents } from './use-events.ts';
@@ -170,7 +170,7 @@ function EventRow({
       {open && (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-4 pt-1 pb-4 sm:px-6 md:pl-13">
           <p className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-faint">
-            <ClockTime at={event.created_at} />
+            <ExactTime at={event.created_at} />
             <span className="font-mono">{event.type}</span>
             {link && (
               <Link

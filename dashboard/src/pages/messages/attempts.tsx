@@ -7,7 +7,7 @@ import { classNames } from '../../parts/class-names.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { ClockTime } from '../../parts/time.tsx';
+import { ExactTime } from '../../parts/time.tsx';
 
 /** Every try, with the conversation that was had. */
 export function Attempts({ messageId }: { messageId: string }) {
@@ -50,7 +50,7 @@ function AttemptCard({ attempt, open }: { attempt: Schema<'Attempt'>; open: bool
         <span className="ml-auto flex gap-3 text-xs text-faint">
           {attempt.smtp?.mx && <span>{attempt.smtp.mx}</span>}
           <span>{tookMs} ms</span>
-          <ClockTime at={attempt.started_at} />
+          <ExactTime at={attempt.started_at} />
         </span>
       </summary>
       <div className="overflow-x-auto border-t border-line px-4 py-3">

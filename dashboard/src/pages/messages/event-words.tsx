@@ -92,12 +92,7 @@ export function wordsOf(type: string, data: EventData): EventWords {
         icon: Clock,
         tone: 'warn',
         title: 'Not taken yet',
-        detail: (
-          <>
-            {data.bounce?.explanation ?? 'The receiver asks to come again later.'} Next try{' '}
-            <Time at={data.next_attempt_at} />
-          </>
-        ),
+        detail: data.bounce?.explanation ?? 'The receiver asks to come again later.',
       };
     case 'message.delivered':
       return {

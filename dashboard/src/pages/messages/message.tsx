@@ -10,19 +10,19 @@ import { Button } from '../../parts/button.tsx';
 import { CopyCode } from '../../parts/copy.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { ProblemNote } from '../../parts/problem-note.tsx';
 import { sizeInWords } from '../../parts/size.ts';
 import { SkeletonPage } from '../../parts/skeleton.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Time } from '../../parts/time.tsx';
 import { goToMode } from '../../session/place.ts';
 import { useMay } from '../../session/session.ts';
-import { isSimulated, whyFailed, whySuppressed } from './advice.ts';
 import { Attempts } from './attempts.tsx';
 import { MessageContentTabs } from './content.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Timeline } from './timeline.tsx';
 import { ToldWebhooks } from './told-webhooks.tsx';
+import { WhereItIs } from './where-it-is.tsx';
 
 const BACK = { to: '/messages', label: 'Messages' };
 
@@ -50,6 +50,7 @@ export function MessagePage() {
   return (
     <Page
       title={message.subject || 'No subject'}
+      heading={<Subject text={message.subject || 'No subject'} />}
       back={BACK}
       description={
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -65,8 +66,8 @@ export function MessagePage() {
       actions={<MessageActions message={message} />}
     >
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
-        <div className="grid min-w-0 gap-4">
-          <Troubles message={message} />
+        <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
+          <WhereItIs message={message} />
           <Tabs
             label="Message"
             value={tab}
@@ -85,7 +86,7 @@ export function MessagePage() {
             ]}
           />
         </div>
-        <aside className="grid gap-4">
+        <aside className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
           <Recipients recipients={message.recipients} />
           <Details message={message} />
         </aside>
@@ -94,107 +95,22 @@ export function MessagePage() {
   );
 }
 
-/** Why it did not arrive, and what to do; once for each reason. */
-function Troubles({ message }: { message: Schema<'Message'> }) {
-  const seen = new Set<string>();
-  const troubled = message.recipients.filter(({ status, reason, bounce }) => {
-    if (status === 'delivered' || status === 'queued' || status === 'scheduled') return false;
-    const kind = `${status} ${bounce?.reason ?? reason}`;
-    return !seen.has(kind) && seen.add(kind);
-  });
-  return troubled.map((recipient) => <Trouble key={recipient.email} recipient={recipient} />);
-}
+/** One with more letters may not fit above, and stands whole among the details. */
+const LONG_SUBJECT = 160;
 
-function Trouble({ recipient }: { recipient: Schema<'Recipient'> }) {
-  const { status, bounce, reason } = recipient;
-  if (bounce) {
-    return (
-      <Note
-        tone={status === 'deferred' ? 'warn' : 'bad'}
-        title={bounce.explanation}
-        icon={<MailX className="mt-0.5 size-4 shrink-0" aria-hidden />}
-      >
-        <TheirWords recipient={recipient} />
-        <NextStep recipient={recipient} bounce={bounce} />
-      </Note>
-    );
-  }
-  if (status === 'suppressed') {
-    return (
-      <Note tone="warn" title={`${recipient.email} was not written to: ${whySuppressed(reason)}`}>
-        <p>
-          Look at the evidence on the{' '}
-          <Link to="/suppressions" search={{ q: recipient.email }} className="underline">
-            suppression list
-          </Link>
-          , and remove the address there if it is right again.
-        </p>
-      </Note>
-    );
-  }
-  if (status === 'failed') return <Note tone="bad" title={whyFailed(reason)} />;
-  return null;
-}
-
-function TheirWords({ recipient: { email, smtp } }: { recipient: Schema<'Recipient'> }) {
-  if (!smtp?.text) return <p>{email}</p>;
+/** A subject may have a thousand letters. */
+function Subject({ text }: { text: string }) {
   return (
-    <p>
-      {smtp.mx ?? 'The receiver'} said about {email}:{' '}
-      <q className="font-mono text-xs break-words">
-        {[smtp.code, smtp.enhanced, smtp.text].filter(Boolean).join(' ')}
-      </q>
-    </p>
-  );
-}
-
-function NextStep({
-  recipient,
-  bounce,
-}: {
-  recipient: Schema<'Recipient'>;
-  bounce: Schema<'Bounce'>;
-}) {
-  if (recipient.status === 'deferred') {
-    return (
-      <p>
-        Next try <Time at={recipient.next_attempt_at} />, by itself.
-      </p>
-    );
-  }
-  if (bounce.reason === 'authentication_failed') {
-    return (
-      <p>
-        <Link to="/domains" className="font-medium underline">
-          See what is wrong with the domain
-        </Link>
-      </p>
-    );
-  }
-  if (bounce.class !== 'hard') return null;
-  if (isSimulated(recipient.email)) {
-    return (
-      <p>
-        A hard bounce would put a real address on the suppression list. Addresses of the simulator
-        are never put there, so this one bounces as often as you like.
-      </p>
-    );
-  }
-  return (
-    <p>
-      A hard bounce puts the address on the{' '}
-      <Link to="/suppressions" search={{ q: recipient.email }} className="font-medium underline">
-        suppression list
-      </Link>
-      , for the sake of your reputation. Remove it there once the address is right.
-    </p>
+    <span className="line-clamp-4 text-left" dir="auto">
+      {text}
+    </span>
   );
 }
 
 function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
   return (
     <Section title={recipients.length > 1 ? `${recipients.length} recipients` : 'Recipient'}>
-      <ul className="grid gap-3">
+      <ul className="grid grid-cols-[minmax(0,1fr)] gap-3">
         {recipients.map((recipient) => (
           <li key={`${recipient.kind} ${recipient.email}`} className="text-sm">
             <div className="flex items-center gap-2">
@@ -203,7 +119,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
               </span>
               <StatusBadge status={recipient.status} />
             </div>
-            <div className="text-xs text-faint">
+            <div className="text-xs break-words text-faint">
               {recipient.kind}
               {recipient.name && ` · ${recipient.name}`}
               {recipient.attempts > 1 && ` · ${recipient.attempts} attempts`}
@@ -232,6 +148,11 @@ function Details({ message }: { message: Schema<'Message'> }) {
         <Fact name="From">
           {message.from.name ? `${message.from.name} <${message.from.email}>` : message.from.email}
         </Fact>
+        {message.subject.length > LONG_SUBJECT && (
+          <Fact name="Subject">
+            <bdi>{message.subject}</bdi>
+          </Fact>
+        )}
         {message.template && (
           <Fact name="Template">
             <Link

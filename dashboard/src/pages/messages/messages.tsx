@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Mail, SearchX } from 'lucide-react';
 import { useEffect, useRef } from 'react';
+import { apiOf } from '../../api/client.ts';
+import { useHere } from '../../api/here.ts';
 import { useMedia } from '../../base/use-media.ts';
 import { Badge, StatusBadge } from '../../parts/badge.tsx';
 import { Button, buttonClass } from '../../parts/button.tsx';
@@ -13,10 +16,15 @@ import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Time } from '../../parts/time.tsx';
 import { WindowedList } from '../../parts/windowed-list.tsx';
-import { usePlace } from '../../session/place.ts';
+import { goToMode, usePlace } from '../../session/place.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
 import { MessageFilterBar } from './message-filters.tsx';
-import { type MessageFilters, type MessageSummary, useMessages } from './use-messages.ts';
+import {
+  fetchMessages,
+  type MessageFilters,
+  type MessageSummary,
+  useMessages,
+} from './use-messages.ts';
 
 const ROW_PX = 44;
 const ROW_ON_PHONE_PX = 64;
@@ -41,7 +49,7 @@ export function MessagesPage() {
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 && !list.hasNextPage ? (
-        <NoMessages filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
+        <NoMessages filters={filters} onClear={() => change({})} />
       ) : (
         <>
           <WindowedList
@@ -50,7 +58,13 @@ export function MessagesPage() {
             rowHeight={wide ? ROW_PX : ROW_ON_PHONE_PX}
             keyOf={({ id }) => id}
           >
-            {(message) => <MessageRow message={message} arrived={isNew(message.id)} />}
+            {(message) => (
+              <MessageRow
+                message={message}
+                arrived={isNew(message.id)}
+                wanted={filters.recipient ?? filters.q}
+              />
+            )}
           </WindowedList>
           <LoadMore {...list} label={list.rows.length === 0 ? 'Look further back' : 'Load more'} />
         </>
@@ -59,8 +73,18 @@ export function MessagesPage() {
   );
 }
 
-function MessageRow({ message, arrived }: { message: MessageSummary; arrived: boolean }) {
-  const [first, ...others] = message.recipients;
+function MessageRow({
+  message,
+  arrived,
+  wanted,
+}: {
+  message: MessageSummary;
+  arrived: boolean;
+  wanted: string | undefined;
+}) {
+  const shown = shownRecipient(message, wanted);
+  const others = message.recipients.length - 1;
+  const why = shown?.bounce?.explanation;
   return (
     <div
       className={classNames(
@@ -72,8 +96,8 @@ function MessageRow({ message, arrived }: { message: MessageSummary; arrived: bo
         <StatusBadge status={message.status} />
       </span>
       <span className="order-1 min-w-0 truncate font-medium md:order-none">
-        {first?.email}
-        {others.length > 0 && <span className="font-normal text-faint"> +{others.length}</span>}
+        {shown?.email}
+        {others > 0 && <span className="font-normal text-faint"> +{others}</span>}
       </span>
       <Link
         to="/messages/$id"
@@ -81,7 +105,12 @@ function MessageRow({ message, arrived }: { message: MessageSummary; arrived: bo
         data-row
         className="cover order-3 min-w-0 truncate text-soft md:order-none md:text-ink"
       >
-        {message.subject === '' ? <span className="text-faint">no subject</span> : message.subject}
+        {message.subject === '' ? (
+          <span className="text-faint">no subject</span>
+        ) : (
+          <bdi>{message.subject}</bdi>
+        )}
+        {why !== undefined && <span className="ml-2 text-xs text-faint">{firstSentence(why)}</span>}
       </Link>
       <span className="hidden items-center gap-1 md:flex">
         {message.tags.slice(0, 2).map((tag) => (
@@ -96,17 +125,23 @@ function MessageRow({ message, arrived }: { message: MessageSummary; arrived: bo
   );
 }
 
-function NoMessages({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+/** Who was looked for, or who has the trouble that the status tells of, or the first. */
+function shownRecipient({ recipients, status }: MessageSummary, wanted: string | undefined) {
+  const text = wanted?.toLowerCase();
+  return (
+    (text && recipients.find(({ email }) => email.toLowerCase().includes(text))) ||
+    recipients.find((recipient) => recipient.status === status) ||
+    recipients[0]
+  );
+}
+
+function firstSentence(words: string): string {
+  return words.replace(/(?<=\.)\s.*$/s, '');
+}
+
+function NoMessages({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
   const { mode } = usePlace();
-  if (filtered) {
-    return (
-      <Empty
-        icon={SearchX}
-        title="No message fits these filters"
-        actions={<Button onClick={onClear}>Clear the filters</Button>}
-      />
-    );
-  }
+  if (Object.keys(filters).length > 0) return <NothingFits filters={filters} onClear={onClear} />;
   return (
     <Empty
       icon={Mail}
@@ -119,6 +154,38 @@ function NoMessages({ filtered, onClear }: { filtered: boolean; onClear: () => v
       teach={<Snippets snippets={sendSnippets(`pr_${mode}_…`)} />}
     >
       Send one, and it appears here by itself, with everything that becomes of it.
+    </Empty>
+  );
+}
+
+/** Who looks for a message in the wrong mode would look for long: say so. */
+function NothingFits({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
+  const { place } = useHere();
+  const other = place.mode === 'live' ? 'test' : 'live';
+  const elsewhere = useQuery({
+    queryKey: ['messages', place.workspaceId, other, filters, 'elsewhere'],
+    queryFn: () => fetchMessages(apiOf({ ...place, mode: other }), filters, undefined),
+    retry: false,
+  });
+  const isThere = (elsewhere.data?.data.length ?? 0) > 0;
+  return (
+    <Empty
+      icon={SearchX}
+      title="No message fits these filters"
+      actions={
+        <>
+          {isThere && (
+            <Button kind="primary" onClick={() => goToMode(other)}>
+              Look in {other} mode
+            </Button>
+          )}
+          <Button onClick={onClear}>Clear the filters</Button>
+        </>
+      }
+    >
+      {isThere
+        ? `You are in ${place.mode} mode, and what fits them was sent in ${other} mode.`
+        : 'A message is found from the moment it was accepted, until it is past its retention.'}
     </Empty>
   );
 }

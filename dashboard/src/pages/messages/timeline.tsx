@@ -1,6 +1,6 @@
 import type { Schema } from '../../api/client.ts';
 import { classNames } from '../../parts/class-names.ts';
-import { ClockTime } from '../../parts/time.tsx';
+import { ExactTime } from '../../parts/time.tsx';
 import { type EventData, wordsOf } from './event-words.tsx';
 
 const TONES = {
@@ -22,6 +22,7 @@ export function Timeline({ events, many }: { events: readonly Schema<'Event'>[];
           key={event.id}
           event={event}
           showRecipient={many}
+          before={events.slice(0, index).findLast((one) => isAbout(one, event))}
           last={index === events.length - 1}
         />
       ))}
@@ -29,17 +30,27 @@ export function Timeline({ events, many }: { events: readonly Schema<'Event'>[];
   );
 }
 
+function isAbout(one: Schema<'Event'>, other: Schema<'Event'>): boolean {
+  return (one.data as EventData).recipient === (other.data as EventData).recipient;
+}
+
 function Happening({
   event,
   showRecipient,
+  before,
   last,
 }: {
   event: Schema<'Event'>;
   showRecipient: boolean;
+  /** What happened to the same recipient before it. */
+  before: Schema<'Event'> | undefined;
   last: boolean;
 }) {
   const data = event.data as EventData;
   const { icon: Icon, tone, title, detail, withoutAnswer } = wordsOf(event.type, data);
+  // A receiver that puts us off again and again for the same reason is explained once.
+  const isRepeated =
+    before?.type === event.type && wordsOf(before.type, before.data as EventData).detail === detail;
   return (
     <li className="relative flex gap-3 pb-5 last:pb-1">
       {!last && <span className="absolute top-7 bottom-0 left-[13px] w-px bg-line" aria-hidden />}
@@ -57,9 +68,9 @@ function Happening({
           {showRecipient && data.recipient && (
             <span className="text-sm break-all text-soft">{data.recipient}</span>
           )}
-          <ClockTime at={event.created_at} className="ml-auto shrink-0 text-xs text-faint" />
+          <ExactTime at={event.created_at} className="ml-auto shrink-0 text-xs text-faint" />
         </div>
-        {detail && <p className="text-sm text-soft">{detail}</p>}
+        {detail && !isRepeated && <p className="text-sm text-soft">{detail}</p>}
         {data.smtp?.text && !withoutAnswer && (
           <p className="mt-1 font-mono text-xs break-words text-faint">
             {[data.smtp.code, data.smtp.enhanced, data.smtp.text].filter(Boolean).join(' ')}

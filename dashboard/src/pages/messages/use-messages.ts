@@ -97,7 +97,7 @@ export function withHead(known: Pages, head: PageOf<MessageSummary>): Pages {
   return { ...known, pages };
 }
 
-function fetchMessages(api: Api, filters: MessageFilters, cursor: string | undefined) {
+export function fetchMessages(api: Api, filters: MessageFilters, cursor: string | undefined) {
   const { q, status, recipient, receiver, domain, tag, template, metadata, since } = filters;
   const [name, ...value] = metadata?.split('=') ?? [];
   const sinceMs = since === undefined ? undefined : SINCE_MS[since];

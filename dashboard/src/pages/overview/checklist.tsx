@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowRight, Check } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { apiOf, ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { keep, recall } from '../../base/kept.ts';
@@ -9,6 +10,7 @@ import { CodeBlock } from '../../parts/code-block.tsx';
 import { Section } from '../../parts/page.tsx';
 import { useMay } from '../../session/session.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
+import { SendTest } from './send-test.tsx';
 
 /** From nothing to the first live delivery; gone once that has happened. */
 export function Checklist({ steps }: { steps: readonly Step[] }) {
@@ -59,14 +61,17 @@ export function Checklist({ steps }: { steps: readonly Step[] }) {
                       <CodeBlock label="curl example" code={step.snippet} />
                     </div>
                   )}
-                  <Link
-                    to={step.to}
-                    search={(step.search ?? {}) as never}
-                    className="mt-1.5 inline-flex items-center gap-1 font-medium text-accent-ink hover:underline"
-                  >
-                    {step.link}
-                    <ArrowRight className="size-3.5" aria-hidden />
-                  </Link>
+                  <div className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
+                    {step.act}
+                    <Link
+                      to={step.to}
+                      search={(step.search ?? {}) as never}
+                      className="inline-flex items-center gap-1 font-medium text-accent-ink hover:underline"
+                    >
+                      {step.link}
+                      <ArrowRight className="size-3.5" aria-hidden />
+                    </Link>
+                  </div>
                 </>
               )}
             </div>
@@ -85,6 +90,8 @@ export interface Step {
   search?: Record<string, string>;
   link: string;
   snippet?: string;
+  /** What does it from here. */
+  act?: ReactNode;
 }
 
 /** The stream tells of one mode only; the steps are in both. */
@@ -135,11 +142,12 @@ export function useSteps(): Step[] | undefined {
     },
     {
       title: 'Send a test message',
-      hint: 'Paste this into a shell with your test key. The message ends in the test inbox.',
+      hint: 'From here, or by pasting this into a shell with your test key. It ends in the test inbox.',
       done: data.tried,
       to: '/test-inbox',
       link: 'Open the test inbox',
       snippet: sendSnippets('pr_test_…')[0]?.code ?? '',
+      act: may('send:transactional') && <SendTest />,
     },
     {
       title: 'Add the domain that you send from',

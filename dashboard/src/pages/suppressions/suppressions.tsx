@@ -15,11 +15,11 @@ import { Select } from '../../parts/field.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useMay } from '../../session/session.ts';
-import { SearchInput } from '../messages/message-filters.tsx';
 import { AddSuppressions } from './add-suppressions.tsx';
 
 export type Suppression = Schema<'Suppression'>;
@@ -132,7 +132,7 @@ function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: b
             <Td later className="max-w-96 text-soft">
               <Evidence suppression={row} />
             </Td>
-            <Td later className="text-soft">
+            <Td later className="whitespace-nowrap text-soft">
               {row.expires_at ? <Time at={row.expires_at} /> : 'never'}
             </Td>
             <Td later className="text-soft">

@@ -3,13 +3,16 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
 import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { pageQuery, usePages } from '../../api/use-pages.ts';
 import { confirmFirst } from '../../frame/confirm.tsx';
 import { tell, tellProblem } from '../../frame/toasts.tsx';
 import { Badge, StatusBadge } from '../../parts/badge.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/field.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -20,11 +23,13 @@ import { ROLES, type Role, rolesToGive } from './roles.ts';
 type Member = Schema<'Member'>;
 
 export function TeamPage() {
-  const { new: inviting } = useSearch({ from: '/inside/team' });
+  const { q, new: inviting } = useSearch({ from: '/inside/team' });
   const may = useMay();
   const navigate = useNavigate();
+  const go = (search: { q?: string; new?: string }) =>
+    void navigate({ to: '/team', search, replace: search.new === undefined });
   const invite = (on: boolean) =>
-    void navigate({ to: '/team', search: on ? { new: 'true' } : {}, replace: !on });
+    go({ ...(q === undefined ? {} : { q }), ...(on ? { new: 'true' } : {}) });
   return (
     <Page
       full
@@ -38,29 +43,53 @@ export function TeamPage() {
         )
       }
     >
-      <Members />
+      <Members q={q} onSearch={(text) => go({ q: text })} />
       <Invitations />
       {inviting !== undefined && may('write:members') && <Invite onClose={() => invite(false)} />}
     </Page>
   );
 }
 
-function Members() {
+function Members({ q, onSearch }: { q: string | undefined; onSearch: (text: string) => void }) {
   const { api, place } = useHere();
-  const members = useQuery({
-    queryKey: ['members', place.workspaceId],
-    queryFn: () => ask(api.GET('/api/v1/members', { params: { query: { limit: 100 } } })),
-  });
-  if (members.isPending) return <SkeletonRows rows={3} />;
-  if (members.isLoadingError) {
-    return (
-      <ProblemNote
-        error={members.error}
-        className="mx-4 sm:mx-6"
-        onRetry={() => void members.refetch()}
-      />
-    );
-  }
+  const list = usePages(['members', place.workspaceId, 'pages', q], (cursor) =>
+    ask(
+      api.GET('/api/v1/members', {
+        params: { query: { ...pageQuery(cursor), ...(q === undefined ? {} : { q }) } },
+      }),
+    ),
+  );
+  return (
+    <>
+      <search className="px-4 pb-3 sm:px-6">
+        <SearchInput label="Search names and addresses" value={q ?? ''} onChange={onSearch} />
+      </search>
+      {list.isPending ? (
+        <SkeletonRows rows={3} />
+      ) : list.isLoadingError ? (
+        <ProblemNote
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
+      ) : list.rows.length === 0 && q !== undefined ? (
+        <NothingFound
+          what="member"
+          text={q}
+          where="names and addresses"
+          onClear={() => onSearch('')}
+        />
+      ) : (
+        <>
+          <MemberTable members={list.rows} />
+          <LoadMore {...list} />
+        </>
+      )}
+    </>
+  );
+}
+
+function MemberTable({ members }: { members: Member[] }) {
   return (
     <Table label="Members">
       <thead>
@@ -73,7 +102,7 @@ function Members() {
         </tr>
       </thead>
       <tbody>
-        {members.data.data.map((member) => (
+        {members.map((member) => (
           <MemberRow key={member.id} member={member} />
         ))}
       </tbody>

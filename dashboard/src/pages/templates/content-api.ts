@@ -41,7 +41,8 @@ export function contentApi(api: Api, kind: ContentKind) {
   const publish = `${one}/publish` as '/api/v1/templates/{key}/publish';
   const path = (key: string) => ({ params: { path: { key } } });
   return {
-    list: (query: { limit: number; cursor?: string }) => ask(api.GET(all, { params: { query } })),
+    list: (query: { limit: number; cursor?: string; q?: string }) =>
+      ask(api.GET(all, { params: { query } })),
     get: (key: string) => ask(api.GET(one, path(key))),
     create: (body: Schema<'CreateTemplate'>) => ask(api.POST(all, { body })),
     change: (key: string, body: TemplateChange) => ask(api.PATCH(one, { ...path(key), body })),

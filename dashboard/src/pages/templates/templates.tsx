@@ -15,6 +15,7 @@ import { Field, TextInput } from '../../parts/field.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -34,11 +35,13 @@ export function TemplatesPage() {
   const { api, key } = useHere();
   const may = useMay()('write:templates');
   const navigate = useNavigate();
-  const list = usePages(key('templates', kind), (cursor) =>
-    contentApi(api, kind).list(pageQuery(cursor)),
+  const filter = search.q === undefined ? {} : { q: search.q };
+  const list = usePages(key('templates', kind, search.q), (cursor) =>
+    contentApi(api, kind).list({ ...pageQuery(cursor), ...filter }),
   );
-  const make = (on: boolean) =>
-    void navigate({ to: '/templates', search: { kind, ...(on ? { new: 'true' } : {}) } });
+  const go = (next: { q?: string; new?: string }) =>
+    void navigate({ to: '/templates', search: { kind, ...next }, replace: next.new === undefined });
+  const make = (on: boolean) => go({ ...filter, ...(on ? { new: 'true' } : {}) });
   const createButton = may && (
     <Button kind="primary" icon={Plus} onClick={() => make(true)}>
       New {KINDS[kind].one}
@@ -51,7 +54,7 @@ export function TemplatesPage() {
           <Link
             key={value}
             to="/templates"
-            search={{ kind: value }}
+            search={{ kind: value, ...filter }}
             aria-current={value === kind ? 'page' : undefined}
             className={classNames(
               'rounded-md px-2.5 py-1 text-sm font-medium',
@@ -62,6 +65,13 @@ export function TemplatesPage() {
           </Link>
         ))}
       </nav>
+      <search className="px-4 pb-3 sm:px-6">
+        <SearchInput
+          label="Search keys, names and subjects"
+          value={search.q ?? ''}
+          onChange={(q) => go({ q })}
+        />
+      </search>
       {list.isPending ? (
         <SkeletonRows rows={5} />
       ) : list.isLoadingError ? (
@@ -69,6 +79,13 @@ export function TemplatesPage() {
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
+        />
+      ) : list.rows.length === 0 && search.q !== undefined ? (
+        <NothingFound
+          what={KINDS[kind].one}
+          text={search.q}
+          where="keys, names and subjects"
+          onClear={() => go({})}
         />
       ) : list.rows.length === 0 ? (
         <NoTemplates kind={kind} action={createButton} />

@@ -21,6 +21,9 @@ import { useRead } from './read-mail.ts';
 
 type InboxMessage = Schema<'InboxMessage'>;
 
+const ARRIVING_LOOKS = 8;
+const ARRIVING_LOOK_MS = 300;
+
 /** One mail as its recipient sees it, with the links and codes that a test would look for. */
 export function InboxMessagePane({
   id,
@@ -37,6 +40,13 @@ export function InboxMessagePane({
     queryKey: key('test-inbox-message', id),
     queryFn: () => ask(api.GET('/api/v1/test/inbox/{id}', { params: { path: { id } } })),
     staleTime: 60_000,
+    // Who comes straight from a send may be here before the mail is.
+    retry: (looks, error) => {
+      const { status } = problemOf(error);
+      if (status === 404) return looks < ARRIVING_LOOKS;
+      return looks < 2 && (status === 0 || status >= 500);
+    },
+    retryDelay: ARRIVING_LOOK_MS,
   });
   const loaded = query.data !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: read once it is there.

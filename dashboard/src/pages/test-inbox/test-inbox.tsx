@@ -15,12 +15,12 @@ import { Empty } from '../../parts/empty.tsx';
 import { LoadMore } from '../../parts/load-more.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
+import { SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Time } from '../../parts/time.tsx';
 import { goToMode, usePlace } from '../../session/place.ts';
 import { useMay } from '../../session/session.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
-import { SearchInput } from '../messages/message-filters.tsx';
 import { InboxMessagePane } from './inbox-message.tsx';
 import { useRead } from './read-mail.ts';
 

@@ -1,7 +1,7 @@
 import type { Schema } from '../../api/client.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { formatNumber } from '../../parts/size.ts';
-import { ClockTime } from '../../parts/time.tsx';
+import { ExactTime } from '../../parts/time.tsx';
 import { prettyJson } from '../events/pretty-json.ts';
 import { HttpStatus } from './deliveries.tsx';
 
@@ -19,7 +19,7 @@ export function Try({ one, open }: { one: Schema<'WebhookTry'>; open: boolean })
         </span>
         <span className="flex gap-3 text-xs text-faint">
           <span>{formatNumber(one.duration_ms)} ms</span>
-          <ClockTime at={one.started_at} />
+          <ExactTime at={one.started_at} />
         </span>
       </summary>
       <div className="grid gap-4 border-t border-line px-4 py-3">

@@ -1,15 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { RefusedError } from '../../base/refused-error.ts';
-import {
-  hashRequest,
-  type Idempotency,
-  type IdempotencyRequest,
-} from '../../messages/idempotency.ts';
+import { hashRequest, type IdempotencyRequest } from '../../messages/idempotency.ts';
 import type { Operation } from './operation.ts';
 
 /** What a request with an Idempotency-Key is known by; undefined where it has none, or counts for none. */
 export function idempotencyOf(
-  idempotency: Idempotency,
   rules: Operation['rules'],
   request: FastifyRequest,
 ): IdempotencyRequest | undefined {
@@ -30,8 +25,7 @@ export function idempotencyOf(
   // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
   // given again to whoever got it, and to nobody else.
   const whose = rules.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
-  const hash = hashRequest(request.method, path + whose, body);
-  const requestHash = request.caller ? hash : idempotency.ofPerson(hash);
+  const requestHash = hashRequest(request.method, path + whose, body);
   return { workspaceId, mode, key, requestHash };
 }
 

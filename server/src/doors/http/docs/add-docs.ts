@@ -50,11 +50,10 @@ export function addDocs(server: FastifyInstance, { document }: DocsParts): void 
     answer('/docs', () => page(referencePage(read()))),
   );
   server.get('/docs/', (_request, reply) => reply.redirect('/docs', 308));
-  for (const [file, type] of Object.entries(ASSETS)) {
-    const place = path.join(import.meta.dirname, 'assets', file);
+  for (const [file, { type, parts }] of Object.entries(ASSETS)) {
     server.get(
       `/docs/${file}`,
-      answer(file, async () => keep(await readFile(place), type)),
+      answer(file, async () => keep(await joined(parts ?? [file]), type)),
     );
   }
   const errorPage = (request: FastifyRequest, reply: FastifyReply) => {
@@ -70,11 +69,20 @@ export function addDocs(server: FastifyInstance, { document }: DocsParts): void 
   server.get('/docs/errors/:code', errorPage);
 }
 
-const ASSETS = {
-  'style.css': 'text/css; charset=utf-8',
-  'script.js': 'text/javascript; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+/** The dashboard takes its icon and its first script from here too. */
+const ASSETS: Record<string, { type: string; parts?: string[] }> = {
+  'style.css': { type: 'text/css; charset=utf-8', parts: ['tokens.css', 'style.css'] },
+  'before-paint.js': { type: SCRIPT },
+  'script.js': { type: SCRIPT },
+  'icon.svg': { type: 'image/svg+xml' },
 };
+
+async function joined(files: readonly string[]): Promise<Buffer> {
+  const folder = path.join(import.meta.dirname, 'assets');
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(path.join(folder, file)))));
+}
 
 const gzip = promisify(gzipCallback);
 
@@ -88,18 +96,16 @@ async function keep(body: Buffer, type: string, status = 200): Promise<Kept> {
 }
 
 /** The pages load nothing but themselves, and nobody may put them in a frame. */
-const POLICY =
-  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+export const PAGE_GUARDS = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+};
 
 function send(request: FastifyRequest, reply: FastifyReply, kept: Kept): FastifyReply {
-  reply.headers({
-    'content-security-policy': POLICY,
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'cache-control': 'no-cache',
-    vary: 'accept-encoding',
-    etag: kept.etag,
-  });
+  reply.headers({ ...PAGE_GUARDS, vary: 'accept-encoding', etag: kept.etag });
   if (request.headers['if-none-match']?.includes(kept.etag)) return reply.code(304).send();
   reply.code(kept.status).type(kept.type);
   const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));

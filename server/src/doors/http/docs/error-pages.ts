@@ -81,7 +81,7 @@ function givenBy(reader: Reader, code: ProblemCode): Html {
 }
 
 function navigation(): Html {
-  return html`<h2>More</h2><ul><li><a href="/docs">API reference</a></li><li><a href="/app">Dashboard</a></li></ul>
+  return html`<h2>More</h2><ul><li><a href="/docs">API reference</a></li><li><a href="/docs/errors">All error codes</a></li></ul>
     <h2>Error codes</h2>
     <ul>${CODES.map((code) => html`<li><a href="${errorPath(code)}"><code>${code}</code></a></li>`)}</ul>`;
 }
@@ -91,6 +91,7 @@ export function notFoundPage(): string {
     title: 'Not found',
     navigation: navigation(),
     main: html`<header class="top"><h1>There is no such page</h1>
-      <p class="lead"><a href="/docs/errors">All error codes</a> · <a href="/docs">API reference</a></p></header>`,
+      <p class="lead"><a href="/app">Dashboard</a> · <a href="/docs">API reference</a> ·
+        <a href="/docs/errors">All error codes</a></p></header>`,
   });
 }

@@ -35,7 +35,7 @@ export function guideSection({ id, title, words, code }: Guide): Html {
 
 function authentication(reader: Reader, panels: CodePanels): Guide {
   const code = [
-    '# A key is made at the command line, and shown once.',
+    '# A key is shown once, when it is made.',
     'npx postrider keys create --mode test --scopes all',
     '',
     `curl ${reader.baseUrl}/api/v1/limits \\`,
@@ -44,14 +44,14 @@ function authentication(reader: Reader, panels: CodePanels): Guide {
   return {
     id: 'authentication',
     title: 'Authentication',
-    words:
-      prose(`Every request carries an API key: \`Authorization: Bearer pr_live_…\` or \`pr_test_…\`.
+    words: html`${prose(`Every request carries an API key: \`Authorization: Bearer pr_live_…\` or \`pr_test_…\`.
 
 - A **live** key sends real mail. A **test** key runs the same way and ends in the test inbox. Their messages, events and contacts never mix.
 - A key has **scopes**: what it may do. A missing scope is refused before the body is read.
 - A key may expire, be limited to sender domains and networks, and be rotated with a grace period in which both secrets work.
 
-Keep keys on your server. What we store of a key is its SHA-256: a lost secret cannot be shown again, only replaced.`),
+Keep keys on your server. What we store of a key is its SHA-256: a lost secret cannot be shown again, only replaced.`)}
+    <p><a href="/app/api-keys">Create a key</a></p>`,
     code: panels.panel('A first key', [{ name: 'Shell', language: 'shell', code }]),
   };
 }

@@ -19,8 +19,7 @@ export function referencePage(reader: Reader): string {
         <h1>${info.title} API</h1>
         <p class="lead">${info.summary}</p>
         <p class="facts"><span>Version ${info.version}</span> <span>Base URL <code>${reader.baseUrl}</code></span>
-          <span>OpenAPI 3.1: <a href="/api/v1/openapi.json">JSON</a>, <a href="/api/v1/openapi.yaml">YAML</a></span>
-          <span><a href="/app">Dashboard</a></span></p>
+          <span>OpenAPI 3.1: <a href="/api/v1/openapi.json">JSON</a>, <a href="/api/v1/openapi.yaml">YAML</a></span></p>
       </header>
       ${chapters.map(guideSection)}
       ${reader.groups().map(
@@ -41,10 +40,13 @@ export interface Framed {
   main: Html;
 }
 
-/** The frame of every page. Nothing in it comes from another server. */
+/**
+ * The frame of every page, which is the dashboard's: ground, panel, letters and theme. Nothing in it
+ * comes from another server, and it has the colour of no mode but the house's.
+ */
 export function frame({ title, navigation, main }: Framed): string {
   return html`<!doctype html>
-<html lang="en">
+<html lang="en" data-mode="live">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -52,17 +54,25 @@ export function frame({ title, navigation, main }: Framed): string {
 <title>${title}</title>
 <link rel="icon" href="/docs/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/docs/style.css">
+<script src="/docs/before-paint.js"></script>
 <script src="/docs/script.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <aside>
   <a class="brand" href="/docs"><img src="/docs/icon.svg" alt="" width="24" height="24"> Postrider</a>
+  <div class="switch"><a href="/app">Dashboard</a><a href="/docs" aria-current="true">Reference</a></div>
   <details class="menu" open><summary>Contents</summary>
-  <nav aria-label="Contents">${navigation}</nav>
+  <div class="contents">
+    <p class="filter" hidden><input type="search" placeholder="Filter the contents" aria-label="Filter the contents"></p>
+    <nav aria-label="Contents">${navigation}</nav>
+    <div class="switch theme" role="group" aria-label="Theme" hidden>
+      <button type="button" value="light">Light</button><button type="button" value="dark">Dark</button><button type="button" value="system">System</button>
+    </div>
+  </div>
   </details>
 </aside>
-<main id="main">${main}</main>
+<main id="main" tabindex="-1"><div class="sheet">${main}</div></main>
 </body>
 </html>
 `.text;
@@ -73,7 +83,6 @@ export function navigation(
   chapters: readonly { id: string; title: string }[],
 ): Html {
   return html`
-    <p class="filter"><input type="search" placeholder="Filter" aria-label="Filter the contents" hidden></p>
     <h2>Basics</h2>
     <ul>${chapters.map(({ id, title }) => entry(`#${id}`, html`${title}`))}</ul>
     ${reader.groups().map(

@@ -5,6 +5,7 @@ import { DIMENSIONS } from '../../../stats/count-events.ts';
 import { lookUpStats } from '../../../stats/look-up-stats.ts';
 import type { Span } from '../../../stats/stats-store.ts';
 import type { Pool } from '../../../storage/pool.ts';
+import type { LargeAnswers } from '../large-answers.ts';
 import { operation } from '../operation.ts';
 import { closed, oneOf } from '../schemas/pieces.ts';
 import { Stats } from '../schemas/stats.ts';
@@ -16,7 +17,7 @@ const DEFAULT_POINTS: Record<Span, number> = { minute: 60, hour: 24, day: 30 };
 const POINTS_MAX = 1_500;
 const GROUPS_DEFAULT = 20;
 
-export function getStats(parts: { pool: Pool; clock: Clock }) {
+export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeAnswers }) {
   return operation(
     {
       id: 'getStats',
@@ -51,24 +52,29 @@ export function getStats(parts: { pool: Pool; clock: Clock }) {
             minimum: 1,
             maximum: 100,
             default: GROUPS_DEFAULT,
-            description: 'How many groups at the most, the largest first.',
+            description:
+              'How many groups at the most, the largest first. An answer has 50,000 points at the most.',
           }),
         ),
       }),
       answers: { 200: { description: 'The figures.', body: Stats } },
+      refusals: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
       const span = query.interval ?? 'hour';
       const { fromMs, toMs } = rangeOf(query, span, parts.clock.now());
       if (query.value !== undefined && query.group_by === undefined) {
         throw refused('value', 'Say by group_by what this is a value of.');
       }
+      const withPoints = query.points ?? true;
+      // With the points of a hundred groups it is as large as a message.
+      if (withPoints && query.group_by) await parts.largeAnswers.begin(caller.workspaceId, signal);
       const data = await lookUpStats(parts.pool, caller, {
         span,
         fromMs,
         toMs,
         groupsMax: query.limit ?? GROUPS_DEFAULT,
-        withPoints: query.points ?? true,
+        withPoints,
         ...(query.group_by === undefined ? {} : { groupBy: query.group_by }),
         ...(query.value === undefined ? {} : { value: query.value }),
       });

@@ -1,8 +1,8 @@
 import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
-import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { decodeUuidCursor, encodeCursor } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { ApiKey } from '../schemas/api-keys.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../schemas/pieces.ts';
 
 export function listApiKeys(parts: { apiKeys: ApiKeys }) {
   return operation(
@@ -12,20 +12,23 @@ export function listApiKeys(parts: { apiKeys: ApiKeys }) {
       path: '/api-keys',
       tag: 'API keys',
       summary: 'List API keys',
-      description: 'Newest first, revoked ones too. A test key sees only test keys.',
+      description:
+        'Newest first, revoked ones too. A test key sees only test keys. A search looks through a ' +
+        'bounded number of keys: a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:api_keys',
-      query: closed(PAGE),
+      query: closed({ ...PAGE, q: searched('Words that stand in the name or the `token_hint`.') }),
       answers: { 200: { description: 'A page of keys.', body: page(ApiKey, 'ApiKeyPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const before = decodeUuidCursor(query.cursor);
-      const found = await parts.apiKeys.list(caller, {
-        limit: limit + 1,
+      const { keys, nextBefore } = await parts.apiKeys.list(caller, {
+        limit,
         ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (key) => [key.id]);
-      return { status: 200, body: { data: rows.map(publicKey), next_cursor } };
+      const next_cursor = nextBefore === undefined ? null : encodeCursor([nextBefore]);
+      return { status: 200, body: { data: keys.map(publicKey), next_cursor } };
     },
   );
 }

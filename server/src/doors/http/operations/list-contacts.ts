@@ -29,7 +29,7 @@ export function listContacts(parts: { pool: Pool }) {
             minLength: 1,
             maxLength: 200,
             description:
-              'Words that stand in the address or a name; with an @, the beginning of an address.',
+              'Words that stand in the address or a name, or a domain with its @; with an @ within, the beginning of an address.',
           }),
         ),
         locale: Type.Optional(Type.String({ minLength: 1, maxLength: 35 })),

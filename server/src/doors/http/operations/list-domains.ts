@@ -3,7 +3,7 @@ import { publicDomain } from '../../../domains/public-domain.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { Domain } from '../schemas/domains.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../schemas/pieces.ts';
 
 export function listDomains(parts: { domains: Domains }) {
   return operation(
@@ -15,7 +15,7 @@ export function listDomains(parts: { domains: Domains }) {
       summary: 'List domains',
       description: 'Newest first. Live and test keys see the same domains.',
       scope: 'read:domains',
-      query: closed(PAGE),
+      query: closed({ ...PAGE, q: searched('Words that stand in the name.') }),
       answers: { 200: { description: 'A page of domains.', body: page(Domain, 'DomainPage') } },
     },
     async ({ caller, query }) => {
@@ -24,6 +24,7 @@ export function listDomains(parts: { domains: Domains }) {
       const found = await parts.domains.list(caller, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
       });
       const { rows, next_cursor } = pageOf(found, limit, (domain) => [domain.id]);
       return { status: 200, body: { data: rows.map(publicDomain), next_cursor } };

@@ -2,7 +2,7 @@ import { publicMember } from '../../../accounts/people/team.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { Member } from '../schemas/people.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../schemas/pieces.ts';
 import type { PeopleOperationParts } from './signed-in-reply.ts';
 
 export function listMembers({ people }: PeopleOperationParts) {
@@ -15,7 +15,7 @@ export function listMembers({ people }: PeopleOperationParts) {
       summary: 'List the members of the workspace',
       description: 'Newest accounts first.',
       scope: 'read:members',
-      query: closed(PAGE),
+      query: closed({ ...PAGE, q: searched('Words that stand in the name or the address.') }),
       answers: { 200: { description: 'A page of members.', body: page(Member, 'MemberPage') } },
     },
     async ({ caller, query }) => {
@@ -24,6 +24,7 @@ export function listMembers({ people }: PeopleOperationParts) {
       const found = await people.team.list(caller.workspaceId, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
       });
       const { rows, next_cursor } = pageOf(found, limit, (member) => [member.personId]);
       return { status: 200, body: { data: rows.map(publicMember), next_cursor } };

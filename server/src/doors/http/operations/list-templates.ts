@@ -3,7 +3,7 @@ import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { decodeUuidCursor, pageOf } from '../cursor.ts';
 import { operation } from '../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE } from '../schemas/pieces.ts';
+import { closed, LIMIT_DEFAULT, PAGE, searched } from '../schemas/pieces.ts';
 import { KIND_SCHEMAS } from '../schemas/templates.ts';
 
 /** listTemplates, listLayouts, listPartials. */
@@ -18,7 +18,10 @@ export function listTemplates(parts: { templates: Templates }, kind: ContentKind
       summary: `List ${noun}s`,
       description: `Newest first, without their texts. Live and test keys see the same ${noun}s.`,
       scope: 'read:templates',
-      query: closed(PAGE),
+      query: closed({
+        ...PAGE,
+        q: searched('Words that stand in the key, the name or the subject of the draft.'),
+      }),
       answers: { 200: { description: `A page of ${noun}s.`, body: summaries } },
     },
     async ({ caller, query }) => {
@@ -27,6 +30,7 @@ export function listTemplates(parts: { templates: Templates }, kind: ContentKind
       const found = await parts.templates.list(caller, kind, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
       });
       const { rows, next_cursor } = pageOf(found, limit, ({ id }) => [id]);
       return { status: 200, body: { data: rows.map(publicSummary), next_cursor } };

@@ -61,6 +61,11 @@ export const PAGE = {
 
 export const LIMIT_DEFAULT = 20;
 
+/** Words that a list is searched for. */
+export function searched(description: string) {
+  return Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+}
+
 export function page(item: TSchema, title: string): TSchema {
   return Type.Object(
     {

@@ -93,11 +93,17 @@ const Report = (
 });
 
 const BounceReport = Report(
-  { remote_mta: 'mailbox7.example.com' },
+  { remote_mta: 'mailbox7.example.com', previous_status: 'delivered' },
   {
     remote_mta: Type.Union([Type.String(), Type.Null()], {
       description: 'The server that refused, when it was another one.',
     }),
+    previous_status: Type.Optional(
+      oneOf(['delivered', 'deferred'], {
+        description:
+          'What the recipient was before: `deferred` when the receiver had taken the message without an answer to us.',
+      }),
+    ),
   },
 );
 

@@ -1,6 +1,47 @@
 // Comfort for the reference; every page works without it.
 
 const LANGUAGE = 'postrider-docs-language';
+/** The dashboard keeps its choice under the same name. */
+const THEME = 'postrider.theme';
+
+/** One choice for the reference and the dashboard; pages that are open elsewhere follow it. */
+function followTheme() {
+  const dark = window.matchMedia('(prefers-color-scheme: dark)');
+  const buttons = [...document.querySelectorAll('.theme button')];
+  let chosen;
+  const read = () => {
+    try {
+      chosen = localStorage.getItem(THEME) ?? 'system';
+    } catch {
+      chosen ??= 'system';
+    }
+  };
+  const show = () => {
+    const isDark = chosen === 'dark' || (chosen !== 'light' && dark.matches);
+    document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+    for (const button of buttons) button.setAttribute('aria-pressed', button.value === chosen);
+  };
+  for (const button of buttons) {
+    button.addEventListener('click', () => {
+      chosen = button.value;
+      try {
+        if (chosen === 'system') localStorage.removeItem(THEME);
+        else localStorage.setItem(THEME, chosen);
+      } catch {
+        // Storage may be closed; the choice then holds for this page.
+      }
+      show();
+    });
+  }
+  addEventListener('storage', () => {
+    read();
+    show();
+  });
+  dark.addEventListener('change', show);
+  read();
+  show();
+  document.querySelector('.theme').hidden = false;
+}
 
 /** Panels of requests follow one choice of language, also on the next visit. */
 function followLanguage() {
@@ -85,8 +126,7 @@ function markPlace() {
 
 function filterContents() {
   const input = document.querySelector('.filter input');
-  if (!input) return;
-  input.hidden = false;
+  input.parentElement.hidden = false;
   input.addEventListener('input', () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const list of document.querySelectorAll('nav ul')) {
@@ -122,6 +162,7 @@ function foldMenu() {
   });
 }
 
+followTheme();
 followLanguage();
 addCopyButtons();
 markPlace();

@@ -1,3 +1,4 @@
+// Theme and mode before the first paint: a file, because the policies forbid inline scripts.
 (() => {
   const read = (key) => {
     try {
@@ -11,6 +12,8 @@
   const dark =
     theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   root.dataset.theme = dark ? 'dark' : 'light';
+  // The reference belongs to no mode and says so in its markup.
+  if (root.dataset.mode) return;
   let mode = null;
   try {
     mode = sessionStorage.getItem('postrider.mode');
