@@ -6,7 +6,7 @@ import type { Log } from './base/log.ts';
 import { Reports } from './bounces/reports.ts';
 import type { Config } from './config/read-config.ts';
 import { ReturnPathDoor, type ReturnPathLimits } from './doors/smtp/return-path-door.ts';
-import { portFault } from './doors/smtp/smtp-port.ts';
+import { isHostFault, portFault } from './doors/smtp/smtp-port.ts';
 import type { Pool } from './storage/pool.ts';
 import { StorageStartError } from './storage/start-error.ts';
 import type { Suppressions } from './suppressions/suppressions.ts';
@@ -52,7 +52,7 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
           port: 'RETURN_PATH_PORT',
         });
         if (sentence === undefined) throw error;
-        if (returnPath.portIsWished) throw new StorageStartError(sentence);
+        if (returnPath.portIsWished || isHostFault(error)) throw new StorageStartError(sentence);
         log.warn({ port: wanted }, `bounces and complaints are not taken: ${sentence}`);
       }
     },

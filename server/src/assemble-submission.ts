@@ -10,7 +10,7 @@ import type { SmtpSettings } from './doors/http/operations/get-smtp.ts';
 import { SendMessage } from './doors/http/schemas/messages.ts';
 import { bodyValidator } from './doors/http/validate.ts';
 import type { SmtpDoorLimits } from './doors/smtp/door-limits.ts';
-import { portFault } from './doors/smtp/smtp-port.ts';
+import { isHostFault, portFault } from './doors/smtp/smtp-port.ts';
 import { SubmissionDoor } from './doors/smtp/submission-door.ts';
 import type { MessageAcceptor } from './messages/accept-message.ts';
 import { StorageStartError } from './storage/start-error.ts';
@@ -105,7 +105,8 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       const sentence = portFault(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
       if (sentence === undefined) throw error;
       const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsWished;
-      if (isWished) throw new StorageStartError(sentence);
+      // A port may be taken by chance; a wrong address is always a mistake.
+      if (isWished || isHostFault(error)) throw new StorageStartError(sentence);
       closedBecause = sentence;
       log.warn({ port: wanted.port }, `mail is not taken by SMTP: ${sentence}`);
       return undefined;

@@ -38,6 +38,7 @@ import { openDomains } from './domains/open-domains.ts';
 import { addPages } from './doors/http/add-pages.ts';
 import { addApp } from './doors/http/app-files.ts';
 import { addDocs } from './doors/http/docs/add-docs.ts';
+import { drainOf } from './doors/http/drain-http.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
 import { createHttpMetrics, createRegistry } from './doors/http/metrics.ts';
 import { openapiDocument } from './doors/http/openapi.ts';
@@ -255,6 +256,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     secretKey: storage.secretKey,
     post: createOwnPost({ acceptor, domains, log }),
     appUrl: config.http.baseUrl,
+    workspacesMax: config.limits.workspacesMax,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
   const operations = allOperations({
@@ -299,6 +301,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     requestTimeoutMs: config.http.requestTimeoutMs,
     changed: () => telling.ring(),
   });
+  const drainHttp = drainOf(http);
   addPages(http, (room) => {
     if (isApi) {
       telling.listenTo(room);
@@ -352,11 +355,8 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     leaving.abort();
     erasures.stop();
     telling.closeStreams();
-    await Promise.all([
-      http.close(),
-      submission.drain(config.http.drainMs / 2),
-      returnPath.drain(config.http.drainMs / 2),
-    ]);
+    const doorsMs = config.http.drainMs / 2;
+    await Promise.all([drainHttp(doorsMs), submission.drain(doorsMs), returnPath.drain(doorsMs)]);
     await people.resets.settled();
     await imports.stop();
     await acceptor.drained();

@@ -41,8 +41,12 @@ export async function recordBounces(
       const outcome = repeated ? 'repeated' : outcomeFor(delivery);
       outcomes.push(outcome);
       if (outcome !== 'bounced') continue;
-      const facts = { id: reportId, reported_by: report.reportingMta, remote_mta: said.remoteMta };
-      await record(parts, client, sent, delivery, said, facts);
+      await record(parts, client, sent, delivery, said, {
+        id: reportId,
+        reported_by: report.reportingMta,
+        remote_mta: said.remoteMta,
+        previous_status: delivery.status === 'deferred' ? 'deferred' : 'delivered',
+      });
     }
     return outcomes.length > 0 ? outcomes : ['unknown_recipient'];
   });

@@ -228,20 +228,25 @@ export async function readContacts(
   return rows;
 }
 
-/** Names of attributes among the next contacts after `afterId`; no `lastId` when there are none. */
+/**
+ * Names of attributes among the next contacts after `afterId`, `namesMax` at the most: a tenant may
+ * have millions of them. No `lastId` when there are no more contacts.
+ */
 export async function readAttributeNames(
   db: Queryable,
   scope: ContactScope,
   afterId: string,
   limit: number,
+  namesMax: number,
 ): Promise<{ names: string[]; lastId: string | null }> {
-  const { rows } = await db.query<{ names: string[] | null; lastId: string | null }>({
+  const { rows } = await db.query<{ names: string[]; lastId: string | null }>({
     name: 'read-attribute-names',
     text: `with part as materialized (select id, attributes from contacts
         where workspace_id = $1 and mode = $2 and id > $3 order by id limit $4)
-      select (select array_agg(distinct name) from part, jsonb_object_keys(attributes) name) as names,
+      select array(select distinct name from part, jsonb_object_keys(attributes) name
+          limit $5) as names,
         (select id from part order by id desc limit 1) as "lastId"`,
-    values: [scope.workspaceId, scope.mode, afterId, limit],
+    values: [scope.workspaceId, scope.mode, afterId, limit, namesMax],
   });
   return { names: rows[0]?.names ?? [], lastId: rows[0]?.lastId ?? null };
 }

@@ -34,6 +34,7 @@ import {
   insertErasure,
   listErasures,
   lockErasure,
+  passEvents,
 } from './erasure-store.ts';
 
 /**
@@ -133,8 +134,9 @@ export class Erasures {
 
   /** One batch in one commit. */
   async #step(client: PoolClient, ref: ErasureRef): Promise<Step> {
-    const counts = await lockErasure(client, ref);
-    if (!counts) return { kind: 'gone' };
+    const underWay = await lockErasure(client, ref);
+    if (!underWay) return { kind: 'gone' };
+    const { counts, eventsAfter } = underWay;
     const eraser = createEraser(ref.emailKey);
     // The stand-in itself cannot be erased: there would be no end to it.
     const { deliveries, left } =
@@ -147,9 +149,16 @@ export class Erasures {
       await countErased(client, ref, more);
       return { kind: 'more', counts: sum(counts, more) };
     }
-    const events = await eraseOtherEvents(client, ref, eraser, this.#parts.clock.now());
-    await deleteErasure(client, ref);
-    return { kind: 'finished', counts: sum(counts, { messages: 0, attempts: 0, events }) };
+    const nowMs = this.#parts.clock.now();
+    const { events, lastId } = await eraseOtherEvents(client, ref, eraser, eventsAfter, nowMs);
+    const more = { messages: 0, attempts: 0, events };
+    if (lastId === null) {
+      await deleteErasure(client, ref);
+      return { kind: 'finished', counts: sum(counts, more) };
+    }
+    await countErased(client, ref, more);
+    await passEvents(client, ref, lastId);
+    return { kind: 'more', counts: sum(counts, more) };
   }
 
   async #eraseMessages(
@@ -321,28 +330,27 @@ async function eraseEvents(
 
 const idOf = ({ id }: { id: string }): string => id;
 
-/** Events about suppressions and the like, which no message leads to. */
+/**
+ * Events about suppressions and the like, which no message leads to: the next of them, since there
+ * may be millions, and a commit that takes long holds up every reader of the ledger.
+ */
 async function eraseOtherEvents(
   client: PoolClient,
   ref: ErasureRef,
   eraser: Eraser,
+  after: string | null,
   nowMs: number,
-): Promise<number> {
+): Promise<{ events: number; lastId: string | null }> {
   const needle = JSON.stringify(ref.emailKey).slice(1, -1);
-  let count = 0;
-  for (let after: string | null = uuidFloor(0); after !== null; ) {
-    const part: Awaited<ReturnType<typeof readOtherEvents>> = await readOtherEvents(
-      client,
-      ref,
-      needle,
-      after,
-      OTHER_EVENTS_MAX,
-    );
-    const changed = part.events.map((event) => ({ ...event, data: eraser.json(event.data) }));
-    await writeEvents(client, ref, changed);
-    await eraseWebhookAnswers(client, ref, changed.map(idOf), nowMs);
-    count += changed.length;
-    after = part.lastId;
-  }
-  return count;
+  const { events, lastId } = await readOtherEvents(
+    client,
+    ref,
+    needle,
+    after ?? uuidFloor(0),
+    OTHER_EVENTS_MAX,
+  );
+  const changed = events.map((event) => ({ ...event, data: eraser.json(event.data) }));
+  await writeEvents(client, ref, changed);
+  await eraseWebhookAnswers(client, ref, changed.map(idOf), nowMs);
+  return { events: changed.length, lastId };
 }

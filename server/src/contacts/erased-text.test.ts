@@ -44,6 +44,26 @@ it('finds an address with signs of its own', () => {
   expect(ampersand.text('<p>a&amp;b@example.com</p>')).toBe(`<p>${GONE}</p>`);
 });
 
+it('finds it as html and addresses of links are written', () => {
+  const { text } = createEraser("o'neil@example.com");
+  for (const form of ["o'neil@example.com", 'o&#39;neil@example.com', 'o%27neil%40example.com']) {
+    expect(text(`<p>${form}</p>`)).toBe(`<p>${GONE}</p>`);
+  }
+});
+
+it('finds a domain in both of its spellings', () => {
+  const { text } = createEraser('ann@xn--bcher-kva.example');
+  for (const form of [
+    'ann@xn--bcher-kva.example',
+    'Ann@Bücher.example',
+    'ann%40b%C3%BCcher.example',
+    'ann%40xn--bcher-kva.example',
+  ]) {
+    expect(text(`to ${form}.`)).toBe(`to ${GONE}.`);
+  }
+  expect(text('joann@bücher.example')).toBe('joann@bücher.example');
+});
+
 it('goes through JSON, names and values, and tells when nothing was there', () => {
   const given = { a: ['x', { 'ann@example.com': 1, b: 'to ann@example.com' }], c: null, d: 2 };
   expect(eraser.json(given)).toEqual({

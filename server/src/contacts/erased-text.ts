@@ -1,6 +1,8 @@
+import { domainToUnicode } from 'node:url';
+
 /**
- * Takes an address out of text and JSON. It is found in any case, also percent-encoded as in links,
- * and only as a whole: erasing ann@example.com leaves joann@example.com and ann@example.com.au alone.
+ * Takes an address out of text and JSON. It is found in any case, in both spellings of its domain,
+ * also as html and links have it (templates/substitution/escape.ts), and only as a whole: erasing ann@example.com leaves joann@example.com and ann@example.com.au alone.
  */
 
 /** Stands where the address stood. RFC 2606: nobody can ever have it. */
@@ -14,14 +16,26 @@ export interface Eraser {
 }
 
 export function createEraser(emailKey: string): Eraser {
-  const forms = new Set([emailKey, encodeURIComponent(emailKey), htmlEscaped(emailKey)]);
-  const address = [...forms].map(literally).join('|');
+  const address = [...formsOf(emailKey)].map(literally).join('|');
   const pattern = new RegExp(
     `${NOT_WITHIN_A_LOCAL_PART}(?:${address})${NOT_WITHIN_A_DOMAIN}`,
     'giu',
   );
   const text = (given: string): string => given.replace(pattern, ERASED_ADDRESS);
   return { text, json: (given) => erased(given, text) as typeof given };
+}
+
+function formsOf(emailKey: string): Set<string> {
+  const at = emailKey.lastIndexOf('@') + 1;
+  const shown = emailKey.slice(0, at) + domainToUnicode(emailKey.slice(at));
+  return new Set(
+    [emailKey, shown].flatMap((address) => [
+      address,
+      htmlEscaped(address),
+      encodeURIComponent(address),
+      encodeURIComponent(address).replaceAll(/[!'()*]/g, percentEncoded),
+    ]),
+  );
 }
 
 /** The hex digits of a percent-encoded sign are no part of what follows. */
@@ -49,5 +63,17 @@ function erased(value: unknown, text: (given: string) => string): unknown {
 }
 
 function htmlEscaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  return text.replaceAll(/[&<>"']/g, (sign) => HTML[sign] ?? sign);
+}
+
+const HTML: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function percentEncoded(sign: string): string {
+  return `%${sign.charCodeAt(0).toString(16)}`;
 }

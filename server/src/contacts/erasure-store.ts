@@ -28,22 +28,42 @@ export async function insertErasure(
     `insert into erasures as old (workspace_id, mode, email_key, requested_at, contacts)
      values ($1, $2, $3, $4, $5)
      on conflict (workspace_id, mode, email_key)
-       do update set contacts = old.contacts + excluded.contacts`,
+       do update set contacts = old.contacts + excluded.contacts, events_after = null`,
     [ref.workspaceId, ref.mode, ref.emailKey, sqlTime(nowMs), contacts],
   );
+}
+
+export interface ErasureUnderWay {
+  counts: ErasureCounts;
+  /** How far it has come through the events of no message. */
+  eventsAfter: string | null;
 }
 
 /** Locked until the transaction ends, so that two nodes take turns; undefined when it is done. */
 export async function lockErasure(
   db: Queryable,
   ref: ErasureRef,
-): Promise<ErasureCounts | undefined> {
-  const { rows } = await db.query<ErasureCounts>(
-    `select ${COUNTS} from erasures
+): Promise<ErasureUnderWay | undefined> {
+  const { rows } = await db.query<ErasureCounts & { eventsAfter: string | null }>(
+    `select ${COUNTS}, events_after as "eventsAfter" from erasures
      where workspace_id = $1 and mode = $2 and email_key = $3 for update`,
     [ref.workspaceId, ref.mode, ref.emailKey],
   );
-  return rows[0];
+  if (!rows[0]) return undefined;
+  const { eventsAfter, ...counts } = rows[0];
+  return { counts, eventsAfter };
+}
+
+export async function passEvents(
+  db: Queryable,
+  ref: ErasureRef,
+  eventsAfter: string,
+): Promise<void> {
+  await db.query(
+    `update erasures set events_after = $4
+     where workspace_id = $1 and mode = $2 and email_key = $3`,
+    [ref.workspaceId, ref.mode, ref.emailKey, eventsAfter],
+  );
 }
 
 export async function countErased(

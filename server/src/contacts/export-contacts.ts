@@ -19,7 +19,8 @@ import { csvLine } from './csv-write.ts';
 export type ExportFormat = 'ndjson' | 'csv';
 
 const ROWS_MAX = 250;
-const NAMES_ROWS_MAX = 5_000;
+/** Each of them may have thousands of names. */
+const NAMES_ROWS_MAX = 500;
 const COLUMNS_MAX = 1_000;
 const FIRST_UUID = uuidFloor(0);
 
@@ -83,6 +84,7 @@ async function attributeNames(pool: Pool, scope: ContactScope): Promise<string[]
       scope,
       after,
       NAMES_ROWS_MAX,
+      COLUMNS_MAX + 1,
     );
     for (const name of part.names) names.add(name);
     if (names.size > COLUMNS_MAX) throw tooManyColumns();

@@ -1,5 +1,6 @@
 import { uuidFloor } from '../base/ids.ts';
 import type { Pool } from '../storage/pool.ts';
+import { searchWords } from '../storage/search-words.ts';
 import {
   type Contact,
   type ContactFilter,
@@ -17,7 +18,7 @@ import {
  */
 
 export interface ContactQuery {
-  /** Words of an address or a name; with an @ in it, the beginning of an address. */
+  /** Words of an address or a name; with an @ within, the beginning of an address. */
   text?: string;
   locale?: string;
   attribute?: { path: readonly string[]; text: string };
@@ -80,15 +81,16 @@ function boundsOf(query: ContactQuery, after: ContactPosition | undefined): Walk
   return { sinceId, beforeId: after && after.id < untilId ? after.id : untilId };
 }
 
-function prefixOf({ text }: ContactQuery): string | undefined {
-  return text?.includes('@') ? text.trim().toLowerCase() : undefined;
+/** No address begins with an @: who writes one there looks for a domain. */
+function prefixOf({ text = '' }: ContactQuery): string | undefined {
+  const address = text.trim().toLowerCase();
+  return address.indexOf('@') > 0 ? address : undefined;
 }
 
 function filterOf(query: ContactQuery): ContactFilter {
-  const words =
-    prefixOf(query) === undefined ? query.text?.toLowerCase().split(/\s+/).filter(Boolean) : [];
+  const words = prefixOf(query) === undefined ? searchWords(query.text) : null;
   return {
-    ...(words?.length ? { words } : {}),
+    ...(words === null ? {} : { words }),
     ...(query.locale === undefined ? {} : { locale: query.locale.toLowerCase() }),
     ...(query.attribute === undefined ? {} : { attribute: query.attribute }),
   };

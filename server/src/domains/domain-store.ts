@@ -1,5 +1,6 @@
 import type { Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
+import { holdsWords, type SearchedPage, searchPatterns } from '../storage/search-words.ts';
 import type { Domain, DomainKey } from './domain.ts';
 import type { SealedKey } from './domain-keys.ts';
 import type { SenderDomain } from './sender-domains.ts';
@@ -185,12 +186,14 @@ export async function findDomainByName(
 export async function listDomains(
   db: Queryable,
   workspaceId: string,
-  page: { before?: string; limit: number },
+  page: SearchedPage,
 ): Promise<Domain[]> {
   const { rows } = await db.query<DomainRow>(
     `select ${COLUMNS} from domains d
-     where d.workspace_id = $1 and ($2::uuid is null or d.id < $2) order by d.id desc limit $3`,
-    [workspaceId, page.before ?? null, page.limit],
+     where d.workspace_id = $1 and ($2::uuid is null or d.id < $2)
+       and ${holdsWords('$4', ['d.name'])}
+     order by d.id desc limit $3`,
+    [workspaceId, page.before ?? null, page.limit, searchPatterns(page.text)],
   );
   return withKeys(db, rows);
 }

@@ -4,6 +4,7 @@ import { decodeId, uuidv7 } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
+import type { SearchedPage } from '../storage/search-words.ts';
 import { newOwnershipToken } from './dns-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellVerified } from './domain-events.ts';
@@ -91,10 +92,7 @@ export class Domains {
   }
 
   /** Newest first. */
-  async list(
-    owner: Pick<DomainOwner, 'workspaceId'>,
-    page: { before?: string; limit: number },
-  ): Promise<ShownDomain[]> {
+  async list(owner: Pick<DomainOwner, 'workspaceId'>, page: SearchedPage): Promise<ShownDomain[]> {
     const domains = await listDomains(this.#parts.pool, owner.workspaceId, page);
     return domains.map((domain) => this.#shown(domain));
   }

@@ -84,6 +84,8 @@ export interface ReportFacts {
   reported_by: string | null;
   /** Of a bounce: the server that refused, when it was another one. */
   remote_mta?: string | null;
+  /** Of a bounce: what the delivery was. Deferred is one whose final dot was never answered. */
+  previous_status?: 'delivered' | 'deferred';
   /** Of a complaint: RFC 5965's word for it. */
   feedback_type?: string;
 }

@@ -232,8 +232,9 @@ export class MessageAcceptor {
     key: IdempotencyRequest | undefined,
     write: AnswerWriter<AcceptedMessage[]>,
   ): Promise<Accepted> {
+    const { idempotency } = this.#parts;
     const submission: Submission = {
-      key,
+      key: key && { ...key, requestHash: idempotency.keptHash(key.requestHash) },
       messages,
       answer: undefined,
       write: (suppressed) => write(messages.map((message) => answerOf(message, suppressed))),
@@ -243,7 +244,7 @@ export class MessageAcceptor {
     if (outcome === 'written' && submission.answer) {
       return { answer: submission.answer, replayed: false };
     }
-    const first = key && (await this.#parts.idempotency.firstAnswer(key));
+    const first = key && (await idempotency.firstAnswer(key));
     if (first) return { answer: first, replayed: true };
     throw new Error('Broken invariant: a submission without a taken key is written');
   }

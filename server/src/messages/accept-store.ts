@@ -244,7 +244,8 @@ const insert = (attachments: string): string => `
     select workspace_id, mode, key, decode(request_hash, 'hex'), status, answer, created_at
     from keys order by workspace_id, mode, key
     on conflict (workspace_id, mode, key) do update set request_hash = excluded.request_hash,
-      status = excluded.status, answer = excluded.answer, created_at = excluded.created_at
+      status = excluded.status, answer = excluded.answer, sealed = false,
+      created_at = excluded.created_at
     where old.created_at < $${KEYS_AT}
     returning workspace_id, mode, key),
   left_out as materialized (select submission, outcome from concerned

@@ -1,6 +1,7 @@
 import { uuidFloor } from '../base/ids.ts';
 import { receivingProvider } from '../mail/receiving/provider.ts';
 import type { Pool } from '../storage/pool.ts';
+import { searchWords } from '../storage/search-words.ts';
 import { messageStatus } from './message-status.ts';
 import {
   findMessages,
@@ -70,10 +71,10 @@ function filterOf(query: MessageQuery): MessageFilter {
     ...own
   } = query;
   const { text, ...filter } = own;
-  const words = text?.toLowerCase().split(/\s+/).filter(Boolean) ?? [];
+  const words = searchWords(text);
   return {
     ...filter,
-    ...(words.length === 0 ? {} : { words }),
+    ...(words === null ? {} : { words }),
     ...(provider === undefined ? {} : { withReceivers: true }),
   };
 }

@@ -33,7 +33,8 @@ export class Idempotency {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #sealer: Sealer;
-  readonly #hmac: Hmac;
+  /** As long as a digest, always: what follows it cannot be mistaken for a part of it. */
+  readonly #secret: string;
   /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
   readonly #running = {
     live: new Map<string, Set<string>>(),
@@ -44,15 +45,16 @@ export class Idempotency {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#sealer = parts.sealer;
-    this.#hmac = parts.hmac;
+    this.#secret = parts.hmac(Buffer.from('kept')).toString('hex');
   }
 
   /**
-   * The hash of a person's request, which may hold a password: what is stored for a day must be of
-   * no use for guessing it, so it is one that only we can make.
+   * What is stored of a request for a day. It may hold a password or a one-time code, and must be of
+   * no use for guessing it: a hash that only we can make. One over two digests as text, for every
+   * send needs it: as an HMAC, with its buffers, it took 8 of 100 sends a second.
    */
-  ofPerson(requestHash: string): string {
-    return this.#hmac(Buffer.from(requestHash, 'hex')).toString('hex');
+  keptHash(requestHash: string): string {
+    return hash('sha256', this.#secret + requestHash, 'hex');
   }
 
   /** Refuses a key that this process works on right now. Whoever began must end. */
@@ -83,7 +85,8 @@ export class Idempotency {
     this.begin(request);
     try {
       const nowMs = this.#clock.now();
-      const existing = await startKey(this.#pool, request, nowMs, RUNNING_MAX_MS);
+      const kept = { ...request, requestHash: this.keptHash(request.requestHash) };
+      const existing = await startKey(this.#pool, kept, nowMs, RUNNING_MAX_MS);
       if (existing) return { answer: this.#answerOf(existing, request), replayed: true };
       return { answer: await this.#first(request, work), replayed: false };
     } finally {
@@ -109,7 +112,9 @@ export class Idempotency {
 
   #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {
     if (row.status === null) throw inProgress();
-    if (row.requestHash !== request.requestHash) {
+    // Until a day after an upgrade there are rows from before it, with the hash itself.
+    const { requestHash } = request;
+    if (row.requestHash !== this.keptHash(requestHash) && row.requestHash !== requestHash) {
       throw new RefusedError(
         'idempotency_key_reused',
         'This Idempotency-Key was used with a different request.',

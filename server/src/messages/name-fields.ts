@@ -5,7 +5,7 @@ import type { StoredAddress } from './content.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { SendLimits } from './limits.ts';
 import { parseNamed } from './parse-envelope.ts';
-import { checkHeaderSize } from './parse-options.ts';
+import { checkFinishedHeader } from './parse-options.ts';
 import type { AddressInput, SendRequest } from './send-request.ts';
 
 /**
@@ -74,7 +74,7 @@ export function filledNames(
   };
 }
 
-/** Refuses what became too long, or no address, by the values filled in. */
+/** Refuses what became too long, no address, or no header, by the values filled in. */
 export function checkedNames(names: Names, sources: NameSources, limits: SendLimits): Names {
   const errors = new FieldErrors();
   // As it was given it was checked with the envelope.
@@ -84,7 +84,7 @@ export function checkedNames(names: Names, sources: NameSources, limits: SendLim
     const parsed = parseNamed(one, `/${field.replace('.', '/')}`, errors);
     return parsed ? [parsed] : [];
   });
-  for (const [name, value] of names.headers) checkHeaderSize(name, value, limits, errors);
+  for (const [name, value] of names.headers) checkFinishedHeader(name, value, limits, errors);
   errors.throwIfAny();
   return { ...names, replyTo };
 }

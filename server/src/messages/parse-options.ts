@@ -1,6 +1,6 @@
 import { parseTime } from '../base/rfc3339.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
-import { isHeaderName, isReservedHeader } from '../mail/mime/header.ts';
+import { headerValueFault, isHeaderName, isReservedHeader } from '../mail/mime/header.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { runMs, type SendLimits } from './limits.ts';
 import type { AttachmentInput, SendRequest } from './send-request.ts';
@@ -41,7 +41,19 @@ function checkHeader(name: string, value: string, limits: SendLimits, errors: Fi
   } else checkHeaderSize(name, value, limits, errors);
 }
 
-export function checkHeaderSize(
+/** With all its values filled in. */
+export function checkFinishedHeader(
+  name: string,
+  value: string,
+  limits: SendLimits,
+  errors: FieldErrors,
+): void {
+  checkHeaderSize(name, value, limits, errors);
+  const fault = headerValueFault(name, value);
+  if (fault) errors.add(headerPointer(name), 'invalid_header_value', fault);
+}
+
+function checkHeaderSize(
   name: string,
   value: string,
   { headerBytesMax }: SendLimits,

@@ -98,9 +98,19 @@ export class TestInbox {
       const entry = await takeUnseen(this.#pool, workspaceId, { recipientKey, subject }, nowMs);
       if (entry) return this.#open(workspaceId, entry);
       if (nowMs >= endsAtMs) return undefined;
-      await pause(this.#clock, Math.min(POLL_MS, endsAtMs - nowMs), signal);
+      await pause(
+        this.#clock,
+        Math.min(this.#restMs(workspaceId, nowMs), endsAtMs - nowMs),
+        signal,
+      );
     }
     return undefined;
+  }
+
+  /** However many wait, and however long a look takes: together they keep one connection busy. */
+  #restMs(workspaceId: string, lookedAtMs: number): number {
+    const tookMs = this.#clock.now() - lookedAtMs;
+    return Math.max(POLL_MS, tookMs * (this.#waiting.get(workspaceId) ?? 1));
   }
 
   async remove(workspaceId: string, messageId: string): Promise<void> {

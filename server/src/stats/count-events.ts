@@ -19,7 +19,7 @@ export interface CountedEvent {
   recipients: readonly string[];
   tags: readonly string[];
   bounceReason: string | null;
-  /** Of bounces: a report told it, after the message had been taken. */
+  /** Of bounces: a report told it, after the message had been told as delivered. */
   later: boolean;
   mx: string | null;
   machine: boolean;

@@ -1,8 +1,9 @@
 import type { Mode } from '../accounts/mode.ts';
+import { RefusedError } from '../base/refused-error.ts';
 import type { Pool } from '../storage/pool.ts';
 import { BOUNCED_FOR, COUNTERS, type Counter, type Dimension, LATENCY } from './count-events.ts';
 import { percentileMs } from './latency.ts';
-import { readCounts, readTotals, type Span, type StatsRow } from './stats-store.ts';
+import { type PointRow, readPoints, readTotals, type Span } from './stats-store.ts';
 
 /** What users see of the counts: numbers, rates and times, over time and by group. */
 
@@ -29,45 +30,61 @@ export interface Series {
   points: (Figures & { start: string })[];
 }
 
+/** All groups together: an answer is held in memory until its client has read it. */
+const POINTS_MAX = 50_000;
+
 /** The groups with most recipients first. Times at which nothing happened are left out. */
 export async function lookUpStats(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode },
   request: StatsRequest,
 ): Promise<Series[]> {
-  const { span, fromMs, toMs, groupBy, value, withPoints } = request;
-  const dimension = groupBy ?? 'all';
-  const rows = await (withPoints ? readCounts : readTotals)(pool, scope, {
-    span,
-    fromMs,
-    toMs,
-    dimension,
-    ...(value === undefined ? {} : { value }),
-  });
-  const groups = [...Map.groupBy(rows, (row) => row.value)].map(([group, own]) => ({
-    group: groupBy ? group : null,
-    totals: figuresOf(own),
-    points: withPoints ? pointsOf(own) : [],
-  }));
-  if (!groupBy && groups.length === 0) {
+  const { span, fromMs, toMs, groupBy, value, groupsMax, withPoints } = request;
+  const query = { span, fromMs, toMs, dimension: groupBy ?? 'all' } as const;
+  const wanted = { value, valuesMax: groupBy ? groupsMax : 1 };
+  const totals = Map.groupBy(await readTotals(pool, scope, query, wanted), (row) => row.value);
+  if (!groupBy && totals.size === 0) {
     return [{ group: null, totals: figuresOf([]), points: [] }];
   }
-  return groups.sort((a, b) => weight(b.totals) - weight(a.totals)).slice(0, request.groupsMax);
+  const found = withPoints
+    ? await readPoints(pool, scope, query, [...totals.keys()], POINTS_MAX + 1)
+    : [];
+  if (found.length > POINTS_MAX) throw tooManyPoints();
+  const points = Map.groupBy(found, (row) => row.value);
+  return [...totals]
+    .map(([group, rows]) => {
+      const own = points.get(group) ?? [];
+      // Of the points themselves: more may have been counted since.
+      const counts = withPoints
+        ? own.flatMap((point) => Object.entries(point.counts))
+        : rows.map(({ counter, n }) => [counter, n] as const);
+      return {
+        group: groupBy ? group : null,
+        totals: figuresOf(counts),
+        points: own.map(pointOf),
+      };
+    })
+    .sort((a, b) => weight(b.totals) - weight(a.totals));
 }
 
-function pointsOf(rows: readonly StatsRow[]): Series['points'] {
-  return [...Map.groupBy(rows, (row) => row.atMs)]
-    .sort(([a], [b]) => a - b)
-    .map(([atMs, at]) => ({ start: new Date(atMs).toISOString(), ...figuresOf(at) }));
+function tooManyPoints(): RefusedError {
+  const detail = `The answer would have more than ${POINTS_MAX} points: take fewer groups, a longer interval, or points=false.`;
+  return new RefusedError('validation_failed', `limit: ${detail}`, {
+    errors: [{ parameter: 'limit', code: 'too_many', detail }],
+  });
+}
+
+function pointOf({ atMs, counts }: PointRow): Series['points'][number] {
+  return { start: new Date(atMs).toISOString(), ...figuresOf(Object.entries(counts)) };
 }
 
 function weight({ accepted, delivered, bounced }: Figures): number {
   return Math.max(accepted, delivered + bounced);
 }
 
-export function figuresOf(rows: readonly StatsRow[]): Figures {
+function figuresOf(counts: readonly (readonly [counter: string, n: number])[]): Figures {
   const sums = new Map<string, number>();
-  for (const { counter, n } of rows) sums.set(counter, (sums.get(counter) ?? 0) + n);
+  for (const [counter, n] of counts) sums.set(counter, (sums.get(counter) ?? 0) + n);
   const of = (counter: string): number => sums.get(counter) ?? 0;
   const plain = Object.fromEntries(COUNTERS.map((counter) => [counter, of(counter)]));
   const reasons = [...sums].filter(([counter]) => counter.startsWith(BOUNCED_FOR));

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { WorkLoop } from '../base/work-loop.ts';
 import type { Pool } from '../storage/pool.ts';
+import { timeToForgetBy } from '../storage/time-to-forget-by.ts';
 import { type CountedEvent, countEvents, type Dimension } from './count-events.ts';
 import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stats-store.ts';
 
@@ -71,8 +72,10 @@ export class StatisticsFollower {
   /** Minutes are for now, hours for the season, days stay. */
   async deleteOld(): Promise<void> {
     const { pool, clock } = this.#parts;
-    await deleteOldCounts(pool, 'minute', clock.now() - MINUTES_KEPT_MS);
-    await deleteOldCounts(pool, 'hour', clock.now() - HOURS_KEPT_MS);
+    const time = await timeToForgetBy(pool, clock.now());
+    if (!('nowMs' in time)) return;
+    await deleteOldCounts(pool, 'minute', time.nowMs - MINUTES_KEPT_MS);
+    await deleteOldCounts(pool, 'hour', time.nowMs - HOURS_KEPT_MS);
   }
 
   /** What is known of the workspaces in these events. */

@@ -33,7 +33,7 @@ interface MessageData {
   recipients?: { email: string }[];
   tags?: string[];
   bounce?: { reason?: string };
-  report?: object;
+  report?: { previous_status?: string };
   smtp?: { mx?: string | null };
   machine?: boolean;
   first?: boolean;
@@ -85,7 +85,7 @@ function eventOf(row: EventRow): CountedEvent {
     recipients: (data.recipients ?? []).map(({ email }) => email),
     tags: data.tags ?? [],
     bounceReason: data.bounce?.reason ?? null,
-    later: data.report !== undefined,
+    later: data.report !== undefined && data.report.previous_status !== 'deferred',
     mx: data.smtp?.mx ?? null,
     machine: data.machine ?? false,
     first: data.first ?? true,
@@ -173,59 +173,71 @@ export interface StatsQuery {
   fromMs: number;
   toMs: number;
   dimension: Dimension;
-  /** Only this one. */
-  value?: string;
 }
 
-export interface StatsRow {
-  atMs: number;
+type Scope = { workspaceId: string; mode: Mode };
+
+export interface TotalRow {
   value: string;
   counter: string;
   n: number;
 }
 
-export function readCounts(
+/**
+ * What was counted over the whole range: one row for each counter of a value, of the values with
+ * most recipients, or of one alone. There may be far more of them than anybody asks for.
+ */
+export async function readTotals(
   pool: Pool,
-  scope: { workspaceId: string; mode: Mode },
+  scope: Scope,
   query: StatsQuery,
-): Promise<StatsRow[]> {
-  return rowsOf(pool, scope, query, 'statistics-of', {
-    columns: 'at as "atMs", value, counter, n',
-    end: 'order by at',
-  });
-}
-
-/** The same added up over the whole range: one row for each counter of a value. */
-export function readTotals(
-  pool: Pool,
-  scope: { workspaceId: string; mode: Mode },
-  query: StatsQuery,
-): Promise<StatsRow[]> {
-  return rowsOf(pool, scope, query, 'statistics-in-all-of', {
-    columns: 'min(at) as "atMs", value, counter, sum(n)::bigint as n',
-    end: 'group by value, counter',
-  });
-}
-
-async function rowsOf(
-  pool: Pool,
-  { workspaceId, mode }: { workspaceId: string; mode: Mode },
-  { span, dimension, fromMs, toMs, value }: StatsQuery,
-  name: string,
-  { columns, end }: { columns: string; end: string },
-): Promise<StatsRow[]> {
-  const { rows } = await pool.query<StatsRow>({
-    name: `${name}-${span}`,
-    text: `select ${columns} from statistics_${span}
-      where workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5
-        and ($6::text is null or value = $6) ${end} limit ${ROWS_MAX}`,
-    values: [workspaceId, mode, dimension, sqlTime(fromMs), sqlTime(toMs), value ?? null],
+  wanted: { value: string | undefined; valuesMax: number },
+): Promise<TotalRow[]> {
+  const { rows } = await pool.query<TotalRow>({
+    name: `statistics-totals-${query.span}`,
+    text: `with sums as materialized (
+        select value, counter, sum(n)::bigint as n from statistics_${query.span}
+         where ${IN_RANGE} and ($6::text is null or value = $6) group by value, counter),
+      largest as (
+        select value from sums group by value order by greatest(
+            coalesce(sum(n) filter (where counter = 'accepted'), 0),
+            coalesce(sum(n) filter (where counter in ('delivered', 'bounced')), 0)) desc, value
+         limit $7)
+      select value, counter, n from sums join largest using (value)`,
+    values: [...rangeOf(scope, query), wanted.value ?? null, wanted.valuesMax],
   });
   return rows;
 }
 
-/** More than any range that may be asked for holds, but for a tenant that makes it so. */
-const ROWS_MAX = 500_000;
+export interface PointRow {
+  atMs: number;
+  value: string;
+  counts: Record<string, number>;
+}
+
+/** The counts of these values over time; `limit` points at the most. */
+export async function readPoints(
+  pool: Pool,
+  scope: Scope,
+  query: StatsQuery,
+  values: readonly string[],
+  limit: number,
+): Promise<PointRow[]> {
+  const { rows } = await pool.query<PointRow>({
+    name: `statistics-points-${query.span}`,
+    text: `select at as "atMs", value, json_object_agg(counter, n) as counts
+        from statistics_${query.span} where ${IN_RANGE} and value = any($6)
+       group by at, value order by at limit $7`,
+    values: [...rangeOf(scope, query), values, limit],
+  });
+  return rows;
+}
+
+const IN_RANGE = 'workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5';
+
+function rangeOf({ workspaceId, mode }: Scope, { dimension, fromMs, toMs }: StatsQuery): unknown[] {
+  return [workspaceId, mode, dimension, sqlTime(fromMs), sqlTime(toMs)];
+}
 
 export async function deleteOldCounts(
   pool: Pool,

@@ -72,6 +72,19 @@ export async function insertSuppressions(
   return new Set(rows.map((row) => row.key));
 }
 
+/** An entry that was to end stays for good, for a better reason. The insert before has locked it. */
+export async function keepForGood(
+  db: Queryable,
+  scope: SuppressionScope,
+  { key, reason, evidence }: Pick<Suppression, 'key' | 'reason' | 'evidence'>,
+): Promise<void> {
+  await db.query(
+    `update suppressions set reason = $4, evidence = $5, expires_at = null
+     where workspace_id = $1 and mode = $2 and key = $3 and expires_at is not null`,
+    [scope.workspaceId, scope.mode, key, reason, JSON.stringify(evidence)],
+  );
+}
+
 /**
  * Locked in order of keys until the transaction ends. One look-up per key, spelled out: given
  * `= any`, PostgreSQL may read the workspace's whole list while its statistics lag behind.
@@ -212,6 +225,13 @@ export async function listSuppressionsByPrefix(
     ],
   });
   return rows;
+}
+
+export async function anyExpired(db: Queryable, nowMs: number): Promise<boolean> {
+  const { rowCount } = await db.query('select from suppressions where expires_at <= $1 limit 1', [
+    sqlTime(nowMs),
+  ]);
+  return rowCount === 1;
 }
 
 /** Entries whose end has come, taken off the list; `limit` at the most. */

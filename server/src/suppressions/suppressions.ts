@@ -4,12 +4,15 @@ import { type FieldError, invalidFields, RefusedError } from '../base/refused-er
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import { timeToForgetBy } from '../storage/time-to-forget-by.ts';
 import { type AddressHash, isAddressHash } from './address-hash.ts';
 import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
 import {
+  anyExpired,
   deleteSuppressions,
   findSuppression,
   insertSuppressions,
+  keepForGood,
   listSuppressions,
   listSuppressionsByPrefix,
   lockSuppressions,
@@ -127,7 +130,10 @@ export class Suppressions {
     });
   }
 
-  /** After a bounce or a complaint, within the caller's transaction. One that is there stays. */
+  /**
+   * After a bounce or a complaint, within the caller's transaction. One that is there stays, and does
+   * not end any more.
+   */
   async suppress(
     client: Queryable,
     scope: SuppressionScope,
@@ -139,6 +145,7 @@ export class Suppressions {
     const entry = { ...newEntry(wanted, nowMs), evidence };
     const made = await insertSuppressions(client, scope, [entry], nowMs);
     if (made.size > 0) await tell(client, 'suppression.created', scope, [entry], nowMs);
+    else await keepForGood(client, scope, entry);
   }
 
   async get(scope: SuppressionScope, id: string): Promise<Suppression> {
@@ -207,10 +214,16 @@ export class Suppressions {
     await tell(client, 'suppression.created', scope, [hashed], nowMs);
   }
 
-  /** Takes entries whose time has come off the list. Runs now and then on every node. */
+  /**
+   * Takes entries whose time has come off the list. Runs now and then on every node. A clock that is
+   * wrong by years must not take them all: they count again when it is right.
+   */
   async endExpired(): Promise<void> {
+    if (!(await anyExpired(this.#pool, this.#clock.now()))) return;
+    const time = await timeToForgetBy(this.#pool, this.#clock.now());
+    if (!('nowMs' in time)) return;
+    const { nowMs } = time;
     for (let taken = EXPIRED_MAX; taken === EXPIRED_MAX; ) {
-      const nowMs = this.#clock.now();
       taken = await inTransaction(this.#pool, async (client) => {
         const ended = await takeExpired(client, nowMs, EXPIRED_MAX);
         const events = ended.map((one) => eventOf('suppression.deleted', one, one, nowMs));

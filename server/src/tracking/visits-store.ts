@@ -1,7 +1,7 @@
 import { encodeId } from '../base/ids.ts';
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
 import type { EventType } from '../events/event-types.ts';
-import type { Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 
@@ -19,14 +19,18 @@ export interface Visit extends TrackedMessage {
  * and whoever has an address could fill the ledger with it. Messages that are gone tell nothing, nor
  * do those whose recipient was erased: the link they follow may name them. Returns how many events
  * were made.
+ *
+ * What was told before is looked for under the locks of the messages: another node may be told of
+ * the same visit, and an erasure may be at work.
  */
 export async function recordVisits(pool: Pool, visits: readonly Visit[]): Promise<number> {
-  // Without a name it is planned each time: a plan made while tables are small would read them whole.
-  const { rowCount } = await pool.query(RECORD, [
-    JSON.stringify(visits.map(rowOf)),
-    ERASED_ADDRESS,
-  ]);
-  return rowCount ?? 0;
+  const rows = JSON.stringify(visits.map(rowOf));
+  return inTransaction(pool, async (client) => {
+    // Without names they are planned each time: a plan made while tables are small would read them whole.
+    await client.query(LOCK, [rows]);
+    const { rowCount } = await client.query(RECORD, [rows, ERASED_ADDRESS]);
+    return rowCount ?? 0;
+  });
 }
 
 function rowOf({ workspaceId, mode, messageId, eventId, atMs, machine, url }: Visit, n: number) {
@@ -47,6 +51,14 @@ function rowOf({ workspaceId, mode, messageId, eventId, atMs, machine, url }: Vi
 
 /** In live mode, whatever comes sooner after the delivery than a person could: a scanner on the way. */
 const HASTE = `interval '2 seconds'`;
+
+/** In one order, so that two nodes never wait for each other. */
+const LOCK = `
+select from (select distinct w, m, id from json_to_recordset($1::json) as v(w uuid, m mode, id uuid)
+              order by w, m, id) v
+  cross join lateral (
+    select from deliveries where workspace_id = v.w and mode = v.m and message_id = v.id
+       and ordinal = 0 limit 1 for update) d`;
 
 const RECORD = `
 with v as materialized (

@@ -9,16 +9,19 @@ const EXPLANATIONS: Record<DisableReason, string> = {
   failing: 'Nothing was delivered to the endpoint for five days.',
 };
 
-/** Switches an endpoint off and tells of it in the same commit; once, however many find out. */
+/**
+ * Switches an endpoint off and tells of it in the same commit; once, however many find out. Not one
+ * that has another address by now than the one that was tried, or that works again.
+ */
 export async function disableWebhook(
   pool: Pool,
   scope: Scope,
   id: string,
-  reason: DisableReason,
+  { reason, url }: { reason: DisableReason; url: string },
   nowMs: number,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    const webhook = await disableEnabled(client, scope, id, reason, nowMs);
+    const webhook = await disableEnabled(client, scope, id, { reason, url }, nowMs);
     if (!webhook) return;
     await appendEvents(client, [
       {

@@ -25,8 +25,11 @@ export interface DispatcherParts {
   store: DispatchStore;
   /** Makes one try; never throws for what the other side does. */
   attempt: (row: LeasedRow) => Promise<Tried | undefined>;
-  /** Switches an endpoint off and tells of it. */
-  disable: (row: LeasedRow, reason: NonNullable<Tried['disable']>) => Promise<void>;
+  /** Switches an endpoint off that has the address which was tried, and tells of it. */
+  disable: (
+    row: LeasedRow,
+    found: { reason: NonNullable<Tried['disable']>; url: string },
+  ) => Promise<void>;
   /** How often this very process has committed something of mail: see pace.ts. */
   mailCommits?: () => number;
   clock: Clock;
@@ -331,7 +334,8 @@ export class Dispatcher {
     if (tried.result.status === 'succeeded') this.stats.succeeded += 1;
     else this.stats.failed += 1;
     await this.#record({ ...tried.result, lease: held.lease });
-    if (tried.disable) await this.#parts.disable(held.row, tried.disable);
+    if (!tried.disable) return;
+    await this.#parts.disable(held.row, { reason: tried.disable, url: tried.result.url });
   }
 
   #learn(lane: Lane, tried: Tried | undefined): void {

@@ -111,8 +111,8 @@ function openDispatcher(
       record: (results) => recordTries(pool, results),
     },
     attempt,
-    disable: ({ workspace_id: workspaceId, mode, webhook_id }, reason) =>
-      disableWebhook(pool, { workspaceId, mode }, webhook_id, reason, clock.now()),
+    disable: ({ workspace_id: workspaceId, mode, webhook_id }, found) =>
+      disableWebhook(pool, { workspaceId, mode }, webhook_id, found, clock.now()),
     ...(mailCommits ? { mailCommits } : {}),
     clock,
     log,

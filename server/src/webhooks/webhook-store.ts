@@ -51,12 +51,16 @@ export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<vo
   );
 }
 
-/** Switched on: what happened meanwhile is left to a replay, and old failures are forgotten. */
+/**
+ * Switched on: what happened meanwhile is left to a replay, and old failures are forgotten, as they
+ * are with another address.
+ */
 export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `update webhooks w set url = $4, events = $5, description = $6, sealed_headers = $8,
        since_tx = case when $7 and not w.enabled then ${THIS_TX} else w.since_tx end,
-       failing_since = case when $7 and not w.enabled then null else w.failing_since end,
+       failing_since = case when $7 and not w.enabled or w.url <> $4 then null
+         else w.failing_since end,
        disabled_at = $9, disabled_reason = $10, enabled = $7, updated_at = $11,
        revision = w.revision + 1
      where workspace_id = $1 and mode = $2 and id = $3`,
@@ -76,20 +80,21 @@ export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<vo
   );
 }
 
-/** Undefined when it was off or gone already: then somebody else has told of it. */
+/** Undefined when it was off or gone already, or when what was found out is not so any more. */
 export async function disableEnabled(
   db: Queryable,
   scope: Scope,
   id: string,
-  reason: string,
+  { reason, url }: { reason: 'gone' | 'failing'; url: string },
   atMs: number,
 ): Promise<Webhook | undefined> {
   const { rows } = await db.query<Webhook>(
     `update webhooks w set enabled = false, disabled_at = $5, disabled_reason = $4,
        updated_at = $5, revision = w.revision + 1
-     where w.workspace_id = $1 and w.mode = $2 and w.id = $3 and w.enabled
+     where w.workspace_id = $1 and w.mode = $2 and w.id = $3 and w.enabled and w.url = $6
+       and ($4 <> 'failing' or w.failing_since is not null)
      returning ${COLUMNS}`,
-    [scope.workspaceId, scope.mode, id, reason, sqlTime(atMs)],
+    [scope.workspaceId, scope.mode, id, reason, sqlTime(atMs), url],
   );
   return rows[0];
 }

@@ -111,6 +111,7 @@ export class Webhooks {
       refuse(errors);
       const enabled = change.enabled ?? before.enabled;
       const turned = enabled !== before.enabled;
+      const moved = url !== undefined && url !== before.url;
       const nowMs = clock.now();
       const changed: Webhook = {
         ...before,
@@ -119,7 +120,7 @@ export class Webhooks {
         description: change.description ?? before.description,
         enabled,
         sealedHeaders: change.headers ? this.#seal(headers) : before.sealedHeaders,
-        failingSinceMs: turned && enabled ? null : before.failingSinceMs,
+        failingSinceMs: (turned && enabled) || moved ? null : before.failingSinceMs,
         disabledAtMs: enabled ? null : turned ? nowMs : before.disabledAtMs,
         disabledReason: enabled ? null : turned ? 'manual' : before.disabledReason,
         updatedAtMs: nowMs,

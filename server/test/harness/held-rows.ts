@@ -6,7 +6,7 @@ import type { TestApp } from './app.ts';
  * where they wait for one, and only then lets go.
  */
 export async function raceFor<T>(
-  app: TestApp,
+  app: Pick<TestApp, 'database'>,
   rows: { sql: string; values: unknown[] },
   requests: readonly (() => Promise<T>)[],
 ): Promise<T[]> {
@@ -23,7 +23,7 @@ export async function raceFor<T>(
   }
 }
 
-async function waitingIn(app: TestApp): Promise<number> {
+async function waitingIn(app: Pick<TestApp, 'database'>): Promise<number> {
   const { rows } = await app.database.pool.query<{ waiting: number }>(
     `select count(*) as waiting from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock'`,

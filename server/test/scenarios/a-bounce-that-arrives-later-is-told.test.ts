@@ -273,6 +273,15 @@ test('one whose final dot was lost and that waits for its next try ends at once'
   ]);
   const { rows } = await house.database.pool.query('select due_at, lease from deliveries');
   expect(rows).toEqual([{ due_at: null, lease: null }]);
+  // It was never counted as delivered, so that nothing has to be taken from what others were.
+  await house.send({ to: { email: 'joe@example.com' } });
+  await expect
+    .poll(async () => {
+      const stats = await app.call('GET', '/stats', { key: app.liveKey });
+      const { delivered, bounced, bounced_later, rates } = stats.json.data[0].totals;
+      return { delivered, bounced, bounced_later, rate: rates.delivered };
+    })
+    .toEqual({ delivered: 1, bounced: 1, bounced_later: 0, rate: 0.5 });
 });
 
 test('a report that is quicker than our own commit is asked for again', async () => {

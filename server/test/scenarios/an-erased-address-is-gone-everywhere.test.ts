@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeId } from '../../src/base/ids.ts';
 import { createSealer } from '../../src/base/sealer.ts';
+import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';
@@ -228,6 +229,28 @@ test('an erasure that fails is begun again and keeps no other waiting', async ()
   await pool.query('update message_contents set sealed = null where id = $1', [uuid]);
   await until(async () => (await left()).length === 0);
   expect(await placesOf('broken@gone.test')).toEqual([]);
+});
+
+test('however long the history, no commit of an erasure is: others would wait for it', async () => {
+  const { pool } = app.database;
+  const { id: workspaceId } = await app.app.workspaces.create('A long history');
+  const key = await app.newKey({ workspaceId });
+  const event = (email: string): NewEvent => ({
+    ...{ workspaceId, mode: 'test', type: 'suppression.created', atMs: Date.now() },
+    data: { suppression: { email } },
+  });
+  const others = Array.from({ length: 6_000 }, (_, n) => event(`n${n}@stays.test`));
+  await appendEvents(pool, [event('long@gone.test'), ...others]);
+  await appendEvents(pool, [...others, event('long@gone.test')]);
+  const erased = await app.call('DELETE', '/contacts/long@gone.test?erase=true', { key });
+  expect(erased.json).toMatchObject({ status: 'finished', events: 2 });
+  expect(await placesOf('long@gone.test')).toEqual([]);
+  const { rows } = await pool.query<{ commits: number }>(
+    `select count(distinct xmin::text)::int as commits from events
+      where workspace_id = $1 and data::text like '%erased.invalid%'`,
+    [workspaceId],
+  );
+  expect(rows[0]?.commits).toBe(2);
 });
 
 test('by the id of a contact; an unknown id is not found', async () => {

@@ -60,6 +60,8 @@ test.each([
   ['a word in any case', 'q=GRACE&limit=100', 23],
   ['several words', 'q=grace%20horv&limit=100', 8],
   ['a piece of an address', 'q=person1&limit=100', 10],
+  ['a domain', 'q=@EXAMPLE.com&limit=100', 45],
+  ['a domain that is not there', 'q=@example.org', 0],
   ['a language', 'locale=HU-hu&limit=100', 9],
   ['an attribute', 'attribute=group:3&limit=100', 11],
   ['an attribute further in', 'attribute=address.city:P%C3%A9cs&limit=100', 22],

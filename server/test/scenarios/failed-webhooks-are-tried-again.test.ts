@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { dropExpired } from '../../src/storage/partitions.ts';
 import { mixIds } from '../../src/webhooks/delivery-id.ts';
+import { disableWebhook } from '../../src/webhooks/disable-webhook.ts';
 import { RETRY_WAITS_MS } from '../../src/webhooks/retry-schedule.ts';
 import { until } from '../harness/delivery.ts';
 import { eventsOf } from '../harness/queue.ts';
@@ -189,15 +190,39 @@ describe('an endpoint is switched off', () => {
     const { rig, clock, id } = scene;
     // An endpoint that only fails rests for seconds between tries, of which there are more every day.
     const soon = { clock, stepMs: 250 };
-    for (let day = 0; day < 6; day++) {
+    for (let day = 0; day < 5; day++) {
       await rig.tell(1);
       await until(async () => ((await rig.deliveries()).at(-1)?.tries ?? 0) >= 1, soon);
-      if (day === 5) break;
       expect([day, (await rig.room.webhooks.get(rig.scope, id)).enabled]).toEqual([day, true]);
       clock.advance(DAY_MS);
     }
+    // Whichever is tried first now, one of these days or a new one, is the last.
+    await rig.tell(1);
     await until(async () => !(await rig.room.webhooks.get(rig.scope, id)).enabled, soon);
     expect(await disabledEvents(rig)).toMatchObject([{ reason: 'failing' }]);
+  });
+
+  test('not for what its address before said, nor for failures that are over', async () => {
+    await using scene = await rigWith(() => ({ status: 500 }));
+    const { rig, clock, soon, id, receiver } = scene;
+    const { webhooks } = rig.room;
+    await rig.tell(1);
+    await tried(rig, 1, soon);
+    expect((await webhooks.get(rig.scope, id)).failingSinceMs).not.toBeNull();
+    const url = `${receiver.url}/moved`;
+    const moved = await webhooks.change(rig.scope, id, { url });
+    expect([moved.failingSinceMs, (await webhooks.get(rig.scope, id)).failingSinceMs]).toEqual([
+      null,
+      null,
+    ]);
+    // The last tries of the address before may end after the change.
+    const disable = (found: Parameters<typeof disableWebhook>[3]) =>
+      disableWebhook(rig.pool, rig.scope, id, found, clock.now());
+    await disable({ reason: 'gone', url: receiver.url });
+    await disable({ reason: 'failing', url });
+    expect(await disabledEvents(rig)).toEqual([]);
+    await disable({ reason: 'gone', url });
+    expect(await disabledEvents(rig)).toMatchObject([{ reason: 'gone', webhook: { url } }]);
   });
 
   test('what waited for it goes on when it is switched on again', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashRequest } from '../../src/messages/idempotency.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 
 /**
@@ -151,4 +152,39 @@ test('creating a key twice with one Idempotency-Key gives one key and the same s
     `select answer from idempotency_keys where key = 'new-key'`,
   );
   expect(rows[0]?.answer.includes(first.json.token)).toBe(false);
+});
+
+test('what is kept of a send is of no use to guess it, and a key from before the upgrade still counts', async () => {
+  const key = `kept-${Date.now()}`;
+  const first = await send(key, { subject: 'Your code is 123456' });
+  const plain = hashRequest(
+    'POST',
+    '/api/v1/transactional/send',
+    goodSend({ subject: 'Your code is 123456' }),
+  );
+  const { pool } = app.database;
+  const { rows } = await pool.query<{ hash: string }>(
+    `select encode(request_hash, 'hex') as hash from idempotency_keys where key = $1`,
+    [key],
+  );
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.hash).not.toBe(plain);
+  const old = `update idempotency_keys set request_hash = decode($2, 'hex') where key = $1`;
+  await pool.query(old, [key, plain]);
+  const again = await send(key, { subject: 'Your code is 123456' });
+  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+  expect((await send(key, { subject: 'Your code is 123457' })).status).toBe(422);
+});
+
+test('a key of another request, whose day is over, is as free as one that was never used', async () => {
+  const key = `old-${Date.now()}`;
+  // Not swept away yet, with an answer that was sealed.
+  await app.database.pool.query(
+    `insert into idempotency_keys (workspace_id, mode, key, request_hash, status, answer, sealed, created_at)
+     values ($1, 'test', $2, '\\x00', 201, '\\x00', true, $3)`,
+    [app.workspaceId, key, new Date(Date.now() - 86_400_500)],
+  );
+  const first = await send(key);
+  const again = await send(key);
+  expect([first.status, again.status, again.text]).toEqual([202, 202, first.text]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LEDGER_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
+import { sqlTime } from '../../src/storage/row-types.ts';
 import { deliveryRig } from '../harness/delivery-rig.ts';
 import { expectSigned } from '../harness/live-mail.ts';
 import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
@@ -298,6 +299,32 @@ describe('each recipient by itself', () => {
     ]);
     const created = (await rig.events()).filter((event) => event.type === 'suppression.created');
     expect(created).toHaveLength(1);
+  });
+
+  test('a mailbox that does not exist stays on the list, though somebody had put it there for a while', async () => {
+    await using rig = await deliveryRig({
+      receivers: [
+        {
+          onRcpt: async () => {
+            await rig.database.pool.query(
+              `insert into suppressions (workspace_id, mode, key, id, email, reason, note, created_at, expires_at)
+               values ($1, 'live', 'jane@example.org', $1, 'jane@example.org', 'manual', 'A while', $2, $3)`,
+              [rig.workspaceId, sqlTime(rig.clock.now()), sqlTime(rig.clock.now() + 3_600_000)],
+            );
+            return '550 5.1.1 No such user';
+          },
+        },
+      ],
+    });
+    const id = await rig.send({ recipients: ['jane@example.org'] });
+    expect(await rig.settled(id)).toMatchObject([{ status: 'bounced' }]);
+    const { rows } = await rig.database.pool.query(
+      'select id, reason, note, expires_at, evidence is not null as proved from suppressions',
+    );
+    const entry = { id: rig.workspaceId, reason: 'hard_bounce', note: 'A while', proved: true };
+    expect(rows).toEqual([{ ...entry, expires_at: null }]);
+    const types = (await rig.events()).map(({ type }) => type);
+    expect(types).not.toContain('suppression.created');
   });
 
   test('recipients at several domains each go to their own servers', async () => {

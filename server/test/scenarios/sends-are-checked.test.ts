@@ -61,6 +61,21 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
     'too_many_headers',
   ],
   ['a header that is too long', { headers: { 'X-A': long(2048) } }, '/headers/X-A', 'too_long'],
+  [
+    'an unsubscribe address that no line holds',
+    { headers: { 'List-Unsubscribe': `<https://example.com/${long(1_000)}>` } },
+    '/headers/List-Unsubscribe',
+    'invalid_header_value',
+  ],
+  [
+    'an unsubscribe address that becomes none by its values',
+    {
+      headers: { 'List-Unsubscribe': '<https://example.com/{{ who }}>' },
+      variables: { who: 'zoë' },
+    },
+    '/headers/List-Unsubscribe',
+    'invalid_header_value',
+  ],
   ['a tag with a space', { tags: ['a b'] }, '/tags/0', 'invalid_format'],
   ['too many tags', { tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, '/tags', 'too_many'],
   ['metadata that is not text', { metadata: { a: 1 } }, '/metadata/a', 'invalid_type'],

@@ -207,6 +207,12 @@ describe('rollups', () => {
   });
 });
 
+interface ToldGroup {
+  group: string;
+  totals: { accepted: number };
+  points: unknown[];
+}
+
 describe('GET /stats', () => {
   let app: TestApp;
   beforeAll(async () => {
@@ -257,6 +263,37 @@ describe('GET /stats', () => {
       const { json } = await app.call('GET', `/stats?interval=${interval}`);
       expect(json.data[0].totals.messages).toBe(3);
     }
+  });
+
+  test('the largest groups are told in full, however many there are, or the request is refused', async () => {
+    const { id: workspaceId } = await app.app.workspaces.create('Many tags');
+    const key = await app.newKey({ workspaceId });
+    // A hundred tags in each of six hundred hours; the last ten are the largest.
+    await app.database.pool.query(
+      `insert into statistics_hour (workspace_id, mode, dimension, at, value, counter, n)
+       select $1, 'test', 'tag', '2026-01-01'::timestamptz + h * interval '1 hour', 'tag-' || t,
+              'accepted', case when t > 190 then 2 else 1 end
+         from generate_series(0, 599) h, generate_series(101, 200) t`,
+      [workspaceId],
+    );
+    const range = 'interval=hour&group_by=tag&from=2026-01-01T00:00:00Z&to=2026-01-26T00:00:00Z';
+    const ask = (query: string) => app.call('GET', `/stats?${range}&${query}`, { key });
+    for (const [query, points] of [
+      ['limit=10', 600],
+      ['limit=10&points=false', 0],
+    ] as const) {
+      const { json } = await ask(query);
+      const told = json.data.map((one: ToldGroup) => [
+        one.group,
+        one.totals.accepted,
+        one.points.length,
+      ]);
+      const largest = Array.from({ length: 10 }, (_, n) => [`tag-${191 + n}`, 1_200, points]);
+      expect(told.toSorted()).toEqual(largest);
+    }
+    const wide = await ask('limit=100');
+    expect([wide.status, wide.json.errors?.[0]?.parameter]).toEqual([422, 'limit']);
+    expect((await ask('limit=100&points=false')).json.data).toHaveLength(100);
   });
 
   test('the other mode and another tenant see nothing of it', async () => {

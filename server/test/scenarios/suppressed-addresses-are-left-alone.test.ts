@@ -3,7 +3,7 @@ import { ManualClock } from '../../src/base/manual-clock.ts';
 import { createAddressHash } from '../../src/suppressions/address-hash.ts';
 import { Suppressions } from '../../src/suppressions/suppressions.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { freshDatabase, type TestDatabase } from '../harness/database.ts';
 import { eventsOf as ledgerOf } from '../harness/queue.ts';
 
 /**
@@ -267,14 +267,21 @@ test('modes and workspaces are apart', async () => {
   ).toBe(200);
 });
 
-test('an entry ends by itself, with an event, and can be made anew', async () => {
-  const nowMs = Date.now();
-  await using database = await freshDatabase();
-  const clock = new ManualClock(nowMs);
+/** The room by itself, with a clock to move. */
+function withClock({ pool }: TestDatabase) {
+  const clock = new ManualClock(Date.now());
   const hash = createAddressHash(Buffer.alloc(32));
-  const suppressions = new Suppressions({ pool: database.pool, clock, hash });
-  const scope = { workspaceId: '00000000-0000-7000-8000-000000000001', mode: 'live' as const };
-  const expires_at = new Date(nowMs + 60_000).toISOString();
+  return {
+    suppressions: new Suppressions({ pool, clock, hash }),
+    clock,
+    scope: { workspaceId: '00000000-0000-7000-8000-000000000001', mode: 'live' as const },
+    inAMinute: new Date(clock.now() + 60_000).toISOString(),
+  };
+}
+
+test('an entry ends by itself, with an event, and can be made anew', async () => {
+  await using database = await freshDatabase();
+  const { suppressions, clock, scope, inAMinute: expires_at } = withClock(database);
   const { suppression } = await suppressions.add(scope, { email: 'short@one.test', expires_at });
   const page = { after: undefined, limit: 10 };
   expect(await suppressions.list(scope, {}, page)).toHaveLength(1);
@@ -299,4 +306,54 @@ test('an entry ends by itself, with an event, and can be made anew', async () =>
     'suppression.created',
     'suppression.deleted',
   ]);
+});
+
+test('what a receiver said outlasts an entry that was to end', async () => {
+  await using database = await freshDatabase();
+  const { suppressions, clock, scope, inAMinute: expires_at } = withClock(database);
+  const pause = { email: 'pause@one.test', note: 'On holiday', expires_at };
+  const { suppression } = await suppressions.add(scope, pause);
+  await suppressions.add(scope, { email: 'never@one.test' });
+  for (const emailKey of ['pause@one.test', 'never@one.test']) {
+    const said = { emailKey, reason: 'complaint', evidence: { message_id: 'msg_1' } } as const;
+    await suppressions.suppress(database.pool, scope, said);
+  }
+  clock.advance(60_000);
+  await suppressions.endExpired();
+  const page = { after: undefined, limit: 10 };
+  const [never, kept] = await suppressions.list(scope, {}, page);
+  expect(kept).toMatchObject({
+    id: suppression.id,
+    reason: 'complaint',
+    evidence: { message_id: 'msg_1' },
+    note: 'On holiday',
+    expiresAtMs: null,
+  });
+  // Who is on the list for good stays there as somebody put them.
+  expect(never).toMatchObject({ reason: 'manual', evidence: null });
+});
+
+test('a clock that is wrong by years ends no entry: it counts again when the clock is right', async () => {
+  const nowMs = Date.now();
+  const yearsMs = 10 * 365 * 86_400_000;
+  await using database = await freshDatabase();
+  const clock = new ManualClock(nowMs);
+  const hash = createAddressHash(Buffer.alloc(32));
+  const suppressions = new Suppressions({ pool: database.pool, clock, hash });
+  const scope = { workspaceId: '00000000-0000-7000-8000-000000000001', mode: 'live' as const };
+  const end = (ms: number) => ({ expires_at: new Date(nowMs + ms).toISOString() });
+  await suppressions.add(scope, { email: 'soon@one.test', ...end(1_000) });
+  await suppressions.add(scope, { email: 'later@one.test', ...end(60_000) });
+  clock.advance(2_000);
+  await suppressions.endExpired();
+  clock.advance(yearsMs);
+  await suppressions.endExpired();
+  const page = { after: undefined, limit: 10 };
+  expect(await suppressions.list(scope, {}, page)).toEqual([]);
+  clock.setBack(yearsMs);
+  expect(await suppressions.list(scope, {}, page)).toMatchObject([{ email: 'later@one.test' }]);
+  const { rows } = await database.pool.query(
+    `select data->'suppression'->>'email' as email from events where type = 'suppression.deleted'`,
+  );
+  expect(rows).toEqual([{ email: 'soon@one.test' }]);
 });

@@ -42,6 +42,7 @@ describe('the plain text of html', () => {
     ['<a href="mailto:a@example.com">Write</a>', 'Write (a@example.com)'],
     ['<a href="https://example.com"><img src="b.png" alt="Go"></a>', 'Go (https://example.com)'],
     ['<a href="https://example.com"><img src="b.png"></a>', 'https://example.com'],
+    ['<a href=" https://example.com/a b\n/c ">Go</a>', 'Go (https://example.com/a%20b/c)'],
     ['<a href="#top">Up</a> <a href="/x">X</a> <a>Y</a>', 'Up X Y'],
     ['<a href="javascript:alert(1)">No</a>', 'No'],
     [

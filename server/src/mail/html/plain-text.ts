@@ -272,7 +272,11 @@ function endsUnclosed(hidden: string, opened: string): boolean {
 
 /** Addresses that lead somewhere from a text; a script, a fragment or a relative path does not. */
 function linkAddress(href: string | undefined): string {
-  const address = (href ?? '').replace(/[\s\p{Cc}]+/gu, '');
+  // As browsers read it: line breaks and tabs are nothing, and a blank inside is percent-encoded.
+  const address = (href ?? '')
+    .trim()
+    .replace(/\p{Cc}+/gu, '')
+    .replace(/\s/gu, encodeURIComponent);
   if (!/^[a-z][a-z0-9+.-]*:/i.test(address)) return '';
   if (/^(?:javascript|data|vbscript|file|cid|about):/i.test(address)) return '';
   return address.replace(/^(?:mailto|tel|sms):/i, '');

@@ -9,6 +9,7 @@ import {
   formatMailboxHeader,
   formatTextHeader,
   headerTextFault,
+  headerValueFault,
   isHeaderName,
   isReservedHeader,
 } from './header.ts';
@@ -109,6 +110,20 @@ describe('a text header', () => {
 
     const url = `<https://example.com/unsubscribe/${'a'.repeat(300)}>`;
     expect(formatTextHeader('List-Unsubscribe', url)).toBe(`List-Unsubscribe: ${url}\r\n`);
+  });
+
+  it('never encodes what mail programs act on: it is unfit, or it stays', () => {
+    const url = (chars: number) => `<https://example.com/${'a'.repeat(chars - 22)}>`;
+    const name = 'List-Unsubscribe';
+    expect(headerValueFault(name, url(980))).toBeUndefined();
+    expect(formatTextHeader(name, url(980))).toBe(`${name}: ${url(980)}\r\n`);
+    expect(headerValueFault(name, url(981))).toContain('980');
+    expect(headerValueFault(name, `${url(900)}, ${url(900)}`)).toBeUndefined();
+    expect(headerValueFault(name, '<https://example.com/ä>')).toContain('ASCII');
+    const odd = '<https://example.com/?a=?utf-8?q?=41?=>';
+    expect(headerValueFault(name, odd)).toBeUndefined();
+    expect(formatTextHeader(name, odd)).toBe(`${name}: ${odd}\r\n`);
+    expect(headerValueFault('X-Note', `ä${url(1_500)}`)).toBeUndefined();
   });
 
   it('encodes what is not ASCII, in the way that suits the script', () => {

@@ -61,6 +61,24 @@ export function headerTextFault(text: string): string | undefined {
 }
 
 /**
+ * What makes a value unfit for this header, in words for the caller. Where programs look for
+ * addresses an encoded word is none (RFC 2047 5): an unsubscribe button would lead nowhere.
+ */
+export function headerValueFault(name: string, text: string): string | undefined {
+  if (!isForPrograms(name)) return undefined;
+  const value = text.trim();
+  if (!isAscii(value)) return `${name} is read by programs and takes ASCII only: encode the rest.`;
+  if (foldedAtSpaces(`${name}: ${value}`, name.length + 2) !== undefined) return undefined;
+  const charsMax = LINE_OCTETS_MAX - name.length - 2;
+  return `In ${name} nothing without a space in it may be longer than ${charsMax} characters.`;
+}
+
+/** RFC 2369, RFC 2919, RFC 8058. */
+function isForPrograms(name: string): boolean {
+  return /^list-/i.test(name);
+}
+
+/**
  * Writes an unstructured field, or a structured one that the caller spelled out. ASCII stays as
  * it is and is folded between words; anything else becomes encoded words.
  */
@@ -69,7 +87,7 @@ export function formatTextHeader(name: string, text: string): string {
   assert(fault === undefined, `${name}: ${fault}`);
   const value = text.trim();
   if (value === '') return `${name}:\r\n`;
-  if (isPlain(value)) {
+  if (isForPrograms(name) ? isAscii(value) : isPlain(value)) {
     if (name.length + 2 + value.length <= LINE_CHARS_MAX) return `${name}: ${value}\r\n`;
     const folded = foldedAtSpaces(`${name}: ${value}`, name.length + 2);
     if (folded !== undefined) return `${folded}\r\n`;
@@ -82,11 +100,15 @@ export function formatTextHeader(name: string, text: string): string {
 // Text that looks like an encoded word would be decoded by the reader into something the
 // caller did not write.
 function isPlain(text: string): boolean {
+  return isAscii(text) && !text.includes('=?');
+}
+
+function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code > 0x7e || (code < 0x20 && code !== 0x09)) return false;
   }
-  return !text.includes('=?');
+  return true;
 }
 
 /**
