@@ -3,8 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { RefusedError } from '../base/refused-error.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
+import { takeTurn } from '../storage/take-turn.ts';
 import type { ContactScope } from './contact-store.ts';
 import { applyLines, BatchRacedError } from './import-batch.ts';
 import { readHead, readLines } from './import-lines.ts';
@@ -79,7 +80,7 @@ export class ContactImports {
     stream: AsyncIterable<Buffer>,
   ): Promise<Upload> {
     const scope = { workspaceId: owner.workspaceId, mode: owner.mode };
-    if ((await countOpenImports(this.#pool, scope)) >= this.#limits.openMax) throw this.#full();
+    await this.#refuseTooMany(this.#pool, scope);
     const nowMs = this.#clock.now();
     const id = uuidv7(nowMs);
     const hash = createHash('sha256');
@@ -89,10 +90,12 @@ export class ContactImports {
       if (ordinal === 0) {
         const head = readHead(kind, chunk, atEnd);
         const upload = { ...scope, id, ...head, createdBy: owner.actor, createdAtMs: nowMs };
-        await insertImport(this.#pool, upload);
-        // Those that came at the same moment have all found room: the oldest of them stay.
-        const before = await countOpenImports(this.#pool, scope, id);
-        if (before >= this.#limits.openMax) throw this.#full();
+        await inTransaction(this.#pool, async (client) => {
+          // Again, now that nobody else begins one: those of the same moment have all found room.
+          await takeTurn(client, 'imports', scope.workspaceId);
+          await this.#refuseTooMany(client, scope);
+          await insertImport(client, upload);
+        });
       }
       if (chunk.length > 0) await insertChunk(this.#pool, scope, id, ordinal, chunk);
       ordinal += 1;
@@ -147,9 +150,11 @@ export class ContactImports {
     });
   }
 
-  #full(): RefusedError {
-    const detail = `At most ${this.#limits.openMax} imports run at a time. Wait for one to finish.`;
-    return new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
+  async #refuseTooMany(db: Queryable, scope: ContactScope): Promise<void> {
+    const { openMax } = this.#limits;
+    if ((await countOpenImports(db, scope)) < openMax) return;
+    const detail = `At most ${openMax} imports run at a time. Wait for one to finish.`;
+    throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
   }
 
   async #start(scope: ContactScope, id: string, bytes: number): Promise<ContactImport> {

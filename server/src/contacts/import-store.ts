@@ -57,17 +57,11 @@ function importOf(row: ImportRow): ContactImport {
   };
 }
 
-/** All of them, or those that are older than one. */
-export async function countOpenImports(
-  db: Queryable,
-  scope: ContactScope,
-  beforeId?: string,
-): Promise<number> {
+export async function countOpenImports(db: Queryable, scope: ContactScope): Promise<number> {
   const { rows } = await db.query<{ open: number }>(
     `select count(*) as open from contact_imports
-     where workspace_id = $1 and mode = $2 and status in ('uploading', 'queued', 'running')
-       and ($3::uuid is null or id < $3)`,
-    [scope.workspaceId, scope.mode, beforeId ?? null],
+     where workspace_id = $1 and mode = $2 and status in ('uploading', 'queued', 'running')`,
+    [scope.workspaceId, scope.mode],
   );
   return rows[0]?.open ?? 0;
 }

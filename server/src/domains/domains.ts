@@ -3,8 +3,9 @@ import type { Clock } from '../base/clock.ts';
 import { decodeId, uuidv7 } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import type { SearchedPage } from '../storage/search-words.ts';
+import { takeTurn } from '../storage/take-turn.ts';
 import { newOwnershipToken } from './dns-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellVerified } from './domain-events.ts';
@@ -164,7 +165,7 @@ export class Domains {
     const name = domainNameOf(wanted.name);
     const settings = settingsOf(newSettings(name, wanted.return_path_host), wanted);
     if (await findDomainByName(pool, workspaceId, name)) return undefined;
-    await this.#refuseTooMany(workspaceId);
+    await refuseTooMany(pool, workspaceId);
     const nowMs = clock.now();
     const keys = await Promise.all([keyMaker.make('current', nowMs), keyMaker.make('next', nowMs)]);
     const domain: Domain = {
@@ -182,6 +183,9 @@ export class Domains {
       checkDueAtMs: trusted ? null : nowMs + FIRST_CHECK_MS,
     };
     return inTransaction(pool, async (client) => {
+      // Again, now that nobody else adds one: making keys takes its time.
+      await takeTurn(client, 'domains', workspaceId);
+      await refuseTooMany(client, workspaceId);
       if (!(await insertDomain(client, domain))) return undefined;
       await insertKeys(client, domain, keys.flat());
       if (trusted) await tellVerified(client, { status: 'pending' }, domain, nowMs);
@@ -225,12 +229,6 @@ export class Domains {
     );
   }
 
-  async #refuseTooMany(workspaceId: string): Promise<void> {
-    if ((await countDomains(this.#parts.pool, workspaceId)) < DOMAINS_MAX) return;
-    const detail = `A workspace has at most ${DOMAINS_MAX} domains. Delete one first.`;
-    throw new RefusedError('quota_exceeded', detail);
-  }
-
   #shown(domain: Domain): ShownDomain {
     const { hosts, clock, graceMs } = this.#parts;
     const nowMs = clock.now();
@@ -257,6 +255,12 @@ function refuseTestKeys(owner: DomainOwner): void {
     'Live mail depends on domains: a test key may read them, but only a live key may change them.',
     { fix: 'Use a live key (pr_live_…), or do it at {app}/app/domains.' },
   );
+}
+
+async function refuseTooMany(db: Queryable, workspaceId: string): Promise<void> {
+  if ((await countDomains(db, workspaceId)) < DOMAINS_MAX) return;
+  const detail = `A workspace has at most ${DOMAINS_MAX} domains. Delete one first.`;
+  throw new RefusedError('quota_exceeded', detail);
 }
 
 function newSettings(name: string, returnPathHost: string | undefined) {

@@ -1,6 +1,7 @@
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Queryable } from '../storage/pool.ts';
+import { takeTurn } from '../storage/take-turn.ts';
 import { type Finding, tooMuch } from './check-content.ts';
 import { checkTemplate, hasErrors } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
@@ -15,7 +16,6 @@ import {
   notifyTemplatesChanged,
   publishVersion,
   type Ref,
-  takePublishingTurn,
 } from './template-store.ts';
 
 /**
@@ -55,7 +55,7 @@ export async function publishContent(
   ref: Ref,
   order: PublishOrder,
 ): Promise<Publication> {
-  await takePublishingTurn(db, ref.workspaceId);
+  await takeTurn(db, 'templates', ref.workspaceId);
   const content = await contentToPublish(db, ref, order.version);
   const company = await companyOf(db, ref, order.version ?? 'draft');
   const findings = checkInCompany(ref, content, company);

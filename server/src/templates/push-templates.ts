@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { uuidv7 } from '../base/ids.ts';
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import { takeTurn } from '../storage/take-turn.ts';
 import type { Finding } from './check-content.ts';
 import { checkTemplate } from './check-template.ts';
 import { publishContent } from './publish-content.ts';
@@ -21,7 +22,6 @@ import {
   type Ref,
   readAllTemplates,
   readPublishedPieces,
-  takePublishingTurn,
   updateDraft,
 } from './template-store.ts';
 import type { Author } from './templates.ts';
@@ -62,7 +62,7 @@ export async function pushTemplates(
 ): Promise<PushResult[]> {
   const parsed = parsePushed(pushed);
   return inTransaction(parts.pool, async (client) => {
-    await takePublishingTurn(client, author.workspaceId);
+    await takeTurn(client, 'templates', author.workspaceId);
     const warnings = await checkAll(client, author.workspaceId, parsed);
     const atMs = parts.clock.now();
     const results: PushResult[] = [];

@@ -265,16 +265,6 @@ export function versionSought(version: number): number {
   return version < 2 ** 31 ? version : 0;
 }
 
-/**
- * Who publishes in this workspace at the same moment waits, so that what was checked (that partials
- * exist and go in no circle) is still true at the commit.
- */
-export async function takePublishingTurn(db: Queryable, workspaceId: string): Promise<void> {
-  await db.query(`select pg_advisory_xact_lock(hashtextextended('templates/' || $1, 0))`, [
-    workspaceId,
-  ]);
-}
-
 /** Wakes every node, whose caches forget the workspace's templates; sent with the commit. */
 export async function notifyTemplatesChanged(db: Queryable, workspaceId: string): Promise<void> {
   await db.query(`select pg_notify('templates', $1)`, [workspaceId]);

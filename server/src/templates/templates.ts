@@ -4,6 +4,7 @@ import { uuidv7 } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
 import type { SearchedPage } from '../storage/search-words.ts';
+import { takeTurn } from '../storage/take-turn.ts';
 import type { Finding } from './check-content.ts';
 import { checkContentOf, notFound, type Publication, publishContent } from './publish-content.ts';
 import { findUsers } from './recipe-store.ts';
@@ -22,7 +23,6 @@ import {
   type Ref,
   type Template,
   type TemplateSummary,
-  takePublishingTurn,
   updateDraft,
   type Version,
 } from './template-store.ts';
@@ -58,17 +58,17 @@ export class Templates {
     kind: ContentKind,
     { key: given, ...fields }: Readonly<Record<string, unknown>>,
   ): Promise<Template> {
-    const { pool } = this.#parts;
     const key = parseKey(given);
     const { name = key, content } = changedFields(kind, EMPTY_CONTENT, fields);
     const ref = { workspaceId: author.workspaceId, kind, key };
-    if ((await countTemplates(pool, ref)) >= TEMPLATES_MAX) {
-      const detail = `A workspace has at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
-      throw new RefusedError('quota_exceeded', detail);
-    }
     const atMs = this.#parts.clock.now();
     const made = { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: author.actor };
     return this.#commit(author, async (client) => {
+      await takeTurn(client, 'templates', author.workspaceId);
+      if ((await countTemplates(client, ref)) >= TEMPLATES_MAX) {
+        const detail = `A workspace has at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
+        throw new RefusedError('quota_exceeded', detail);
+      }
       if (!(await insertTemplate(client, made))) {
         throw new RefusedError('conflict', `This workspace has a ${kind} "${key}" already.`);
       }
@@ -171,7 +171,7 @@ export class Templates {
   ): Promise<void> {
     const ref = refOf(author, kind, key);
     await this.#commit(author, async (client) => {
-      await takePublishingTurn(client, author.workspaceId);
+      await takeTurn(client, 'templates', author.workspaceId);
       existing(ref, await findTemplate(client, ref, 'for update of t'));
       if (
         !force &&

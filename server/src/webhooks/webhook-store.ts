@@ -136,9 +136,7 @@ export async function listWebhooks(
   return rows;
 }
 
-/** Until the transaction ends, nobody else adds an endpoint to the workspace. */
-export async function countLocked(db: Queryable, scope: Scope): Promise<number> {
-  await db.query('select from workspaces where id = $1 for no key update', [scope.workspaceId]);
+export async function countWebhooks(db: Queryable, scope: Scope): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     'select count(*) as n from webhooks where workspace_id = $1 and mode = $2',
     [scope.workspaceId, scope.mode],

@@ -3,6 +3,7 @@ import { encodeId, uuidv7 } from '../base/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
+import { takeTurn } from '../storage/take-turn.ts';
 import {
   changeHeaders,
   type ExtraHeaders,
@@ -13,7 +14,7 @@ import { newSecret, secretText } from './secrets.ts';
 import type { TargetGuard } from './target-guard.ts';
 import { HOW_ALLOWED, hostOf, parseTarget, type TargetRules } from './target-url.ts';
 import {
-  countLocked,
+  countWebhooks,
   deleteWebhook,
   findWebhook,
   insertSecret,
@@ -84,7 +85,8 @@ export class Webhooks {
       updatedAtMs: nowMs,
     };
     await inTransaction(pool, async (client) => {
-      if ((await countLocked(client, scope)) >= ENDPOINTS_MAX) {
+      await takeTurn(client, 'webhooks', scope.workspaceId);
+      if ((await countWebhooks(client, scope)) >= ENDPOINTS_MAX) {
         throw new RefusedError('conflict', `There are at most ${ENDPOINTS_MAX} endpoints a mode.`);
       }
       await insertWebhook(client, webhook);
