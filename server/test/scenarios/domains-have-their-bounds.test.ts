@@ -43,15 +43,17 @@ test('more keys at a time than there are places are refused, and nothing is chan
   expect(await known()).toHaveLength(before.length + made);
 });
 
-test('a workspace has a bounded number of domains', async () => {
+test('a workspace has a bounded number of domains, also when many come at once', async () => {
   await app.database.pool.query(
     `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
        track_opens, track_clicks, created_at)
      select $1, gen_random_uuid(), 'many' || n || '.example', 'pending', 'x', 'x', 'required',
        false, false, now()
-     from generate_series(1, 1000) n`,
+     from generate_series((select count(*) + 1 from domains where workspace_id = $1), 999) n`,
     [app.workspaceId],
   );
+  const last = await Promise.all(['a', 'b', 'c', 'd'].map((name) => add(`${name}-last.example`)));
+  expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429, 429]);
   const refused = await add('one-more.example');
   expect([refused.status, refused.json.code]).toEqual([429, 'quota_exceeded']);
 });

@@ -37,10 +37,14 @@ test.each(KINDS)('a key is taken once, and there are only so many: %s', async (k
     `insert into templates (workspace_id, kind, key, id, name, draft, draft_hash, draft_locales,
        draft_partials, created_at, updated_at, updated_by)
      select $1, $2, 'many-' || n, gen_random_uuid(), 'x', '{}', '', '{}', '{}', now(), now(), 'test'
-     from generate_series(1, 10000) n`,
+     from generate_series(
+       (select count(*) + 1 from templates where workspace_id = $1 and kind = $2), 9999) n`,
     [app.workspaceId, kind],
   );
-  const more = await app.call('POST', `/${kind}s`, { body: { key: 'more', html: 'x' } });
+  const add = (key: string) => app.call('POST', `/${kind}s`, { body: { key, html: 'x' } });
+  const last = await Promise.all(['last-a', 'last-b', 'last-c', 'last-d'].map(add));
+  expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429, 429]);
+  const more = await add('more');
   expect([more.status, more.json.code]).toEqual([429, 'quota_exceeded']);
   await app.database.pool.query(`delete from templates where name = 'x' and kind = $1`, [kind]);
 });
