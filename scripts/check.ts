@@ -27,6 +27,10 @@ let testSummary = '';
 const scratch = mkdtempSync(path.join(tmpdir(), 'postrider-check-'));
 /** Where tests note what the server answered. */
 const answers = path.join(scratch, 'answers');
+/** Where the tests that passed at their second try alone are noted. */
+const secondTries = path.join(scratch, 'second-tries.json');
+/** A busy machine may trip one; more are a fault of ours. */
+const SECOND_TRIES_MAX = 2;
 
 const STEPS: Step[] = [
   {
@@ -85,6 +89,7 @@ function tool(command: string, ...args: string[]): Promise<boolean> {
     const env = {
       ...process.env,
       POSTRIDER_ANSWERS_DIR: answers,
+      POSTRIDER_SECOND_TRIES: secondTries,
       REDOCLY_TELEMETRY: 'off',
       REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     };
@@ -128,15 +133,18 @@ async function runTests(): Promise<boolean> {
     'run',
     '--reporter=default',
     '--reporter=json',
+    '--reporter=./scripts/second-tries.ts',
     `--outputFile.json=${report}`,
   );
-  if (!existsSync(report)) return false;
+  if (!existsSync(report) || !existsSync(secondTries)) return false;
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as {
     numPassedTests: number;
     numFailedTests: number;
   };
-  testSummary = `Tests: ${numPassedTests} passed, ${numFailedTests} failed.`;
-  return good;
+  const flaky = JSON.parse(readFileSync(secondTries, 'utf8')) as string[];
+  for (const name of flaky) console.log(`   passed at its second try alone: ${name}`);
+  testSummary = `Tests: ${numPassedTests} passed, ${numFailedTests} failed, ${flaky.length} tried twice.`;
+  return good && flaky.length <= SECOND_TRIES_MAX;
 }
 
 /** Told, and no reason to fail until one whole run has shown that its list is always empty. */
