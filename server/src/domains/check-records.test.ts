@@ -353,3 +353,20 @@ test('a zone with too much to say is cut short', async () => {
   expect(found).toHaveLength(10);
   expect(found.every((value) => value.length === 2000)).toBe(true);
 });
+
+test('a mistake does not quote all that a zone has to say', async () => {
+  const long = `v=spf1 ${Array.from({ length: 1000 }, (_, i) => `a:${i}.test`).join(' ')}`;
+  const { mistakes } = await check('return_path_spf', txt(BOUNCE, long, `${long} ~all`));
+  expect(mistakes.map(({ code, detail }) => [code, detail.length])).toEqual([
+    ['several_records', 2000],
+  ]);
+});
+
+test.each([
+  ['a NUL', 'a\0b', 'a\ufffdb'],
+  ['a character that the cut halves', `${'x'.repeat(1999)}😀`, `${'x'.repeat(1999)}\ufffd`],
+])('what is found can be stored, also with %s', async (_, published, kept) => {
+  expect((await check('ownership', txt('_postrider.example.test', published))).found).toEqual([
+    kept,
+  ]);
+});

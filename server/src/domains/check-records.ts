@@ -38,7 +38,7 @@ export async function checkRecords(
   records: readonly DomainRecord[],
   resolver: Resolver,
 ): Promise<CheckedRecord[]> {
-  return Promise.all(records.map((record) => checkRecord(record, resolver)));
+  return Promise.all(records.map(async (record) => bounded(await checkRecord(record, resolver))));
 }
 
 async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<CheckedRecord> {
@@ -47,7 +47,7 @@ async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<Ch
     const mistakes = [{ code: 'lookup_failed', detail: seen.detail } as const];
     return { ...record, status: 'lookup_failed', found: [], mistakes };
   }
-  const found = seen.values.slice(0, VALUES_MAX).map((value) => value.slice(0, VALUE_LENGTH_MAX));
+  const found = seen.values;
   if (seen.judgement.status === 'found') return { ...record, ...seen.judgement, found };
 
   const covered = record.purpose === 'dmarc' && seen.judgement.status === 'missing';
@@ -60,9 +60,22 @@ async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<Ch
   return { ...record, status: seen.judgement.status, found, mistakes };
 }
 
-/** Bounds on what a strange zone can make us keep and show. */
 const VALUES_MAX = 10;
-const VALUE_LENGTH_MAX = 2000;
+const TEXT_LENGTH_MAX = 2000;
+
+/** What a strange zone can make us keep and show: mistakes quote it too. */
+function bounded(checked: CheckedRecord): CheckedRecord {
+  return {
+    ...checked,
+    found: checked.found.slice(0, VALUES_MAX).map(short),
+    mistakes: checked.mistakes.map(({ code, detail }) => ({ code, detail: short(detail) })),
+  };
+}
+
+/** The database cannot read a character of which only one half is left. */
+function short(text: string): string {
+  return text.slice(0, TEXT_LENGTH_MAX).toWellFormed();
+}
 
 type Seen =
   | { kind: 'seen'; values: readonly string[]; judgement: Judgement }
@@ -217,7 +230,7 @@ async function parentPolicy(
     if (seen.kind === 'failed' || seen.judgement.status === 'missing') continue;
     if (seen.values.some((value) => /;\s*psd\s*=\s*y/i.test(value))) continue;
     if (seen.judgement.status !== 'found') return undefined;
-    const found = seen.values.slice(0, VALUES_MAX).map((value) => `_dmarc.${zone}: ${value}`);
+    const found = seen.values.map((value) => `_dmarc.${zone}: ${value}`);
     return { ...seen.judgement, found };
   }
   return undefined;

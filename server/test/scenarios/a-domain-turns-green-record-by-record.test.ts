@@ -110,6 +110,23 @@ function statusOf(records: readonly ListedRecord[], wanted: ListedRecord): strin
   return records.find(({ name, value }) => name === wanted.name && value === wanted.value)?.status;
 }
 
+test('a zone that says what is no text keeps nobody from sending', async () => {
+  const domain = await add('odd.test', { tracking_host: 'links.odd.test' });
+  publish(dns, domain.records);
+  const dmarc = domain.records.find(({ purpose }) => purpose === 'dmarc') as ListedRecord;
+  dns.set(dmarc.name, 'TXT', [`v=DMARC1; p=none; x=\0${'😀'.repeat(1500)}`]);
+  const seen = await verify(domain.id);
+  expect(seen.status).toBe('verified');
+  const body = goodSend({ from: { email: 'hello@odd.test' } });
+  expect((await call('POST', '/transactional/send', body)).status).toBe(202);
+
+  // An event tells of it too, and events are searched.
+  dns.set(dmarc.name.replace('_dmarc', '_postrider'), 'TXT', ['postrider-verification=\0']);
+  expect((await verify(domain.id)).status).toBe('degraded');
+  const found = await call('GET', '/events?recipient=nobody@odd.test');
+  expect([found.status, found.json.data]).toEqual([200, []]);
+});
+
 test('nobody needs to ask: records are looked up by themselves', async () => {
   const domain = await add('waiting.test');
   publish(dns, domain.records);

@@ -227,7 +227,8 @@ function readStrings(bytes: Buffer, start: number, end: number): string[] {
   for (let at = start; at < end; ) {
     const next = at + 1 + bytes.readUInt8(at);
     must(next <= end);
-    strings.push(bytes.toString('utf8', at + 1, next));
+    // A NUL is no more text than octets that are no UTF-8, and no database keeps it as such.
+    strings.push(bytes.toString('utf8', at + 1, next).replaceAll('\0', '\ufffd'));
     at = next;
   }
   return strings;
