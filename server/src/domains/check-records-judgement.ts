@@ -58,11 +58,13 @@ export function parseTags(text: string): Tag[] | undefined {
   const parts = text.split(';').map((part) => part.trim());
   if (parts.at(-1) === '') parts.pop();
   const tags: Tag[] = [];
+  const names = new Set<string>();
   for (const part of parts) {
     const match = /^([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*)$/s.exec(part);
     if (!match) return undefined;
     const [, name = '', value = ''] = match;
-    if (tags.some((tag) => tag.name === name)) return undefined;
+    if (names.has(name)) return undefined;
+    names.add(name);
     tags.push({ name, value });
   }
   return tags;

@@ -3,6 +3,7 @@ import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
 import { systemClock } from '../base/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { checkRecords } from './check-records.ts';
+import { parseTags } from './check-records-judgement.ts';
 import { type DomainRecord, type RecordPurpose, recordsToPublish } from './dns-records.ts';
 
 // Goal: a record that is right is found however it is written, and each usual mistake is named.
@@ -369,4 +370,11 @@ test.each([
   expect((await check('ownership', txt('_postrider.example.test', published))).found).toEqual([
     kept,
   ]);
+});
+
+test('a record of nothing but tags is read in linear time', () => {
+  const tags = Array.from({ length: 400_000 }, (_, i) => `a${i}=`).join(';');
+  // A moment of work; were each name held against all before it, the test's time would run out.
+  expect(parseTags(tags)).toHaveLength(400_000);
+  expect(parseTags(`${tags};a0=`)).toBeUndefined();
 });
