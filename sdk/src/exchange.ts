@@ -1,6 +1,6 @@
 import { PostriderConnectionError, PostriderError, type Problem } from './errors.ts';
 import type { Method } from './operations.ts';
-import type { Time } from './time.ts';
+import { type Time, timerMs } from './time.ts';
 
 /**
  * One request and its repetitions. Comes in: a request whose bytes are settled. Leaves: what `read`
@@ -64,7 +64,8 @@ async function tryOnce<T>(
   const abort = () => end.abort(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
   let isStreaming = false;
-  const late = setTimeout(() => end.abort(new Error(`${timeoutMs} ms were up`)), timeoutMs);
+  const tooLate = () => end.abort(new Error(`${timeoutMs} ms were up`));
+  const late = setTimeout(tooLate, timerMs(timeoutMs));
   try {
     const response = await fetch(request.url, {
       method,

@@ -31,3 +31,14 @@ test('what was aborted before does not wait at all', async () => {
   await expect(systemTime.wait(1_000, AbortSignal.abort(reason))).rejects.toBe(reason);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('a wait without end does not end at once', async () => {
+  const abort = new AbortController();
+  const waiting = systemTime.wait(Number.POSITIVE_INFINITY, abort.signal);
+  const ended = vi.fn();
+  void waiting.then(ended, () => {});
+  await vi.advanceTimersByTimeAsync(86_400_000);
+  expect(ended).not.toHaveBeenCalled();
+  abort.abort();
+  await expect(waiting).rejects.toBe(abort.signal.reason);
+});

@@ -7,6 +7,14 @@ export interface Time {
   wait(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A timer that is set to more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** What a timer can be set to: `Infinity` becomes more than three weeks, which nobody waits for. */
+export function timerMs(delayMs: number): number {
+  return Math.min(delayMs, LONGEST_TIMER_MS);
+}
+
 export const systemTime: Time = {
   nowMs: () => Date.now(),
   random: () => Math.random(),
@@ -16,7 +24,7 @@ export const systemTime: Time = {
       const timer = setTimeout(() => {
         signal?.removeEventListener('abort', aborted);
         resolve();
-      }, delayMs);
+      }, timerMs(delayMs));
       const aborted = () => {
         clearTimeout(timer);
         reject(signal?.reason);

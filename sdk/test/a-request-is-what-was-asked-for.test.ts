@@ -65,6 +65,12 @@ test('time and repetitions of one request go before those of the client', async 
   await expect(short).rejects.toThrow(/50 ms were up/);
 });
 
+test('a try may take as long as it takes', async () => {
+  await using peer = await startPeer(DONE);
+  const asking = clientOf(peer).messages.get('msg_1', { retriesMax: 0, timeoutMs: Infinity });
+  expect(await asking).toEqual(DONE.body);
+});
+
 test('a fetch of your own is the one that is used', async () => {
   const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
   const postrider = new Postrider({ apiKey: KEY, baseUrl: 'https://mail.example.com//', fetch });
