@@ -38,7 +38,7 @@ export interface RequestSettings {
   signal?: AbortSignal | undefined;
   /**
    * The name of this one act, so that it is done once however often it is asked for, also by a later
-   * run of your program. Made up for every POST that has none.
+   * run of your program. Made up for every POST that has none; other methods have no use for it.
    */
   idempotencyKey?: string | undefined;
   headers?: Record<string, string> | undefined;

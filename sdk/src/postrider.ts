@@ -234,14 +234,13 @@ export class Postrider {
 
   #exchangeOf(method: Method, path: string, options: AnyOptions): Exchange {
     const { body } = options;
-    const idempotencyKey =
-      method === 'POST' ? (options.idempotencyKey ?? crypto.randomUUID()) : options.idempotencyKey;
     const headers = new Headers({ accept: 'application/json, */*' });
     if (body !== undefined && typeof body !== 'string') {
       headers.set('content-type', 'application/json');
     }
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
     headers.set('authorization', `Bearer ${this.#apiKey}`);
+    const idempotencyKey = method === 'POST' ? keyOf(options, headers) : undefined;
     if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
     return {
       method,
@@ -274,6 +273,11 @@ interface AnyPage {
 /** Below the types of each operation all are treated alike. */
 function optionsOf(args: readonly [options?: object]): AnyOptions {
   return args[0] ?? {};
+}
+
+/** The program's own, however it was given: another one in its place would make a second act of it. */
+function keyOf({ idempotencyKey }: AnyOptions, headers: Headers): string {
+  return idempotencyKey ?? headers.get('idempotency-key') ?? crypto.randomUUID();
 }
 
 async function bodyOf(response: Response, { operation, idempotencyKey }: Exchange) {

@@ -36,6 +36,30 @@ test('headers are added, and none takes the place of the key', async () => {
   expect(peer.asked[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-trace': '7' });
 });
 
+test('a key of the program’s own is the one that is sent, as a setting or as a header', async () => {
+  await using peer = await startPeer(DONE);
+  const body = { email: 'a@b.co' };
+  const headers = { 'Idempotency-Key': 'order-1' };
+  const postrider = clientOf(peer);
+  await postrider.request('POST', '/suppressions', { body, headers });
+  await postrider.request('POST', '/suppressions', { body, headers, idempotencyKey: 'order-2' });
+  await postrider.request('POST', '/suppressions', { body });
+  const keys = peer.asked.map((asked) => asked.headers['idempotency-key']);
+  expect(keys).toEqual(['order-1', 'order-2', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+});
+
+test('a key is not named where the server knows none', async () => {
+  await using peer = await startPeer('drop');
+  const deleting = clientOf(peer).request('DELETE', '/templates/{key}', {
+    path: { key: 'welcome' },
+    idempotencyKey: 'order-1',
+  });
+  const error = await deleting.catch((caught: unknown) => caught as PostriderConnectionError);
+  expect(error).toMatchObject({ tries: 1, idempotencyKey: undefined });
+  expect((error as Error).message).not.toContain('order-1');
+  expect(peer.asked[0]?.headers).not.toHaveProperty('idempotency-key');
+});
+
 test('a query leaves out what is not given', async () => {
   await using peer = await startPeer(DONE);
   const missing = { status: undefined as never, tag: null as never };
