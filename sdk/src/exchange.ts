@@ -14,7 +14,7 @@ export interface Exchange {
   /** Its name in errors, with the path's template: addresses stay out of logs. */
   operation: string;
   headers: Headers;
-  body: string | undefined;
+  body: string | Uint8Array<ArrayBuffer> | undefined;
   idempotencyKey: string | undefined;
   signal: AbortSignal | undefined;
   timeoutMs: number;

@@ -70,12 +70,18 @@ type InQuery<O> = O extends { parameters: { query: infer Values } }
       : { query?: NonNullable<Values> | undefined }
     : { query?: undefined };
 
-/** A body that is not JSON is a string, and `headers` names its `Content-Type`. */
 type InBody<O> = O extends { requestBody: { content: infer Content extends object } }
-  ? { body: Content[keyof Content] }
+  ? { body: Body<Content> }
   : O extends { requestBody?: { content: infer Content extends object } }
-    ? { body?: Content[keyof Content] | undefined }
+    ? { body?: Body<Content> | undefined }
     : { body?: undefined };
+
+/** A body that is not JSON is a string or bytes, and `headers` names its `Content-Type`. */
+type Body<Content> = {
+  [Type in keyof Content]: Type extends 'application/json'
+    ? Content[Type]
+    : Content[Type] | Uint8Array;
+}[keyof Content];
 
 /** The paths that give pages. */
 export type ListPath = {

@@ -1,4 +1,5 @@
 import { addressOf } from './address.ts';
+import { bytesOf } from './bytes.ts';
 import { PostriderError } from './errors.ts';
 import { type Exchange, exchange, notPostrider } from './exchange.ts';
 import type {
@@ -233,11 +234,9 @@ export class Postrider {
   }
 
   #exchangeOf(method: Method, path: string, options: AnyOptions): Exchange {
-    const { body } = options;
+    const { body, isJson } = settled(options.body);
     const headers = new Headers({ accept: 'application/json, */*' });
-    if (body !== undefined && typeof body !== 'string') {
-      headers.set('content-type', 'application/json');
-    }
+    if (isJson) headers.set('content-type', 'application/json');
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
     headers.set('authorization', `Bearer ${this.#apiKey}`);
     const idempotencyKey = method === 'POST' ? keyOf(options, headers) : undefined;
@@ -247,7 +246,7 @@ export class Postrider {
       url: addressOf(this.#baseUrl, path, options.path, options.query),
       operation: `${method} ${path}`,
       headers,
-      body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
+      body,
       idempotencyKey,
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? this.#timeoutMs,
@@ -273,6 +272,21 @@ interface AnyPage {
 /** Below the types of each operation all are treated alike. */
 function optionsOf(args: readonly [options?: object]): AnyOptions {
   return args[0] ?? {};
+}
+
+/** What all tries send, whatever the program does to its bytes meanwhile. */
+function settled(body: unknown): { body: Exchange['body']; isJson: boolean } {
+  if (body === undefined || typeof body === 'string') return { body, isJson: false };
+  const bytes = bytesOf(body);
+  if (bytes !== undefined) return { body: bytes, isJson: false };
+  // In JSON it would be `{}`, and sent as such.
+  if (isStream(body)) throw new TypeError('body is a stream: it may have to be sent again');
+  return { body: JSON.stringify(body), isJson: true };
+}
+
+function isStream(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false;
+  return Symbol.asyncIterator in body || body instanceof Blob;
 }
 
 /** The program's own, however it was given: another one in its place would make a second act of it. */

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { Readable } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Postrider, PostriderConnectionError, PostriderError } from '../src/index.ts';
 import { startPeer } from './harness/peer.ts';
@@ -27,6 +28,29 @@ test('the type of a body is named when it is JSON, and is the program’s to nam
   const types = peer.asked.map(({ headers }) => headers['content-type']);
   expect(types).toEqual([undefined, 'application/json', 'text/plain;charset=UTF-8']);
   expect(peer.asked.map(({ body }) => body)).toEqual(['', '{"email":"a@b.co"}', 'email\na@b.co\n']);
+});
+
+test('bytes go out as they were when they were handed in', async () => {
+  await using peer = await startPeer('drop', DONE);
+  const file = Buffer.from('email\nzoë@b.co\n');
+  const time = { ...playedTime(), wait: async () => void file.fill(0) };
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
+  const headers = { 'Content-Type': 'text/csv' };
+  await postrider.request('POST', '/contacts/import', { body: file, headers });
+  for (const { body, headers } of peer.asked) {
+    expect([body, headers['content-type']]).toEqual(['email\nzoë@b.co\n', 'text/csv']);
+  }
+  expect(peer.asked).toHaveLength(2);
+});
+
+test('a stream is refused before it is read: it could be sent once only', async () => {
+  await using peer = await startPeer(DONE);
+  const file = new Blob(['email\na@b.co\n']);
+  for (const body of [file, file.stream(), Readable.from(['email\n'])]) {
+    const importing = clientOf(peer).request('POST', '/contacts/import', { body: body as never });
+    await expect(importing).rejects.toThrow('body is a stream');
+  }
+  expect(peer.asked).toEqual([]);
 });
 
 test('headers are added, and none takes the place of the key', async () => {

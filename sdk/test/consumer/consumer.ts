@@ -19,6 +19,10 @@ export async function whatIsTyped(event: PostriderEvent): Promise<unknown[]> {
   }
   // Fields with a default may be left out.
   await postrider.request('POST', '/webhooks', { body: { url: 'https://example.com/hook' } });
+  // Files are text or bytes.
+  for (const body of ['email\n', new Uint8Array()]) {
+    rows.push(await postrider.request('POST', '/contacts/import', { body }));
+  }
   if (event.type === 'message.bounced') rows.push(event.data.bounce.reason satisfies string);
   return rows;
 }
@@ -32,6 +36,8 @@ export async function whatIsRefused(event: PostriderEvent): Promise<void> {
   await postrider.request('GET', '/templates/{key}');
   // @ts-expect-error The body is missing.
   await postrider.request('POST', '/templates');
+  // @ts-expect-error It takes JSON alone.
+  await postrider.request('POST', '/suppressions', { body: new Uint8Array() });
   // @ts-expect-error The recipient is an object.
   await postrider.send({ to: 'jane@example.com' });
   // @ts-expect-error There is no such filter.
