@@ -10,6 +10,8 @@ export function addressOf(
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue;
     if (typeof value !== 'object') url.searchParams.append(name, String(value));
+    // As in a body. Without fields of its own it would be left out, and the filter with it.
+    else if (value instanceof Date) url.searchParams.append(name, value.toISOString());
     else {
       for (const [key, inner] of Object.entries(value)) {
         url.searchParams.append(`${name}[${key}]`, String(inner));

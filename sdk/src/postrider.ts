@@ -318,10 +318,11 @@ function checkedKey(apiKey: string): string {
 }
 
 function checkedBaseUrl(baseUrl: string): string {
-  const isUrl = typeof baseUrl === 'string' && /^https?:\/\//.test(baseUrl);
-  if (!isUrl || !URL.canParse(baseUrl)) {
+  const address = typeof baseUrl === 'string' ? baseUrl.trim() : '';
+  // Without what no path can follow, and without a password, which a runtime refuses and shows.
+  if (!/^https?:\/\/[^@?#]+$/.test(address) || !URL.canParse(address)) {
     throw new TypeError('baseUrl is the address of Postrider, such as https://mail.example.com');
   }
   // Many write it as other services want it, with the path of the API.
-  return baseUrl.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
+  return address.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 }

@@ -92,6 +92,14 @@ test('a query leaves out what is not given', async () => {
   expect(peer.asked[0]?.path).toBe('/api/v1/messages?limit=5&metadata%5Border%5D=7');
 });
 
+test('a time in a query is one that the server reads', async () => {
+  await using peer = await startPeer(DONE);
+  const created_after = new Date(Date.UTC(2026, 10, 15)) as never;
+  await clientOf(peer).request('GET', '/messages', { query: { created_after } });
+  const { searchParams } = new URL(peer.asked[0]?.path ?? '', peer.url);
+  expect(searchParams.get('created_after')).toBe('2026-11-15T00:00:00.000Z');
+});
+
 test('a path whose value is missing or leads elsewhere is not asked for', async () => {
   await using peer = await startPeer(DONE);
   const { messages } = clientOf(peer);
@@ -127,15 +135,16 @@ test('a fetch of your own is the one that is used', async () => {
   expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
 });
 
-test.each(['https://mail.example.com/api/v1', 'https://mail.example.com/api/v1/'])(
-  'the path of the API may stand in %s',
-  async (baseUrl) => {
-    const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
-    await new Postrider({ apiKey: KEY, baseUrl, fetch }).messages.get('msg_1');
-    const asked = new URL('https://mail.example.com/api/v1/messages/msg_1');
-    expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
-  },
-);
+test.each([
+  'https://mail.example.com/api/v1',
+  'https://mail.example.com/api/v1/',
+  ' https://mail.example.com \n',
+])('the path of the API may stand in %j, and blanks around it', async (baseUrl) => {
+  const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
+  await new Postrider({ apiKey: KEY, baseUrl, fetch }).messages.get('msg_1');
+  const asked = new URL('https://mail.example.com/api/v1/messages/msg_1');
+  expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
+});
 
 test('what was aborted before is not asked for', async () => {
   await using peer = await startPeer(DONE);
@@ -204,10 +213,13 @@ test('a client needs a key and an address, and says which is wrong', () => {
     'localhost:3000',
     'ftp://a.example',
     'https://',
+    'https://jane:secret@a.example',
+    'https://a.example/?tenant=7',
+    'https://a.example#top',
     new URL('https://a.b'),
   ];
   for (const baseUrl of wrong) {
     const making = () => new Postrider({ apiKey: KEY, baseUrl: baseUrl as never });
-    expect(making).toThrow('baseUrl is the address of Postrider');
+    expect(making).toThrow(/^baseUrl is the address of Postrider, such as \S+$/);
   }
 });
