@@ -122,9 +122,13 @@ async function refusalOf(response: Response, request: Exchange, time: Time) {
 
 function problemOf(text: string): Problem | undefined {
   try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body !== 'object' || body === null) return undefined;
-    return 'code' in body && 'detail' in body && 'status' in body ? (body as Problem) : undefined;
+    const body = JSON.parse(text) as Partial<Problem> | null;
+    const { code, detail, status, errors = [] } = body ?? {};
+    const isOurs =
+      [code, detail].every((one) => typeof one === 'string') &&
+      typeof status === 'number' &&
+      Array.isArray(errors);
+    return isOurs ? (body as Problem) : undefined;
   } catch {
     return undefined;
   }

@@ -184,6 +184,8 @@ test.for([
   ['null', 'application/json'],
   ['{"message":"Forbidden"}', 'application/json'],
   ['{"code":"a","detail":"b"}', 'application/problem+json'],
+  ['{"code":"a","detail":"b","status":403,"errors":{"to":["No."]}}', 'application/problem+json'],
+  ['{"code":403,"detail":null,"status":"Forbidden"}', 'application/json'],
   ['<h1>Forbidden</h1>', 'text/html'],
 ] as const)('a refusal of somebody else is told as such: %s', async ([body, type]) => {
   const headers = { 'content-type': type, 'x-request-id': 'req_7' };
