@@ -75,6 +75,8 @@ const FEED_PAGE = 100;
 
 /** May be sent again without harm. A repeated DELETE would report as missing what it deleted. */
 const REPEATABLE: readonly Method[] = ['GET', 'POST', 'PUT'];
+/** Each mail is handed out once: asked for again after a broken answer it would seem missing. */
+const INBOX_WAIT = '/test/inbox/wait';
 
 export class Postrider {
   // Private for the language too: a client that is logged does not show its key.
@@ -199,15 +201,9 @@ export class Postrider {
       const leftSeconds = Math.ceil((untilMs - this.#time.nowMs()) / 1000);
       const timeout = Math.min(Math.max(1, leftSeconds), INBOX_WAIT_SECONDS_MAX);
       const timeoutMs = timeout * 1000 + (settings.timeoutMs ?? this.#timeoutMs);
-      const call = this.#exchangeOf('GET', '/test/inbox/wait', {
-        ...settings,
-        timeoutMs,
-        query: { to, subject, timeout },
-      });
-      // Each mail is handed out once: asked for again after a broken answer it would seem missing.
-      const { message } = (await this.#exchange({ ...call, repeatable: false }, (response) =>
-        bodyOf(response, call),
-      )) as Schema<'AwaitedMessage'>;
+      const query = { to, subject, timeout };
+      const asked = { ...settings, timeoutMs, query };
+      const { message } = (await this.#whole('GET', INBOX_WAIT, asked)) as Schema<'AwaitedMessage'>;
       if (message !== null || this.#time.nowMs() >= untilMs) return message;
     }
   }
@@ -251,7 +247,7 @@ export class Postrider {
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? this.#timeoutMs,
       retriesMax: options.retriesMax ?? this.#retriesMax,
-      repeatable: REPEATABLE.includes(method),
+      repeatable: REPEATABLE.includes(method) && path !== INBOX_WAIT,
       streamed: false,
     };
   }
