@@ -1,3 +1,4 @@
+import { createContext, runInContext } from 'node:vm';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from './index.ts';
@@ -34,6 +35,28 @@ test('what the library of the standard signs is an event, in every form a server
       expect(await verifyWebhook(body, form, SECRET, options)).toEqual(JSON.parse(BODY));
     }
   }
+});
+
+test('classes that are not those of the runtime make no difference, nor lists of one value', async () => {
+  const headers = headersOf();
+  const elsewhere = createContext({ bytes: [...Buffer.from(BODY)] });
+  const foreign = (code: string) => runInContext(code, elsewhere);
+  const bodies = [
+    foreign('new Uint8Array(bytes)'),
+    foreign('new Uint8Array(bytes).buffer'),
+    foreign('new Uint8Array([0, ...bytes, 0]).subarray(1, -1)'),
+  ];
+  const map = new Map(Object.entries(headers));
+  const ofPolyfill = { get: (name: string) => map.get(name.toLowerCase()) ?? null };
+  const listed = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value]]),
+  );
+  for (const body of bodies) {
+    for (const form of [ofPolyfill, listed]) {
+      expect(await verifyWebhook(body, form, SECRET, options)).toEqual(JSON.parse(BODY));
+    }
+  }
+  await refused(verifyWebhook(BODY, { get: () => null }, SECRET, options), 'webhook-id is missing');
 });
 
 test('secrets may lack their prefix or end with a line, and several may be tried', async () => {

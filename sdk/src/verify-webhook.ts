@@ -1,3 +1,4 @@
+import { bytesOf } from './bytes.ts';
 import { WebhookVerificationError } from './errors.ts';
 import type { PostriderEvent } from './operations.ts';
 
@@ -7,8 +8,9 @@ import type { PostriderEvent } from './operations.ts';
  * is to be believed. Promises nothing about repeats: drop those whose `id` was seen before.
  */
 
+/** Those of a `Request`, of `node:http`, or of an event of a cloud function. */
 export type WebhookHeaders =
-  | Headers
+  | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
@@ -27,7 +29,7 @@ export async function verifyWebhook(
   secrets: string | readonly string[],
   { toleranceSeconds = TOLERANCE_SECONDS, nowMs = Date.now() }: VerifyOptions = {},
 ): Promise<PostriderEvent> {
-  const bytes = bytesOf(body);
+  const bytes = rawBytesOf(body);
   const keys = await Promise.all([secrets].flat().map(keyOf));
   if (keys.length === 0) throw new TypeError('verifyWebhook needs the secret of the endpoint');
   const id = headerOf(headers, 'webhook-id');
@@ -48,10 +50,9 @@ export async function verifyWebhook(
   throw new WebhookVerificationError('No signature in webhook-signature is one of this secret');
 }
 
-function bytesOf(body: string | Uint8Array | ArrayBuffer): Uint8Array {
-  if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (body instanceof Uint8Array) return body;
-  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+function rawBytesOf(body: string | Uint8Array | ArrayBuffer): Uint8Array {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : bytesOf(body);
+  if (bytes !== undefined) return bytes;
   throw new TypeError('verifyWebhook needs the raw body: the signature is over its bytes');
 }
 
@@ -64,10 +65,11 @@ function keyOf(secret: string) {
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string {
-  const value =
-    headers instanceof Headers
+  const given =
+    typeof headers.get === 'function'
       ? headers.get(name)
       : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  const value = Array.isArray(given) && given.length === 1 ? given[0] : given;
   if (typeof value === 'string' && value !== '') return value;
   throw new WebhookVerificationError(`${name} is missing`);
 }
