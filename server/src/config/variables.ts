@@ -166,7 +166,7 @@ const delivery = {
     values: ['auto', 'on', 'off'],
   }),
   RETRY_WINDOW_HOURS: integer({
-    says: 'How long a deferred delivery is tried again.',
+    says: 'How long a deferred delivery is tried again. At the end of it comes a last try.',
     standard: 72,
     min: 1,
     max: 720,

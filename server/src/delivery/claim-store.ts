@@ -74,6 +74,7 @@ export interface ClaimedRow {
   lease: number;
   attempts: number;
   expires_at: number;
+  has_ttl: boolean;
   run_started_at: number;
   dated_at: number | null;
   tags: string[] | null;
@@ -178,7 +179,7 @@ async function leaseRows(
            and d.message_id = p.message_id and d.ordinal = p.ordinal
      returning d.*)
       select c.workspace_id, c.mode, c.message_id, c.ordinal, c.lane, c.recipient, c.recipient_key,
-             c.lease, c.attempts, c.expires_at,
+             c.lease, c.attempts, c.expires_at, m.ttl_seconds is not null as has_ttl,
              case when c.runs = 1 then coalesce(m.scheduled_at, m.created_at)
                   else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
                   end as run_started_at,

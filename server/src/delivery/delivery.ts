@@ -19,7 +19,10 @@ export interface Delivery {
   readonly attempts: number;
   /** When this run began: the age of the run sets the back-off. */
   readonly runStartedAtMs: number;
+  /** A deferral after this is the last word. */
   readonly expiresAtMs: number;
+  /** Ends it without another try: the same with a ttl, otherwise later. See last-try.ts. */
+  readonly givenUpAtMs: number;
   /** A lease on it was lost before: it may be what ended its holder. See lease.ts. */
   suspect: boolean;
   place: Place;

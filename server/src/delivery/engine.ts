@@ -234,7 +234,7 @@ class DeliveryEngine implements Engine {
     this.#stats.claimed += rows.length;
     const unwanted: Delivery[] = [];
     for (const row of rows) {
-      const delivery = this.#held.fromClaim(row, leaseEndsAtMs);
+      const delivery = this.#held.fromClaim(row, leaseEndsAtMs, nowMs);
       const ended = endAtClaim(delivery, row, nowMs, nodeName);
       if (ended) this.#record(ended);
       else if (this.#running) this.#ready.add(delivery);
@@ -324,7 +324,7 @@ class DeliveryEngine implements Engine {
       this.#leases.drop(delivery);
       return false;
     }
-    if (nowMs >= delivery.expiresAtMs) {
+    if (nowMs >= delivery.givenUpAtMs) {
       this.#record(expired(delivery, nowMs, nodeName));
       return false;
     }

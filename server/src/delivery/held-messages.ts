@@ -3,6 +3,7 @@ import type { HandedOver, Lease } from '../messages/handover.ts';
 import { domainOf } from '../messages/lane.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { Delivery, Message } from './delivery.ts';
+import { givenUpAtMs } from './last-try.ts';
 import { isSuspect } from './lease.ts';
 import type { MutableStats } from './stats.ts';
 
@@ -60,6 +61,7 @@ export class HeldMessages {
         attempts: 0,
         runStartedAtMs: handed.createdAtMs,
         expiresAtMs,
+        givenUpAtMs: givenUpAtMs(expiresAtMs, handed.hasTtl, handed.createdAtMs),
         suspect: false,
         place: 'ready',
       });
@@ -67,7 +69,7 @@ export class HeldMessages {
     return [...message.held];
   }
 
-  fromClaim(row: ClaimedRow, leaseEndsAtMs: number): Delivery {
+  fromClaim(row: ClaimedRow, leaseEndsAtMs: number, nowMs: number): Delivery {
     let message = this.#messages.get(row.message_id);
     if (!message) {
       message = {
@@ -97,6 +99,7 @@ export class HeldMessages {
       attempts: row.attempts,
       runStartedAtMs: row.run_started_at,
       expiresAtMs: row.expires_at,
+      givenUpAtMs: givenUpAtMs(row.expires_at, row.has_ttl, nowMs),
       suspect: isSuspect(row.lease),
       place: 'ready',
     };

@@ -91,7 +91,7 @@ export class LeaseKeeper {
     const renew: Delivery[] = [];
     for (const delivery of held.all()) {
       const waits = delivery.place === 'ready';
-      if (waits && nowMs >= delivery.expiresAtMs) {
+      if (waits && nowMs >= delivery.givenUpAtMs) {
         ready.remove(delivery);
         expired(delivery, nowMs);
       } else if (waits && nowMs >= delivery.leaseEndsAtMs) {

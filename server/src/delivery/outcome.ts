@@ -43,7 +43,7 @@ export function endAtClaim(
   node: string,
 ): Outcome | undefined {
   if (isPoison(row.lease)) return failed(delivery, 'internal_fault', nowMs, node);
-  if (row.expires_at <= nowMs) return expired(delivery, nowMs, node, row);
+  if (delivery.givenUpAtMs <= nowMs) return expired(delivery, nowMs, node, row);
   const simulated = row.mode === 'test' && isSimulatedSuppression(row.recipient_key);
   const reason = simulated ? SIMULATED_SUPPRESSION_REASON : row.suppression_reason;
   return reason === null ? undefined : suppressed(delivery, reason, nowMs, node);
@@ -109,7 +109,7 @@ function deferral(
     random,
   );
   const nextMs = nowMs + waitMs;
-  // It is looked at again when it expires: the end comes at its moment, not at the next try.
+  // It is looked at again when it expires: the end, or the last try, comes at its moment.
   return {
     ...outcome,
     dueAtMs: Math.min(nextMs, delivery.expiresAtMs),

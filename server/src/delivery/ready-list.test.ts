@@ -34,6 +34,7 @@ function delivery(workspaceId: string, recipient: string, of = message(workspace
     attempts: 0,
     runStartedAtMs: 0,
     expiresAtMs: 1000,
+    givenUpAtMs: 1000,
     suspect: false,
     place: 'ready',
   };

@@ -36,6 +36,8 @@ export interface HandedOver {
   mode: Mode;
   messageId: string;
   createdAtMs: number;
+  /** It is worthless after its time. */
+  hasTtl: boolean;
   tags: string[];
   metadata: Record<string, string>;
   content: MessageContent;

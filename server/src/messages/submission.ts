@@ -160,6 +160,7 @@ export function handedOver(submission: Submission, suppressed: Suppressed): Hand
       mode: message.mode,
       messageId: message.id,
       createdAtMs: message.createdAtMs,
+      hasTtl: message.ttlSeconds !== null,
       tags: message.tags,
       metadata: message.metadata,
       content: message.content,

@@ -31,6 +31,7 @@ describe('the end of patience', () => {
     const attempts = await rig.attempts(id);
     expect(attempts.length).toBeGreaterThan(18);
     expect(attempts.length).toBeLessThan(35);
+    expect(attempts.at(-1)?.started_at).toBeGreaterThanOrEqual(startMs + 72 * HOUR);
     const events = await rig.events();
     expect(finals(events)).toEqual(['expired']);
     expect(events.at(-1)?.data).toMatchObject({ smtp: { code: 451 }, bounce: { class: 'soft' } });
@@ -52,6 +53,23 @@ describe('the end of patience', () => {
     const last = deferred.at(-1)?.data.next_attempt_at;
     expect(Date.parse(String(last))).toBeLessThan(startMs + 104_000);
     expect(finals(await rig.events())).toEqual(['expired']);
+  });
+
+  test('what lay still past its time is tried a last time, unless it had a ttl', async () => {
+    await using rig = await deliveryRig({
+      receivers: [{ onRcpt: (to) => (to.includes('late') ? '451 4.3.0 Not now' : undefined) }],
+    });
+    const asleep = { status: 'deferred' as const, dueAtMs: rig.clock.now() + 100 * HOUR };
+    const taken = await rig.send(asleep);
+    const refused = await rig.send({ ...asleep, recipients: ['late@example.org'] });
+    const code = { ttlSeconds: 600, recipients: ['code@example.org'] };
+    const worthless = await rig.send({ ...asleep, ...code });
+    rig.clock.advance(100 * HOUR);
+    expect((await rig.settled(taken))[0]?.status).toBe('delivered');
+    expect((await rig.settled(refused))[0]).toMatchObject({ status: 'expired', attempts: 1 });
+    expect((await rig.settled(worthless))[0]).toMatchObject({ status: 'expired', attempts: 0 });
+    expect(rig.receiver.commands.join()).not.toContain('code@example.org');
+    expect(finals(await rig.events()).sort()).toEqual(['delivered', 'expired', 'expired']);
   });
 
   test('it also ends while it waits for a place at a receiver', async () => {

@@ -61,6 +61,7 @@ test("one tenant's flood does not delay another's password reset", async () => {
       mode: 'live',
       messageId,
       createdAtMs: nowMs,
+      hasTtl: false,
       tags: [],
       metadata: {},
       content: {
@@ -171,6 +172,7 @@ test("what waits in memory for a slow receiver takes no room from others' large 
         mode: 'live',
         messageId: uuidv7(nowMs),
         createdAtMs: nowMs,
+        hasTtl: false,
         tags: [],
         metadata: {},
         content: contentOf(mail),
