@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { RefusedError } from '../base/refused-error.ts';
+import { isLostRace } from '../storage/lost-race.ts';
 import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
 import { takeTurn } from '../storage/take-turn.ts';
@@ -239,8 +240,7 @@ export function publicImport(job: ContactImport) {
 
 /** Another writer was in the way: a contact made meanwhile, or a deadlock that we lost. */
 function isRace(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return error instanceof BatchRacedError || code === '40P01' || code === '40001';
+  return error instanceof BatchRacedError || isLostRace(error);
 }
 
 /**

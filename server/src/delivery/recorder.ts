@@ -1,6 +1,7 @@
 import { type Clock, pause } from '../base/clock.ts';
 import { GroupCommit } from '../base/group-commit.ts';
 import type { Log } from '../base/log.ts';
+import { isLostRace } from '../storage/lost-race.ts';
 import { isStorageGone } from '../storage/storage-gone.ts';
 import type { Outcome } from './delivery.ts';
 
@@ -118,7 +119,7 @@ class RecorderStoppedError extends Error {}
 /** Nobody's fault, and gone the next time: no connection, a deadlock, a lock that took too long. */
 function isPassing(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  return isStorageGone(error) || code === '40P01' || code === '40001' || code === '55P03';
+  return isStorageGone(error) || isLostRace(error) || code === '55P03';
 }
 
 function withoutWords(outcome: Outcome): Outcome {

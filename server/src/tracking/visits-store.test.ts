@@ -4,7 +4,9 @@ import { raceFor } from '../../test/harness/held-rows.ts';
 import { enqueue, newWorkspace } from '../../test/harness/queue.ts';
 import { systemClock } from '../base/clock.ts';
 import { uuidv7 } from '../base/ids.ts';
+import { silentLog } from '../base/log.ts';
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { Visits } from './visits.ts';
 import { recordVisits, type Visit } from './visits-store.ts';
 
 /** Nodes that record at the same moment: all of them stand before the rows of the message. */
@@ -56,4 +58,29 @@ test('an address that is erased at this moment is not told any more', async () =
   };
   await raceFor({ database }, erase, [() => recordVisits(database.pool, [visit])]);
   expect(await told(database)).toEqual([]);
+});
+
+test('visits that lose a deadlock are recorded all the same', async () => {
+  await using database = await freshDatabase();
+  const { workspaceId, ids } = await sentMessages(database, 2);
+  const [first = '', last = ''] = ids.toSorted();
+  const { pool } = database;
+  const visits = new Visits({ pool, clock: systemClock, log: silentLog, told: () => {} });
+  const holder = await pool.connect();
+  const lock = (id: string) =>
+    holder.query('select from deliveries where message_id = $1 for update', [id]);
+  // The server looks for deadlocks only on behalf of the other one, which so is the one to lose.
+  await holder.query(`set deadlock_timeout = '1h'; begin`);
+  await lock(last);
+  for (const messageId of ids) {
+    visits.note({ workspaceId, mode: 'live', messageId }, { machine: true });
+  }
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
+  await lock(first);
+  await holder.query('commit');
+  holder.release(true);
+  await visits.drained();
+  expect(await told(database)).toHaveLength(2);
 });

@@ -60,6 +60,7 @@ select from (select distinct w, m, id from json_to_recordset($1::json) as v(w uu
     select from deliveries where workspace_id = v.w and mode = v.m and message_id = v.id
        and ordinal = 0 limit 1 for update) d`;
 
+/** Looked up one by one: asked with `exists`, the planner may read all events of a type instead. */
 const RECORD = `
 with v as materialized (
     select * from json_to_recordset($1::json) as v(
@@ -68,10 +69,7 @@ with v as materialized (
 fresh as materialized (
     select distinct on (v.w, v.m, v.id, v.type, judged.machine, v.url)
            v.w, v.m, v.id, v.shown, v.event_id, v.type, v.at, v.url, judged.machine,
-           d.recipient, d.attempts, m.metadata, m.tags, exists (
-             select from events e
-              where e.workspace_id = v.w and e.mode = v.m and e.message_id = v.id
-                and e.type = v.type and (e.data->>'machine')::boolean = judged.machine) as again
+           d.recipient, d.attempts, m.metadata, m.tags, again.seen is true as again
       from v
      cross join lateral (
         select recipient, attempts, finished_at from deliveries
@@ -83,11 +81,16 @@ fresh as materialized (
      cross join lateral (
         select v.machine or v.m = 'live'
            and coalesce(v.at < d.finished_at + ${HASTE}, true) as machine) judged
-     where not exists (
-        select from events e
+      left join lateral (
+        select true as seen from events e
+         where e.workspace_id = v.w and e.mode = v.m and e.message_id = v.id and e.type = v.type
+           and (e.data->>'machine')::boolean = judged.machine limit 1) again on true
+      left join lateral (
+        select true as seen from events e
          where e.workspace_id = v.w and e.mode = v.m and e.message_id = v.id and e.type = v.type
            and (e.data->>'machine')::boolean = judged.machine
-           and e.data->>'url' is not distinct from v.url)
+           and e.data->>'url' is not distinct from v.url limit 1) same on true
+     where same.seen is null
      order by v.w, v.m, v.id, v.type, judged.machine, v.url, v.n),
 counted as (
     update deliveries d set told = d.told + c.n

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
 import { uuidv7 } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import { isLostRace } from '../storage/lost-race.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 import { recordVisits, type Visit } from './visits-store.ts';
@@ -21,6 +22,7 @@ export interface VisitsParts {
 
 const WAITING_MAX = 5_000;
 const SPACING_MS = 100;
+const TRIES_MAX = 5;
 
 export class Visits {
   readonly #parts: VisitsParts;
@@ -30,7 +32,7 @@ export class Visits {
     this.#parts = parts;
     this.#groups = new GroupCommit({
       commit: async (visits) => {
-        const written = await recordVisits(parts.pool, visits);
+        const written = await this.#record(visits);
         if (written > 0) parts.told();
         return visits.map(() => undefined);
       },
@@ -56,6 +58,16 @@ export class Visits {
         );
     } catch (error) {
       if (!(error instanceof GroupCommitFullError)) throw error;
+    }
+  }
+
+  async #record(visits: readonly Visit[]): Promise<number> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await recordVisits(this.#parts.pool, visits);
+      } catch (error) {
+        if (!isLostRace(error) || tries === TRIES_MAX) throw error;
+      }
     }
   }
 
