@@ -8,6 +8,7 @@ import { type Command, type Given, type OptionRule, UsageError } from './command
 import { COMMANDS } from './commands.ts';
 import { commandHelp, overview, usageOf } from './help.ts';
 import type { House } from './house.ts';
+import { InterruptedError } from './while-open.ts';
 
 /**
  * A command line comes in, an exit code goes out: 0 done, 1 it could not be done or what was looked
@@ -64,11 +65,16 @@ async function perform(command: Command, args: readonly string[], house: House):
   try {
     const told = await command.run(givenOf(command, args), house);
     if (typeof told === 'number') return told;
-    print(json ? JSON.stringify(told.data, null, 2) : told.text);
+    print(json ? JSON.stringify(told.data, null, 2) : forTerminal(told.text));
     return told.exitCode ?? 0;
   } catch (error) {
     return failed(error, command, json);
   }
+}
+
+/** Tenants and their zones choose much of what is told: it must not steer the operator's terminal. */
+function forTerminal(text: string): string {
+  return text.replace(/(?!\r\n)[^\P{Cc}\n\t]/gu, '\ufffd');
 }
 
 function givenOf(command: Command, args: readonly string[]): Given {
@@ -96,6 +102,12 @@ function givenOf(command: Command, args: readonly string[]): Given {
     if (rule.takes !== undefined && (token.value === undefined || token.value === '')) {
       throw new UsageError(`${token.rawName} takes a value: ${rule.takes}.`);
     }
+    // Far more often the value was forgotten than meant: "--subject --dry-run" would be sent.
+    if (token.value?.startsWith('--') && !token.inlineValue) {
+      const meant = `If it is ${token.value}, write ${token.rawName}=${token.value}.`;
+      throw new UsageError(`${token.rawName} takes a value: ${rule.takes}. ${meant}`);
+    }
+    if (values.has(token.name)) throw new UsageError(`${token.rawName} was given twice.`);
     values.set(token.name, token.value ?? true);
   }
   const positionals = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
@@ -137,7 +149,14 @@ function failed(error: unknown, command: Command, json: boolean): number {
     console.error(error.message);
     return 1;
   }
+  // Everything is put away: now it is as if nobody had caught the signal, whose meaning shells know.
+  if (error instanceof InterruptedError) return endBy(error.signal);
   console.error(error);
+  return 1;
+}
+
+function endBy(signal: NodeJS.Signals): number {
+  process.kill(process.pid, signal);
   return 1;
 }
 
@@ -162,7 +181,9 @@ const NEXT: Partial<Record<string, string>> = {
 function fieldLine(error: RefusedError['errors'][number], command: Command): string {
   const field = error.pointer ?? error.parameter ?? '';
   const name = field.split('/')[1]?.replaceAll('_', '-') ?? '';
-  const option = [name, name.replace(/-(at|key)$/, '')].find((one) => command.options?.[one]);
+  const option = [name, name.replace(/-(at|key|seconds)$/, '')].find(
+    (one) => command.options?.[one],
+  );
   const argument = command.arguments?.find((one) => one.name === name.toUpperCase())?.name;
   const place = error.line === undefined ? '' : ` (line ${error.line}, column ${error.column})`;
   return `  ${option === undefined ? (argument ?? field) : `--${option}`}${place}: ${error.detail}`;

@@ -7,6 +7,8 @@ import type { TestDatabase } from './database.ts';
 
 export interface Ran {
   code: number | null;
+  /** What ended it, when it did not end by itself. */
+  signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 }
@@ -16,6 +18,8 @@ export interface CommandOptions {
   input?: string;
   /** As another user; only root may. */
   uid?: number;
+  /** It is told to end, by SIGTERM, once this is settled. */
+  endAfter?: Promise<unknown>;
 }
 
 const LAUNCHER = path.join(import.meta.dirname, '../../bin/postrider.js');
@@ -29,9 +33,14 @@ export async function postrider(
     ...(options.uid === undefined ? {} : { uid: options.uid }),
   });
   child.stdin.end(options.input ?? '');
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, stdout, stderr };
+  const ended = new Promise<Pick<Ran, 'code' | 'signal'>>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  );
+  const told = Promise.all([text(child.stdout), text(child.stderr)]);
+  await options.endAfter;
+  if (options.endAfter) child.kill('SIGTERM');
+  const [stdout, stderr] = await told;
+  return { ...(await ended), stdout, stderr };
 }
 
 /** The settings by which a command finds the database of a test. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -87,6 +88,35 @@ test('a backup without a server starts one of its own, and one that cannot be ma
   expect(elsewhere.stderr).toContain('pg_dump');
   expect((await readdir(folder.path)).sort()).toEqual(['data', 'first', 'full']);
   expect(await readdir(full)).toEqual(['mine']);
+});
+
+test('a backup that a signal ends leaves nothing, and no database that runs', {
+  timeout: 300_000,
+}, async () => {
+  await using folder = await scratchFolder();
+  const [dataDir, copy] = ['data', 'copy'].map((name) => path.join(folder.path, name)) as [
+    string,
+    string,
+  ];
+  const env = { DATA_DIR: dataDir };
+  expect((await postrider(['workspaces', 'list'], { env })).code).toBe(0);
+  const begun = until(() => existsSync(path.join(`${copy}.unfinished`, 'postgres')), {
+    timeoutMs: 200_000,
+  });
+  const ended = await postrider(['backup', copy], { env, endAfter: begun });
+  expect(ended).toEqual({ code: null, signal: 'SIGTERM', stdout: '', stderr: '' });
+  expect(await readdir(folder.path)).toEqual(['data']);
+  expect(existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
+});
+
+test('a backup into the database itself is refused', { timeout: 300_000 }, async () => {
+  await using folder = await scratchFolder();
+  const dataDir = path.join(folder.path, 'data');
+  const inside = path.join(dataDir, 'postgres', 'copy');
+  const refused = await postrider(['backup', inside], { env: { DATA_DIR: dataDir } });
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(`${inside} lies inside the database itself.`);
+  expect(await readdir(path.join(dataDir, 'postgres'))).not.toContain('copy.unfinished');
 });
 
 async function sendUntil(

@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { goodSend, startApp } from '../harness/app.ts';
 import { environmentOf, postrider } from '../harness/command.ts';
 import { dnsServer } from '../harness/dns-server.ts';
+import { scratchFolder } from '../harness/scratch-folder.ts';
+import { until } from '../harness/until.ts';
 import { publish } from '../harness/zone.ts';
 
 /**
@@ -66,4 +70,15 @@ test('trusted, and a running server sends from it at once', async () => {
   const verified = await postrider(['domains', 'verify', 'ours.test'], { env });
   expect(verified).toMatchObject({ code: 0, stderr: '' });
   expect(verified.stdout).toContain('is trusted and may send');
+});
+
+test('a look that takes too long is ended, and the database that was started for it too', async () => {
+  await using folder = await scratchFolder();
+  await using dns = await dnsServer({ '_postrider.shop.test': 'silence' });
+  const env = { DATA_DIR: folder.path, DNS_SERVERS: dns.address };
+  expect((await postrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
+  const asked = until(() => dns.questions.length > 0, { timeoutMs: 100_000 });
+  const ended = await postrider(['domains', 'verify', 'shop.test'], { env, endAfter: asked });
+  expect(ended).toEqual({ code: null, signal: 'SIGTERM', stdout: '', stderr: '' });
+  expect(existsSync(path.join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);
 });

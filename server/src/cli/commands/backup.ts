@@ -1,10 +1,9 @@
 import { systemClock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
 import { configFromEnvironment } from '../../config/env.ts';
 import { backUp } from '../../storage/embedded/back-up.ts';
-import { openStorage } from '../../storage/open-storage.ts';
 import { StorageStartError } from '../../storage/start-error.ts';
 import type { Command } from '../command.ts';
+import { whileOpen } from '../while-open.ts';
 
 export const backup: Command = {
   name: 'backup',
@@ -26,15 +25,9 @@ export const backup: Command = {
     const [target = ''] = given.arguments;
     const beganAtMs = systemClock.now();
     // Without migrations: a backup before an upgrade must be what was there before it.
-    await using storage = await openStorage({
-      ...config.storage,
-      connectionsMax: 2,
-      secretKey: config.secretKey,
-      log: silentLog,
-      holder: 'command',
-    });
-    const [connection] = storage.places;
-    const data = await backUp({ connection, dataDir: config.storage.dataDir, target });
+    const data = await whileOpen(config, 2, ({ places }, leaving) =>
+      backUp({ connection: places[0], dataDir: config.storage.dataDir, target, leaving }),
+    );
     const seconds = (systemClock.now() - beganAtMs) / 1000;
     const text = [
       `Backed up to ${data.folder}: ${(data.bytes / 2 ** 20).toFixed(1)} MiB in ${seconds.toFixed(1)} s.`,

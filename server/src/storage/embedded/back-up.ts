@@ -31,15 +31,18 @@ export async function backUp(options: {
   connection: pg.ClientConfig;
   dataDir: string;
   target: string;
+  /** Nothing is left of a backup that ends early. */
+  leaving: AbortSignal;
 }): Promise<BackedUp> {
   const target = path.resolve(options.target);
+  refuseInside(path.resolve(options.dataDir, 'postgres'), target);
   await refuseTaken(target);
   // Whoever finds a backup under its own name finds a whole one.
   const draft = `${target}.unfinished`;
   try {
     await rm(draft, { recursive: true, force: true });
     await makeFolder(draft, 0o700);
-    const copy = new Copy();
+    const copy = new Copy(options.leaving);
     await copyCluster(options, copy, draft);
     // Not there when the operator keeps the key, in SECRET_KEY.
     const [key, keyCopy] = [options.dataDir, draft].map((one) => path.join(one, 'secret.key'));
@@ -56,6 +59,14 @@ export async function backUp(options: {
       `The backup could not be written: ${(error as Error).message}. Nothing is left of it.`,
     );
   }
+}
+
+/** A copy that lies in what is copied would be copied too, over and over. */
+function refuseInside(cluster: string, target: string): void {
+  if (/^\.\.(?:[\\/]|$)/.test(path.relative(cluster, target))) return;
+  throw new StorageStartError(
+    `${target} lies inside the database itself. Give a folder outside of ${cluster}; nothing was written.`,
+  );
 }
 
 async function refuseTaken(target: string): Promise<void> {
@@ -124,6 +135,11 @@ const LEFT_OUT = /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backu
 class Copy {
   files = 0;
   bytes = 0;
+  readonly #leaving: AbortSignal;
+
+  constructor(leaving: AbortSignal) {
+    this.#leaving = leaving;
+  }
 
   async folder(from: string, to: string, inside: string): Promise<void> {
     await mkdir(to, { mode: 0o700 });
@@ -153,6 +169,7 @@ class Copy {
   }
 
   async file(from: string, to: string): Promise<void> {
+    this.#leaving.throwIfAborted();
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     await syncToDisk(to);
     this.files += 1;
