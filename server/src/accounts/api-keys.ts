@@ -56,7 +56,7 @@ export function operatorOf(workspaceId: string): KeyMaker {
 }
 
 const EXPIRY_NOTICE_MS = 7 * 24 * 60 * 60 * 1000;
-const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
+export const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
 
 export class ApiKeys {
   readonly #pool: Pool;
@@ -141,8 +141,9 @@ export class ApiKeys {
     id: string,
     graceSeconds: number,
   ): Promise<{ key: ApiKey; token: string; previousEndsAtMs: number }> {
+    refuseLongGrace(graceSeconds);
     const nowMs = this.#clock.now();
-    const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;
+    const previousEndsAtMs = nowMs + graceSeconds * 1000;
     return inTransaction(this.#pool, async (client) => {
       const key = await this.#lock(client, maker, id);
       refuseToGrantMore(maker, key);
@@ -257,6 +258,15 @@ function isWider(
   lies: (one: string) => boolean,
 ): boolean {
   return limits.length > 0 && (wanted.length === 0 || !wanted.every(lies));
+}
+
+/** A secret that ends sooner than was asked for would be found out when it is too late. */
+function refuseLongGrace(graceSeconds: number): void {
+  if (graceSeconds <= GRACE_MAX_SECONDS) return;
+  const detail = 'The old secret goes on working for 30 days at most.';
+  throw new RefusedError('validation_failed', detail, {
+    errors: [{ pointer: '/grace_seconds', code: 'out_of_range', detail }],
+  });
 }
 
 function grantsMore(limit: string, field: string): RefusedError {

@@ -1,5 +1,9 @@
-/** Rows as columns: each as wide as its widest cell, two spaces between. */
-export function columns(rows: readonly (readonly string[])[]): string {
+/**
+ * Rows as columns: each as wide as its widest cell, two spaces between. A name is what a tenant made
+ * it, and a line break in one would pass for a row of its own.
+ */
+export function columns(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '\ufffd')));
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, index) => {

@@ -61,8 +61,13 @@ export function required(given: Given, name: string): string {
   return value;
 }
 
-/** A list written with commas; undefined when the option was not given. */
+/**
+ * A list written with commas; undefined when the option was not given. One of nothing but commas, as
+ * empty variables of a script make it, is refused: where a list is a limit, an empty one is none.
+ */
 export function listOption(given: Given, name: string): string[] | undefined {
   const parts = given.option(name)?.split(',');
-  return parts?.map((part) => part.trim()).filter((part) => part !== '');
+  const words = parts?.map((part) => part.trim()).filter((part) => part !== '');
+  if (words?.length === 0) throw new UsageError(`--${name} takes a list, and this one is empty.`);
+  return words;
 }

@@ -47,6 +47,19 @@ describe('a mistake', () => {
     ],
     [['keys', 'create', '--mode', 'test', '--scopes', 'fly'], 'There is no scope fly.'],
     [['keys', 'create', '--mode=test', '--scopes=,'], 'No scope was given.'],
+    [
+      ['keys', 'create', '--mode=live', '--scopes=all', '--allowed-ips', ','],
+      '--allowed-ips takes a list, and this one is empty.',
+    ],
+    [
+      ['keys', 'create', '--mode=live', '--scopes=all', '--expires', '999999999w'],
+      '--expires lies beyond the year 9999.',
+    ],
+    [['keys', 'create', '--mode=live', '--mode=test'], '--mode was given twice.'],
+    [
+      ['send', '--to', 'a@example.com', '--subject', '--dry-run'],
+      '--subject takes a value: TEXT. If it is --dry-run, write --subject=--dry-run.',
+    ],
     [['keys', 'list', '--frobnicate'], 'There is no option --frobnicate.'],
     [['keys', 'list', '--json=yes'], '--json takes no value.'],
     [['keys', 'revoke'], 'ID is missing'],

@@ -13,11 +13,16 @@ export function spanSeconds(option: string, text: string): number {
   return seconds;
 }
 
+/** RFC 3339 has four digits for the year. */
+const LAST_MS = Date.UTC(9999, 11, 31);
+
 /** A moment: a span from now, or an RFC 3339 time. Returned as the API takes it. */
 export function momentOf(option: string, text: string, nowMs: number): string {
   if (parseTime(text) !== undefined) return text;
   if (/^[0-9]+[a-z]$/.test(text)) {
-    return new Date(nowMs + spanSeconds(option, text) * 1000).toISOString();
+    const atMs = nowMs + spanSeconds(option, text) * 1000;
+    if (atMs > LAST_MS) throw new UsageError(`--${option} lies beyond the year 9999.`);
+    return new Date(atMs).toISOString();
   }
   throw new UsageError(
     `--${option} takes a span such as 90d, or a time such as 2027-01-31T00:00:00Z, not "${text}".`,

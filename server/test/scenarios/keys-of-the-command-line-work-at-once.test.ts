@@ -44,6 +44,11 @@ it('makes, rotates and revokes keys of a running server', async () => {
   expect(rotated.token).not.toBe(made.token);
   expect([await statusWith(made.token), await statusWith(rotated.token)]).toEqual([200, 200]);
 
+  const long = await postrider(['keys', 'rotate', made.id, '--grace', '5w'], { env });
+  expect(long).toMatchObject({ code: 2, stdout: '' });
+  expect(long.stderr).toBe('--grace: The old secret goes on working for 30 days at most.\n');
+  expect(await statusWith(rotated.token)).toBe(200);
+
   const listed = await run('keys', 'list');
   expect(listed.data[0]).toMatchObject({ id: made.id, token_hint: rotated.token_hint });
   expect(JSON.stringify(listed)).not.toContain(rotated.token);
@@ -51,6 +56,18 @@ it('makes, rotates and revokes keys of a running server', async () => {
   const revoked = await run('keys', 'revoke', made.id);
   expect(revoked.revoked_at).not.toBeNull();
   await expect.poll(() => statusWith(rotated.token), { timeout: 1000 }).toBe(401);
+});
+
+it('shows names that would steer a terminal, or pass for another row, as they are not meant', async () => {
+  await using app = await startApp();
+  const name = 'a\u001b[2J\u009b31m\nkey_01 live works';
+  const made = await app.call('POST', '/api-keys', { body: { name, scopes: ['read:messages'] } });
+  expect(made.status).toBe(201);
+  const env = environmentOf(app.database);
+  const { stdout } = await postrider(['keys', 'list'], { env });
+  expect(stdout).toContain('a\ufffd[2J\ufffd31m\ufffdkey_01 live works\n');
+  const revoked = await postrider(['keys', 'revoke', made.json.id], { env });
+  expect(revoked.stdout).toContain('"a\ufffd[2J\ufffd31m\n');
 });
 
 it('works before any server ran, and keeps workspaces apart', async () => {

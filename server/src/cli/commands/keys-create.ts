@@ -1,6 +1,7 @@
 import { ApiKeys, type NewApiKey, operatorOf, publicKey } from '../../accounts/api-keys.ts';
 import type { Mode } from '../../accounts/mode.ts';
 import { isScope, SCOPES, type Scope } from '../../accounts/scopes.ts';
+import { systemClock } from '../../base/clock.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { type Command, type Given, listOption, required, UsageError } from '../command.ts';
 import { momentOf } from '../span.ts';
@@ -33,12 +34,13 @@ export const keysCreate: Command = {
     const mode = modeOf(required(given, 'mode'));
     const scopes = scopesOf(required(given, 'scopes'));
     const name = nameOf(given);
+    const limits = limitsOf(given, systemClock.now());
     return withStorage(async (parts) => {
       const wanted: NewApiKey = {
         name: name ?? `${mode === 'live' ? 'Live' : 'Test'} key`,
         mode,
         scopes,
-        ...limitsOf(given, parts.clock.now()),
+        ...limits,
       };
       const workspace = await chooseWorkspace(given, parts);
       const maker = operatorOf(workspace.id);

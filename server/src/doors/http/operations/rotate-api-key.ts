@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
+import { type ApiKeys, GRACE_MAX_SECONDS, publicKey } from '../../../accounts/api-keys.ts';
 import { operation } from '../operation.ts';
 import { uuidOf } from '../path-id.ts';
 import { RotatedApiKey } from '../schemas/api-keys.ts';
@@ -23,7 +23,7 @@ export function rotateApiKey(parts: { apiKeys: ApiKeys }) {
           grace_seconds: Type.Optional(
             Type.Integer({
               minimum: 0,
-              maximum: 30 * 24 * 60 * 60,
+              maximum: GRACE_MAX_SECONDS,
               default: GRACE_DEFAULT_SECONDS,
               description: 'How long the secret before goes on working.',
             }),
