@@ -132,7 +132,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
   undo.defer(() => storage.stop());
   const { pool } = storage;
-  await migrate(pool, log);
+  await migrate(pool, log, options.leaving ? { leaving: options.leaving } : {});
   await proveSecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const retention = config.retention;
   const upkeep = await startUpkeep({ pool, clock, log, retention });

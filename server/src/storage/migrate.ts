@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../base/log.ts';
 import { continueNumbers } from './ledger-numbers.ts';
@@ -25,14 +26,25 @@ const FOLDER = path.join(import.meta.dirname, 'migrations');
 /** ("post", 3): see also the locks in embedded/claim.ts. */
 const LOCK = '1886352244, 3';
 
+export interface MigrateOptions {
+  /** Where the files are, for tests. */
+  folder?: string;
+  /** Ends the wait for another node. */
+  leaving?: AbortSignal;
+}
+
 /** Applies what is missing; returns how many files ran. */
-export async function migrate(pool: Pool, log: Log, folder = FOLDER): Promise<number> {
+export async function migrate(
+  pool: Pool,
+  log: Log,
+  { folder = FOLDER, leaving }: MigrateOptions = {},
+): Promise<number> {
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   try {
-    // Waiting for another node's work, and the work itself, may well take longer than a request.
+    // It may well take longer than a request.
     await withoutTimeouts(client);
-    await client.query(`select pg_advisory_lock(${LOCK})`);
+    await takeLock(client, log, leaving);
     const missing = await missingIn(client, migrations);
     for (const migration of missing) {
       await apply(client, migration);
@@ -47,6 +59,20 @@ export async function migrate(pool: Pool, log: Log, folder = FOLDER): Promise<nu
   } finally {
     // Ends the session, and with it the lock and the settings above.
     client.release(true);
+  }
+}
+
+const LOOK_MS = 100;
+
+/** Asked for again and again instead of waited for in the database: who waits there cannot leave. */
+async function takeLock(client: pg.ClientBase, log: Log, leaving?: AbortSignal): Promise<void> {
+  for (let looks = 0; ; looks++) {
+    const { rows } = await client.query<{ got: boolean }>(
+      `select pg_try_advisory_lock(${LOCK}) as got`,
+    );
+    if (rows[0]?.got) return;
+    if (looks === 0) log.info('waiting for another node, which works on the schema');
+    await sleep(LOOK_MS, undefined, leaving ? { signal: leaving } : {});
   }
 }
 
