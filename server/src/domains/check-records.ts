@@ -50,12 +50,14 @@ async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<Ch
   const found = seen.values;
   if (seen.judgement.status === 'found') return { ...record, ...seen.judgement, found };
 
-  const covered = record.purpose === 'dmarc' && seen.judgement.status === 'missing';
-  const parent = covered ? await parentPolicy(record, resolver) : undefined;
+  const isMissing = seen.judgement.status === 'missing';
+  // All at once: a name server that is silent costs one wait, not one for each place to look at.
+  const [parent, elsewhere, alias] = await Promise.all([
+    isMissing && record.purpose === 'dmarc' ? parentPolicy(record, resolver) : undefined,
+    isMissing ? lookElsewhere(record, resolver) : [],
+    aliasInTheWay(record, resolver),
+  ]);
   if (parent) return { ...record, ...parent };
-  const elsewhere =
-    seen.judgement.status === 'missing' ? await lookElsewhere(record, resolver) : [];
-  const alias = await aliasInTheWay(record, resolver);
   const mistakes = [...seen.judgement.mistakes, ...elsewhere, ...alias];
   return { ...record, status: seen.judgement.status, found, mistakes };
 }
@@ -225,12 +227,12 @@ async function parentPolicy(
 ): Promise<Pick<CheckedRecord, 'status' | 'found' | 'mistakes'> | undefined> {
   const [own, ...above] = zonesOf(record.name);
   if (own === undefined) return undefined;
-  for (const zone of above) {
-    const seen = await lookAt(`_dmarc.${zone}`, record, resolver);
+  const looks = above.map((zone) => lookAt(`_dmarc.${zone}`, record, resolver));
+  for (const [at, seen] of (await Promise.all(looks)).entries()) {
     if (seen.kind === 'failed' || seen.judgement.status === 'missing') continue;
     if (seen.values.some((value) => /;\s*psd\s*=\s*y/i.test(value))) continue;
     if (seen.judgement.status !== 'found') return undefined;
-    const found = seen.values.map((value) => `_dmarc.${zone}: ${value}`);
+    const found = seen.values.map((value) => `_dmarc.${above[at]}: ${value}`);
     return { ...seen.judgement, found };
   }
   return undefined;
@@ -239,15 +241,18 @@ async function parentPolicy(
 /** The places where a record ends up when its name was entered wrongly. */
 async function lookElsewhere(record: DomainRecord, resolver: Resolver): Promise<Mistake[]> {
   const zones = zonesOf(record.name);
-  for (const zone of zones) {
-    const doubled = `${record.name}.${zone}`;
-    if (!(await isRightAt(doubled, record, resolver))) continue;
+  const [domain] = zones;
+  const [doubled, plain] = await Promise.all([
+    Promise.all(zones.map((zone) => isRightAt(`${record.name}.${zone}`, record, resolver))),
+    record.purpose === 'ownership' && domain ? isRightAt(domain, record, resolver) : false,
+  ]);
+  const zone = zones[doubled.indexOf(true)];
+  if (zone !== undefined) {
     const short = record.name.slice(0, -zone.length - 1);
-    const detail = `The record is at ${doubled}: the DNS panel adds the domain by itself. Enter only ${short || '@'} as the name.`;
+    const detail = `The record is at ${record.name}.${zone}: the DNS panel adds the domain by itself. Enter only ${short || '@'} as the name.`;
     return [{ code: 'name_doubled', detail }];
   }
-  const [domain] = zones;
-  if (record.purpose === 'ownership' && domain && (await isRightAt(domain, record, resolver))) {
+  if (plain) {
     const detail = `The record is at ${domain} itself. Its name must be ${record.name}.`;
     return [{ code: 'wrong_name', detail }];
   }

@@ -5,6 +5,7 @@ import type { Pool } from '../storage/pool.ts';
 import type { MailHosts } from './domain.ts';
 import { DomainKeyMaker, dkimSealer } from './domain-keys.ts';
 import { Domains } from './domains.ts';
+import { FairQuestions } from './fair-questions.ts';
 import { DomainVerifier } from './verify-domain.ts';
 
 export interface OpenDomainsParts {
@@ -17,7 +18,7 @@ export interface OpenDomainsParts {
   settings: MailHosts & { graceMs: number };
 }
 
-/** Questions at the same time. Tenants choose the names that are asked: delivery has its own. */
+/** Questions at the same time, of all workspaces: delivery has a resolver of its own. */
 const DNS_IN_FLIGHT_MAX = 64;
 
 /** The room of domains, joined: for the server, and for commands that work without one. */
@@ -32,7 +33,8 @@ export function openDomains(parts: OpenDomainsParts): {
     inFlightMax: DNS_IN_FLIGHT_MAX,
     servers: parts.dnsServers,
   });
-  const verifier = new DomainVerifier({ pool, clock, log, resolver, hosts, graceMs });
+  const questions = new FairQuestions(resolver, DNS_IN_FLIGHT_MAX);
+  const verifier = new DomainVerifier({ pool, clock, log, questions, hosts, graceMs });
   const keyMaker = new DomainKeyMaker(dkimSealer(parts.secretKey));
   return {
     domains: new Domains({ pool, clock, keyMaker, verifier, hosts, graceMs }),

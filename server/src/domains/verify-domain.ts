@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Resolver } from '../mail/dns/resolver.ts';
 import { inTransaction, type Pool } from '../storage/pool.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
@@ -14,6 +13,7 @@ import {
   takeDue,
   updateDomain,
 } from './domain-store.ts';
+import type { FairQuestions } from './fair-questions.ts';
 import { isPublished, noteChecks, type RecordCheck, recordStates } from './record-states.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface VerifyParts {
   pool: Pool;
   clock: Clock;
   log: Log;
-  resolver: Resolver;
+  questions: FairQuestions;
   hosts: MailHosts;
   /** How long a domain goes on sending after a record vanished. */
   graceMs: number;
@@ -35,8 +35,8 @@ export interface VerifyParts {
 
 type DomainName = Pick<Domain, 'workspaceId' | 'id'>;
 
-/** Domains that one node checks at the same time; each asks some twenty questions at once. */
-const AT_ONCE = 4;
+/** Domains that one node checks at the same time. */
+const AT_ONCE = 16;
 /** Longer than a check takes when every name server is silent. */
 const TAKEN_MS = 5 * 60_000;
 
@@ -73,9 +73,9 @@ export class DomainVerifier {
     while (!leaving.aborted) {
       const nowMs = clock.now();
       const due = await takeDue(pool, { nowMs, takenUntilMs: nowMs + TAKEN_MS, limit: AT_ONCE });
+      if (due.length === 0) return;
       const checks = Promise.all(due.map((domain) => this.#verifyOne(domain)));
       await Promise.race([checks, left]);
-      if (due.length < AT_ONCE) return;
     }
   }
 
@@ -90,8 +90,9 @@ export class DomainVerifier {
   }
 
   async #check(domain: Domain): Promise<Domain | undefined> {
-    const { clock, resolver, hosts } = this.#parts;
+    const { clock, questions, hosts } = this.#parts;
     const startedAtMs = clock.now();
+    const resolver = questions.of(domain.workspaceId);
     const checked = await checkRecords(recordStates(domain, hosts, startedAtMs), resolver);
     return this.#commit(domain, checked, startedAtMs);
   }

@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { encodeId } from '../../src/base/ids.ts';
+import { ManualClock } from '../../src/base/manual-clock.ts';
+import { takeDue } from '../../src/domains/domain-store.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { until } from '../harness/until.ts';
+import { publish } from '../harness/zone.ts';
 
 /**
  * Goal: nobody can take the server's time or room with domains: their number is bounded, and so are
- * the keys that are made at a time. Method: rows for those that honest work would take days to add,
- * and more requests at once than there are places for making keys.
+ * the keys that are made at a time and the questions of one workspace to the DNS. Method: rows for
+ * those that honest work would take days to add, and more requests at once than there are places.
  */
 
 let app: TestApp;
@@ -57,3 +64,74 @@ test('a workspace has a bounded number of domains, also when many come at once',
   const refused = await add('one-more.example');
   expect([refused.status, refused.json.code]).toEqual([429, 'quota_exceeded']);
 });
+
+test('names that nobody answers for keep no other workspace from verifying', async () => {
+  await using dns = await dnsServer();
+  const clock = new ManualClock(systemClock.now());
+  await using other = await startApp({
+    clock,
+    env: { ROLES: 'api', DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' },
+  });
+  const silent = await addSilent(other, 40);
+  for (const { name } of silent) {
+    for (const part of ['_postrider', 'bounce', '_dmarc']) {
+      dns.setName(`${part}.${name}`, 'silence');
+    }
+  }
+  const verify = (id: string, key: string) => other.call('POST', `/domains/${id}/verify`, { key });
+  // No time passes, so none of these is answered or given up.
+  const waiting = silent.map(({ id }) => verify(encodeId('dom', id), other.liveKey));
+  await until(() => dns.questions.length >= 48);
+
+  const { id: workspaceId } = await other.app.workspaces.create('Neighbour');
+  const key = await other.newKey({ mode: 'live', workspaceId });
+  const added = await other.call('POST', '/domains', { key, body: { name: 'fine.test' } });
+  publish(dns, added.json.records);
+  expect((await verify(added.json.id, key)).json.status).toBe('verified');
+
+  const answered = Promise.all(waiting).then((answers) => answers.map(({ status }) => status));
+  let over = false;
+  void answered.then(() => {
+    over = true;
+  });
+  await until(() => over, { clock, stepMs: 1000 });
+  expect(new Set(await answered)).toEqual(new Set([200]));
+});
+
+test('a workspace with many domains that are due lets others have their turn', async () => {
+  const silent = await addSilent(app, 5);
+  const { id: neighbour } = await app.app.workspaces.create('Neighbour');
+  const [last] = await addSilent(app, 1, neighbour);
+  const { pool } = app.database;
+  // Far ahead, where the server does not look by itself.
+  const nowMs = systemClock.now() + 365 * 86_400_000;
+  const due = (ids: string[], atMs: number) =>
+    pool.query('update domains set check_due_at = $2 where id = any($1::uuid[])', [
+      ids,
+      new Date(atMs),
+    ]);
+  const first = silent.map(({ id }) => id);
+  await due(first, nowMs - 2000);
+  await due([last?.id as string], nowMs - 1000);
+  const taken = await takeDue(pool, { nowMs, takenUntilMs: nowMs + 1000, limit: 2 });
+  expect(taken.map(({ workspaceId }) => workspaceId).sort()).toEqual(
+    [app.workspaceId, neighbour].sort(),
+  );
+});
+
+async function addSilent(
+  to: TestApp,
+  count: number,
+  workspaceId = to.workspaceId,
+): Promise<{ id: string; name: string }[]> {
+  const { rows } = await to.database.pool.query<{ id: string; name: string }>(
+    `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
+       track_opens, track_clicks, created_at)
+     select $1, gen_random_uuid(), name, 'pending', 'x', 'bounce.' || name, 'required', false,
+       false, now()
+     from (select 'silent' || n || '.test' as name from generate_series(1, $2::int) n)
+     returning id, name`,
+    [workspaceId, count],
+  );
+  return rows;
+}
