@@ -5,6 +5,7 @@ import type { Hmac } from '../base/hmac.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
+import { isStorageGone } from '../storage/storage-gone.ts';
 import { deleteKey, findKeyRow, finishKey, type KeyRow, startKey } from './idempotency-store.ts';
 
 /**
@@ -98,16 +99,17 @@ export class Idempotency {
     request: IdempotencyRequest,
     work: () => Promise<StoredAnswer>,
   ): Promise<StoredAnswer> {
-    try {
-      const answer = await work();
-      const sealed = this.#sealer.seal(Buffer.from(answer.body));
-      await finishKey(this.#pool, request, answer.status, sealed);
-      return answer;
-    } catch (error) {
+    const answer = await work().catch(async (error: unknown) => {
       // What was refused changed nothing: the key is free for a corrected request.
       await deleteKey(this.#pool, request);
       throw error;
-    }
+    });
+    const sealed = this.#sealer.seal(Buffer.from(answer.body));
+    // It is done: a refusal would say that nothing was, and have it done again.
+    await finishKey(this.#pool, request, answer.status, sealed).catch((error: unknown) => {
+      if (!isStorageGone(error)) throw error;
+    });
+    return answer;
   }
 
   #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {

@@ -154,6 +154,29 @@ test('creating a key twice with one Idempotency-Key gives one key and the same s
   expect(rows[0]?.answer.includes(first.json.token)).toBe(false);
 });
 
+test('what was done is told though its answer could not be kept, and is not done again', async () => {
+  await app.database.pool.query(`
+    create or replace function lose_answer() returns trigger language plpgsql as
+      $$ begin raise 'shut down' using errcode = 'admin_shutdown'; end $$;
+    create or replace trigger lose_answer before update on idempotency_keys for each row
+      when (new.key = 'unkept' and new.status is not null) execute function lose_answer()`);
+  const create = () =>
+    app.call('POST', '/api-keys', {
+      body: { name: 'Unkept', scopes: ['read:messages'] },
+      headers: { 'idempotency-key': 'unkept' },
+    });
+  expect(await create()).toMatchObject({
+    status: 201,
+    json: { token: expect.stringMatching(/^pr_/) },
+  });
+  expect(await create()).toMatchObject({
+    status: 409,
+    json: { code: 'idempotency_key_in_progress' },
+  });
+  const { data } = (await app.call('GET', '/api-keys?q=Unkept')).json;
+  expect(data).toHaveLength(1);
+});
+
 test('what is kept of a send is of no use to guess it, and a key from before the upgrade still counts', async () => {
   const key = `kept-${Date.now()}`;
   const first = await send(key, { subject: 'Your code is 123456' });
