@@ -117,6 +117,16 @@ test('a wrong method is 405 with Allow, before anyone is asked for a key', async
   }
 });
 
+test('a HEAD is a GET without its body, except where that would be lost', async () => {
+  const all = await documentedOperations(app);
+  for (const { id, path, method } of all) {
+    if (method !== 'GET') continue;
+    const head = await fetch(app.url + filled(path, 'none'), { method: 'HEAD' });
+    const expected = id === 'waitForTestMessage' ? 405 : (await fetch(head.url)).status;
+    expect([id, head.status]).toEqual([id, expected]);
+  }
+});
+
 test('every answer names its request, the pages beside the API too', async () => {
   for (const path of ['/', '/app', '/docs', '/healthz', '/readyz', '/metrics', '/nowhere']) {
     const { headers } = await fetch(`${app.url}${path}`, { redirect: 'manual' });

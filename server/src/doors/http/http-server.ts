@@ -132,6 +132,7 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
     room.route({
       method: rules.method,
       url: path,
+      exposeHeadRoute: takesHead(rules),
       onRequest(request, reply, done) {
         request.count = count;
         request.startedAtMs = performance.now();
@@ -146,6 +147,10 @@ function addOperation(server: FastifyInstance, parts: HttpParts, operation: Oper
 }
 
 type Rules = Operation['rules'];
+
+function takesHead({ method, handsOut }: Rules): boolean {
+  return method === 'GET' && !handsOut;
+}
 
 interface Checks {
   query: Validator;
@@ -377,7 +382,7 @@ function refuseOtherMethods(server: FastifyInstance, parts: HttpParts): void {
     const path = API_PREFIX + rules.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const methods = allowed.get(path) ?? new Set();
     methods.add(rules.method);
-    if (rules.method === 'GET') methods.add('HEAD');
+    if (takesHead(rules)) methods.add('HEAD');
     allowed.set(path, methods);
   }
   for (const [url, methods] of allowed) {

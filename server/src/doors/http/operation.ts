@@ -49,6 +49,8 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
   location?: (body: never) => string;
   /** The work commits the Idempotency-Key itself, together with what it stores. */
   keepsOwnIdempotency?: boolean;
+  /** A GET that gives each thing once: a HEAD, which would take it and show nothing, is refused. */
+  handsOut?: true;
   testKeysOnly?: boolean;
 }
 

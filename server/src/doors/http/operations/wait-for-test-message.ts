@@ -20,6 +20,7 @@ export function waitForTestMessage(parts: { inbox: TestInbox }) {
         'a wait; each message is returned once. With `message: null` when none came in time.',
       scope: 'read:messages',
       testKeysOnly: true,
+      handsOut: true,
       query: closed({
         to: Type.Optional(
           Type.String({
