@@ -2,6 +2,7 @@ import { createHmacSha256, type Hmac } from '../base/hmac.ts';
 import type { Sealer } from '../base/sealer.ts';
 import type { Pool } from '../storage/pool.ts';
 import type { ExtraHeaders } from './extra-headers.ts';
+import { refusedByRules, type TargetRules } from './target-url.ts';
 import { findWebhook, readSecrets, type Scope } from './webhook-store.ts';
 
 /** An endpoint as it is sent to. */
@@ -11,6 +12,8 @@ export interface Endpoint {
   revision: number;
   enabled: boolean;
   url: URL;
+  /** Why the operator does not want it sent to, though it was taken once. */
+  refusal: string | undefined;
   headers: ExtraHeaders;
   /** Those that sign now, newest first. */
   secretsAt(nowMs: number): Hmac[];
@@ -23,14 +26,16 @@ export interface Endpoint {
 export class EndpointBook {
   readonly #pool: Pool;
   readonly #sealer: Sealer;
+  readonly #rules: TargetRules;
   readonly #known = new Map<
     string,
     { revision: number; endpoint: Promise<Endpoint | undefined> }
   >();
 
-  constructor(parts: { pool: Pool; sealer: Sealer }) {
+  constructor(parts: { pool: Pool; sealer: Sealer; rules: TargetRules }) {
     this.#pool = parts.pool;
     this.#sealer = parts.sealer;
+    this.#rules = parts.rules;
   }
 
   /** Undefined when there is no such endpoint any more. */
@@ -55,13 +60,15 @@ export class EndpointBook {
       secret: createHmacSha256(this.#sealer.open(stored.sealedSecret)),
       endsAtMs: stored.endsAtMs ?? Number.POSITIVE_INFINITY,
     }));
-    const { sealedHeaders } = webhook;
+    const { sealedHeaders, mode } = webhook;
+    const url = new URL(webhook.url);
     return {
-      scope: { workspaceId: webhook.workspaceId, mode: webhook.mode },
+      scope: { workspaceId: webhook.workspaceId, mode },
       id,
       revision: webhook.revision,
       enabled: webhook.enabled,
-      url: new URL(webhook.url),
+      url,
+      refusal: refusedByRules(url, mode, this.#rules)?.detail,
       headers: sealedHeaders ? JSON.parse(this.#sealer.open(sealedHeaders).toString()) : {},
       secretsAt: (nowMs) =>
         secrets.filter(({ endsAtMs }) => endsAtMs > nowMs).map(({ secret }) => secret),

@@ -71,7 +71,7 @@ export function openWebhooks(parts: OpenWebhooksParts): WebhookRoom {
     ...(parts.ca === undefined ? {} : { ca: parts.ca }),
     ...(parts.deadlineMs === undefined ? {} : { deadlineMs: parts.deadlineMs }),
   });
-  const book = new EndpointBook({ pool: dispatchPool ?? pool, sealer });
+  const book = new EndpointBook({ pool: dispatchPool ?? pool, sealer, rules: settings });
   const sending = {
     book,
     post: poster.post,
@@ -88,7 +88,10 @@ export function openWebhooks(parts: OpenWebhooksParts): WebhookRoom {
       webhooks,
       wake: () => dispatcher?.wakeClaims(),
     }),
-    tester: new WebhookTester({ ...sending, book: new EndpointBook({ pool, sealer }) }),
+    tester: new WebhookTester({
+      ...sending,
+      book: new EndpointBook({ pool, sealer, rules: settings }),
+    }),
     dispatcher,
     close: () => poster.close(),
   };

@@ -13,7 +13,9 @@ export interface TargetRules {
   portAllowed: (port: number) => boolean;
 }
 
-export type ParsedTarget = { ok: true; url: URL } | { ok: false; code: string; detail: string };
+type Refused = { ok: false; code: string; detail: string };
+
+export type ParsedTarget = { ok: true; url: URL } | Refused;
 
 const URL_LENGTH_MAX = 2048;
 
@@ -40,13 +42,18 @@ export function parseTarget(text: string, mode: Mode, rules: TargetRules): Parse
   if (authority.includes('@')) {
     return refused('credentials_in_url', 'Leave out user name and password: use headers instead.');
   }
-  const host = hostOf(url);
-  if (isOdd(authority, host)) {
+  if (isOdd(authority, hostOf(url))) {
     return refused(
       'invalid_url',
       'Write the host plainly: a name, or an address in its usual form.',
     );
   }
+  return refusedByRules(url, mode, rules) ?? { ok: true, url };
+}
+
+/** By the operator's rules, which may be others by now than when the endpoint was made. */
+export function refusedByRules(url: URL, mode: Mode, rules: TargetRules): Refused | undefined {
+  const host = hostOf(url);
   if (isIP(host) === 0 && !host.includes('.') && !rules.allowPrivate) {
     return refused('private_target', `${host} leads into the server's own network. ${HOW_ALLOWED}`);
   }
@@ -59,7 +66,7 @@ export function parseTarget(text: string, mode: Mode, rules: TargetRules): Parse
   if (!rules.portAllowed(portOf(url))) {
     return refused('port_not_allowed', `Port ${portOf(url)} is not allowed by the operator.`);
   }
-  return { ok: true, url };
+  return undefined;
 }
 
 /** The host as sockets take it: an IPv6 address without its brackets. */
@@ -87,6 +94,6 @@ function isOdd(authority: string, host: string): boolean {
   return isIP(host) === 4 ? written !== host : isIP(written) !== 6;
 }
 
-function refused(code: string, detail: string): ParsedTarget {
+function refused(code: string, detail: string): Refused {
   return { ok: false, code, detail };
 }

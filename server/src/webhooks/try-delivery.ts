@@ -73,10 +73,7 @@ async function send(
 ): Promise<{ posted: Posted; headers: Record<string, string> }> {
   const id = encodeId('evt', row.event_id);
   if (row.data === null) {
-    const error = 'The event is past its retention: there is nothing left to send.';
-    const startedAtMs = parts.clock.now();
-    const none = { status: null, answer: null, retryAfterMs: undefined };
-    return { posted: { startedAtMs, durationMs: 0, ...none, error }, headers: {} };
+    return unsent(parts, 'The event is past its retention: there is nothing left to send.');
   }
   const body = eventBody({
     id: row.event_id,
@@ -96,6 +93,7 @@ export async function postSigned(
   id: string,
   body: Buffer,
 ): Promise<{ posted: Posted; headers: Record<string, string> }> {
+  if (endpoint.refusal !== undefined) return unsent(parts, endpoint.refusal);
   const nowMs = parts.clock.now();
   const ours = {
     'content-type': 'application/json',
@@ -106,4 +104,12 @@ export async function postSigned(
   const headers = { ...endpoint.headers, ...ours, ...length };
   const posted = await parts.post({ url: endpoint.url, headers, body });
   return { posted, headers: { ...hiddenHeaders(endpoint.headers), ...ours } };
+}
+
+function unsent(
+  { clock }: Pick<TryParts, 'clock'>,
+  error: string,
+): { posted: Posted; headers: Record<string, string> } {
+  const none = { status: null, answer: null, retryAfterMs: undefined };
+  return { posted: { startedAtMs: clock.now(), durationMs: 0, ...none, error }, headers: {} };
 }

@@ -42,6 +42,7 @@ export interface WebhookRigOptions {
   ca?: string;
   dns?: string;
   allowPrivate?: boolean;
+  portAllowed?: (port: number) => boolean;
 }
 
 export async function webhookRig(options: WebhookRigOptions = {}): Promise<WebhookRig> {
@@ -99,7 +100,7 @@ function openNode(options: WebhookRigOptions, database: TestDatabase, clock: Clo
     dnsServers: options.dns === undefined ? [] : [{ host, port: Number(port) }],
     settings: {
       allowPrivate: options.allowPrivate ?? true,
-      portAllowed: () => true,
+      portAllowed: options.portAllowed ?? (() => true),
       concurrency: 100,
       endpointConcurrency: 16,
     },

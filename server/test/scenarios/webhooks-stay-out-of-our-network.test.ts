@@ -64,3 +64,22 @@ test('what a tenant could once reach is not reached after the operator closed it
   await until(async () => (await rig.deliveries())[0]?.tries === 1);
   expect(inside.connections).toBe(0);
 });
+
+test('a port that the operator closed is closed for endpoints from before', async () => {
+  await using receiver = await webhookReceiver();
+  let closed = false;
+  await using rig = await webhookRig({ portAllowed: () => !closed });
+  const { id } = await rig.endpoint(receiver.url);
+  closed = true;
+  await rig.tell(1);
+  await until(async () => (await rig.deliveries())[0]?.tries === 1);
+  const [delivery] = await rig.deliveries();
+  const why = `Port ${receiver.port} is not allowed by the operator.`;
+  expect(delivery).toMatchObject({ status: 'pending', last_status: null, last_error: why });
+  const sample = { type: 'template.published', data: {} } as const;
+  expect(await rig.room.tester.test(rig.scope, id, sample)).toMatchObject({
+    succeeded: false,
+    error: why,
+  });
+  expect(receiver.connections).toBe(0);
+});
