@@ -39,6 +39,20 @@ export async function startKey(
   nowMs: number,
   runningMaxMs: number,
 ): Promise<KeyRow | undefined> {
+  // Whoever had it may give it free before it can be looked at: then it is to be had after all.
+  for (;;) {
+    if (await takeKey(pool, ref, nowMs, runningMaxMs)) return undefined;
+    const row = await findKeyRow(pool, ref, nowMs);
+    if (row) return row;
+  }
+}
+
+async function takeKey(
+  pool: Pool,
+  ref: KeyRef & { requestHash: string },
+  nowMs: number,
+  runningMaxMs: number,
+): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into idempotency_keys as old (workspace_id, mode, key, request_hash, created_at)
      values ($1, $2, $3, decode($4, 'hex'), $5)
@@ -56,7 +70,7 @@ export async function startKey(
       sqlTime(nowMs - runningMaxMs),
     ],
   );
-  return rowCount === 0 ? findKeyRow(pool, ref, nowMs) : undefined;
+  return rowCount === 1;
 }
 
 export async function finishKey(
