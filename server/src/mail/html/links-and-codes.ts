@@ -48,7 +48,8 @@ function withoutPunctuation(written: string): string {
 }
 
 const TEXT_CHARS_MAX = 200_000;
-const CANDIDATES_MAX = 200;
+/** Looked at, not found: a text of nothing but numbers would keep everybody waiting. */
+const CANDIDATES_MAX = 1_000;
 const CONTEXT_BEFORE_CHARS = 80;
 const CONTEXT_AFTER_CHARS = 60;
 
@@ -59,8 +60,7 @@ const CONTEXT_AFTER_CHARS = 60;
 export function extractCodes(text: string): string[] {
   const readable = withoutAddresses(text.slice(0, TEXT_CHARS_MAX));
   const found: { code: string; score: number }[] = [];
-  for (const match of readable.matchAll(CANDIDATE)) {
-    if (found.length >= CANDIDATES_MAX) break;
+  for (const match of readable.matchAll(CANDIDATE).take(CANDIDATES_MAX)) {
     const code = match[0].replace(/^[A-Z]-/, '').replace(/[ -]/, '');
     if (isLettersOnly(code)) continue;
     const score = likelihood(code, contextOf(readable, match.index, match[0].length));
