@@ -15,6 +15,7 @@ import { sendingStopsAtMs } from './domain-status.ts';
 import {
   countDomains,
   deleteDomain,
+  deleteKeys,
   findDomain,
   findDomainByName,
   insertDomain,
@@ -25,7 +26,7 @@ import {
   updateDomain,
 } from './domain-store.ts';
 import type { ShownDomain } from './public-domain.ts';
-import { publishedKeys, recordStates } from './record-states.ts';
+import { isPublished, publishedKeys, recordStates } from './record-states.ts';
 import type { DomainVerifier } from './verify-domain.ts';
 
 /**
@@ -137,6 +138,7 @@ export class Domains {
     refuseTestKeys(owner);
     const { pool, clock, keyMaker } = this.#parts;
     const domain = existing(await findDomain(pool, owner.workspaceId, id));
+    refuseTooManyRotations(domain, clock.now());
     if (!domain.trusted) await this.#refuseUnlessNextIsPublished(domain);
     const nextSelector = nextKeyOf(domain).selector;
     const nowMs = clock.now();
@@ -146,6 +148,12 @@ export class Domains {
       if (nextKeyOf(before).selector !== nextSelector) {
         throw new RefusedError('conflict', 'The keys of this domain were rotated just now.');
       }
+      const over = before.keys.filter((key) => !isPublished(key, nowMs));
+      await deleteKeys(
+        client,
+        before,
+        over.map((key) => key.selector),
+      );
       await moveKeysOn(client, before, nowMs);
       await insertKeys(client, before, fresh);
       // The new record is awaited: whoever publishes it need not wait a day for the next look.
@@ -261,6 +269,18 @@ async function refuseTooMany(db: Queryable, workspaceId: string): Promise<void> 
   if ((await countDomains(db, workspaceId)) < DOMAINS_MAX) return;
   const detail = `A workspace has at most ${DOMAINS_MAX} domains. Delete one first.`;
   throw new RefusedError('quota_exceeded', detail);
+}
+
+/** Each leaves keys whose records are listed and looked up while their mail is under way. */
+const ROTATIONS_MAX = 10;
+
+function refuseTooManyRotations(domain: Domain, nowMs: number): void {
+  const former = publishedKeys(domain, nowMs).filter(
+    ({ slot, algorithm }) => slot === 'retired' && algorithm === 'rsa',
+  );
+  if (former.length < ROTATIONS_MAX) return;
+  const detail = `The keys of this domain were rotated ${former.length} times in a week, and mail that was signed with each of them is still on its way. Wait until the oldest record may go.`;
+  throw new RefusedError('conflict', detail);
 }
 
 function newSettings(name: string, returnPathHost: string | undefined) {

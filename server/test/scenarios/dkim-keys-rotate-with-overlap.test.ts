@@ -186,6 +186,38 @@ test('two at once make one rotation', async () => {
   expect(statuses.sort()).toEqual([200, 409]);
 });
 
+test('rotations are bounded while their former keys are listed, and then these are gone', async () => {
+  await using rig = await start();
+  const { app, clock } = rig;
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
+  const { pool } = app.database;
+  await pool.query(
+    `insert into domain_keys (workspace_id, domain_id, selector, algorithm, slot, dns_value,
+       created_at, retired_at)
+     select workspace_id, id, 'former' || n, 'rsa', 'retired', 'v=DKIM1; p=', $1, $1
+     from domains, generate_series(1, 10) n`,
+    [new Date(clock.now())],
+  );
+  const rotate = () => app.call('POST', `/domains/${rig.id}/rotate-dkim`, { key: app.liveKey });
+  const refused = await rotate();
+  expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+  expect(refused.json.detail).toContain('10 times in a week');
+
+  clock.advance(7 * DAY_MS);
+  const { status, json } = await rotate();
+  expect(status).toBe(200);
+  expect(json.dkim_keys.map(({ slot }: ListedKey) => slot).sort()).toEqual([
+    'current',
+    'current',
+    'next',
+    'next',
+    'retired',
+    'retired',
+  ]);
+  const { rows } = await pool.query(`select from domain_keys where selector like 'former%'`);
+  expect(rows).toEqual([]);
+});
+
 test('a trusted domain is signed with both keys and rotates without DNS', async () => {
   await using rig = await start();
   const { app } = rig;

@@ -17,7 +17,7 @@ export function rotateDomainDkim(parts: { domains: Domains }) {
         'The next keys, which are published already, sign from now on, and the answer has new next ' +
         'ones to publish when you find the time. Keep the retired ones in the DNS while they are ' +
         'listed: mail is still on its way. Refused with `conflict` when the next RSA key’s record is ' +
-        'not found.',
+        'not found, and after ten rotations in a week.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
       answers: { 200: { description: 'The domain, with its new keys.', body: Domain } },
