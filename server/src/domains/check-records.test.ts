@@ -315,6 +315,15 @@ describe('the DMARC record', () => {
       });
     });
 
+    test('may be that of one far above, where receivers look', async () => {
+      const deep = below.map((one) => ({ ...one, name: one.name.replace('.a.', '.a.b.c.d.e.f.') }));
+      const script = txt('_dmarc.example.test', 'v=DMARC1; p=reject');
+      expect(await verdict('dmarc', script, deep)).toBe('found');
+      // RFC 9989 section 4.10: from a name of nine labels they go to one of seven.
+      const skipped = txt('_dmarc.b.c.d.e.f.mail.example.test', 'v=DMARC1; p=reject');
+      expect(await verdict('dmarc', skipped, deep)).toBe('missing');
+    });
+
     test('is not that of a registry', async () => {
       const script = txt('_dmarc.example.test', 'v=DMARC1; p=reject; psd=y');
       expect(await verdict('dmarc', script, below)).toBe('missing');
@@ -332,6 +341,12 @@ describe('the return path', () => {
     ['to somebody else before us', ['5 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
     ['shared with somebody', ['10 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
     ['to a doubled name', ['10 mail.postrider.test.example.test'], 'wrong target_doubled'],
+    ['to us twice', ['20 mail.postrider.test', '10 Mail.postrider.test'], 'found'],
+    [
+      'to us twice, and between to somebody else',
+      ['20 mail.postrider.test', '15 mx.other.test', '10 mail.postrider.test'],
+      'found',
+    ],
   ])('%s', async (_, MX, expected) => {
     expect(await verdict('return_path', { [BOUNCE]: { MX } })).toBe(expected);
   });

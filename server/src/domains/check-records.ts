@@ -182,8 +182,9 @@ function judgeToken(expected: string, texts: readonly string[]): Judgement {
 function judgeMx(record: DomainRecord, hosts: readonly MxRecord[]): Judgement {
   if (hosts.length === 0) return MISSING;
   const wanted = record.value.split(' ').at(-1) ?? '';
-  const ours = hosts.find(({ host }) => normalName(host) === wanted);
-  if (!ours) {
+  const isOurs = ({ host }: MxRecord): boolean => normalName(host) === wanted;
+  const ours = hosts.filter(isOurs).map(({ preference }) => preference);
+  if (ours.length === 0) {
     const doubled = doubledTarget(
       wanted,
       hosts.map(({ host }) => host),
@@ -193,7 +194,8 @@ function judgeMx(record: DomainRecord, hosts: readonly MxRecord[]): Judgement {
       wrong('other_mx', `Bounces would go to ${hosts[0]?.host || 'nobody'} instead of us.`)
     );
   }
-  const rival = hosts.find((other) => other !== ours && other.preference <= ours.preference);
+  const best = Math.min(...ours);
+  const rival = hosts.find((other) => !isOurs(other) && other.preference <= best);
   if (rival) {
     return wrong('other_mx', `Bounces would also go to ${rival.host}. Remove that record.`);
   }
@@ -217,6 +219,9 @@ function doubledTarget(wanted: string, targets: readonly string[]): Judgement | 
   );
 }
 
+/** RFC 9989 section 4.10: a name of many labels is left for one of seven after its own. */
+const DMARC_LABELS_MAX = 7;
+
 /**
  * A subdomain is covered by the DMARC record of a domain above it (RFC 9989 section 4.10). One that
  * a registry publishes for everybody below it (psd=y) is nobody's own.
@@ -225,8 +230,9 @@ async function parentPolicy(
   record: DomainRecord,
   resolver: Resolver,
 ): Promise<Pick<CheckedRecord, 'status' | 'found' | 'mistakes'> | undefined> {
-  const [own, ...above] = zonesOf(record.name);
-  if (own === undefined) return undefined;
+  const above = zonesOf(record.name, Number.POSITIVE_INFINITY)
+    .slice(1)
+    .filter((zone) => zone.split('.').length <= DMARC_LABELS_MAX);
   const looks = above.map((zone) => lookAt(`_dmarc.${zone}`, record, resolver));
   for (const [at, seen] of (await Promise.all(looks)).entries()) {
     if (seen.kind === 'failed' || seen.judgement.status === 'missing') continue;
@@ -267,11 +273,11 @@ async function isRightAt(name: string, record: DomainRecord, resolver: Resolver)
 const ZONES_MAX = 4;
 
 /** The domains that a name may belong to: what follows its service labels, and those above. */
-function zonesOf(name: string): string[] {
+function zonesOf(name: string, zonesMax = ZONES_MAX): string[] {
   const labels = name.split('.');
   const service = labels.findLastIndex((label) => label.startsWith('_'));
   const zones: string[] = [];
-  for (let at = service + 1; at < labels.length - 1 && zones.length < ZONES_MAX; at++) {
+  for (let at = service + 1; at < labels.length - 1 && zones.length < zonesMax; at++) {
     zones.push(labels.slice(at).join('.'));
   }
   return zones;
