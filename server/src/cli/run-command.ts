@@ -145,7 +145,7 @@ function failed(error: unknown, command: Command, json: boolean): number {
     if (json) return mistake(JSON.stringify({ code, detail, errors }, null, 2));
     return mistake(refusalText(error, command));
   }
-  if (error instanceof StorageStartError) {
+  if (error instanceof StorageStartError || isOfFiles(error)) {
     console.error(error.message);
     return 1;
   }
@@ -153,6 +153,12 @@ function failed(error: unknown, command: Command, json: boolean): number {
   if (error instanceof InterruptedError) return endBy(error.signal);
   console.error(error);
   return 1;
+}
+
+/** A folder that cannot be written, a full disk: the system's sentence names what is to be mended. */
+function isOfFiles(error: unknown): error is Error {
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  return error instanceof Error && syscall !== undefined && path !== undefined;
 }
 
 function endBy(signal: NodeJS.Signals): number {

@@ -184,6 +184,20 @@ test('a push with any error changes nothing, and names files and places', async 
   expect((await templates('diff', directory)).code).toBe(0);
 });
 
+test('files that cannot be read or written are told in a sentence', async () => {
+  await using odd = await scratchFolder();
+  await mkdir(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });
+  const pushed = await templates('push', odd.path);
+  expect([pushed.code, pushed.stdout]).toEqual([2, '']);
+  expect(pushed.stderr).toMatch(/welcome\/html\.liquid: EISDIR: .+\.\n$/);
+
+  const file = path.join(odd.path, 'file');
+  await writeFile(file, '');
+  const pulled = await templates('pull', path.join(file, 'below'));
+  expect([pulled.code, pulled.stdout]).toEqual([1, '']);
+  expect(pulled.stderr).toMatch(/^ENOTDIR: [^\n]+\n$/);
+});
+
 test('things that need each other are published together', async () => {
   // Each of these would be refused alone: the template would lack the partial, the partial its text.
   await put('partials/footer/html.liquid', '<p>F</p>{% render "fine.print" %}');

@@ -107,7 +107,7 @@ async function textOf(directory: string, file: string, files: Files): Promise<st
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw broken(file, 'The file is not UTF-8.');
-    throw error;
+    throw broken(file, `${(error as Error).message}.`);
   }
 }
 
