@@ -1,5 +1,6 @@
 import { type FieldError, RefusedError } from '../base/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
+import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path.ts';
 import type { Domain, TlsSetting } from './domain.ts';
 
 /** What users choose of a domain, as it arrives and as it is kept. */
@@ -14,8 +15,8 @@ type Kept = Pick<
   'name' | 'returnPathHost' | 'trackingHost' | 'tls' | 'trackOpens' | 'trackClicks'
 >;
 
-/** Room for the longest name that we publish below a domain, a key's with its selector. */
-const NAME_OCTETS_MAX = 253 - 'pr-0123456789-rsa._domainkey.'.length;
+/** Room for its return path in MAIL FROM. A key's name below it in the DNS needs less. */
+const NAME_OCTETS_MAX = RETURN_PATH_HOST_OCTETS_MAX - 'bounce.'.length;
 
 export function domainNameOf(text: string): string {
   const parsed = parseDomainName(text);
@@ -32,6 +33,10 @@ export function settingsOf(kept: Kept, change: DomainSettings): Kept {
   const trackingHost =
     tracking_host == null ? null : hostBelow(kept.name, tracking_host, '/tracking_host');
   const returnPathHost = hostBelow(kept.name, kept.returnPathHost, '/return_path_host');
+  if (returnPathHost.length > RETURN_PATH_HOST_OCTETS_MAX) {
+    const detail = `The host is longer than ${RETURN_PATH_HOST_OCTETS_MAX} octets.`;
+    throw refused('/return_path_host', detail);
+  }
   if (trackingHost === returnPathHost) {
     const detail =
       'The return path and tracking need hosts of their own: one is an MX, one an alias.';

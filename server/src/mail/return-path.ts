@@ -23,6 +23,9 @@ const PREFIX = 'b-';
 /** Base32 of the delivery's 17 bytes and the MAC. */
 const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
 
+/** RFC 5321 section 4.5.3.1.3: a path has at most 256 octets, with its brackets. */
+export const RETURN_PATH_HOST_OCTETS_MAX = 254 - PREFIX.length - TOKEN_CHARS - '@'.length;
+
 export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
   const named = bytesOf(delivery);
   const token = Buffer.concat([named, macOf(named, key)]);

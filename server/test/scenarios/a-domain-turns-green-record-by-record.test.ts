@@ -1,6 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { uuidv7 } from '../../src/base/ids.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
+import { parseMailbox } from '../../src/mail/address.ts';
+import { returnPathFor } from '../../src/mail/return-path.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
 import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
@@ -237,7 +241,8 @@ describe('a domain', () => {
   test.each([
     [{ name: 'localhost' }, '/name'],
     [{ name: 'exa mple.test' }, '/name'],
-    [{ name: `${'a'.repeat(60)}.`.repeat(4).slice(0, -1) }, '/name'],
+    [{ name: nameOf(201) }, '/name'],
+    [{ name: 'host.test', return_path_host: nameOf(208, '.host.test') }, '/return_path_host'],
     [{ name: 'host.test', return_path_host: 'bounce.elsewhere.test' }, '/return_path_host'],
     [{ name: 'host.test', return_path_host: 'host.test' }, '/return_path_host'],
     [{ name: 'host.test', tracking_host: 'bounce.host.test' }, '/tracking_host'],
@@ -247,6 +252,14 @@ describe('a domain', () => {
     const { status, json } = await call('POST', '/domains', body);
     expect(status).toBe(422);
     expect(json.errors[0].pointer).toBe(pointer);
+  });
+
+  test('of the longest name has a return path that servers take', async () => {
+    const { return_path_host } = await add(nameOf(200));
+    const delivery = { messageId: uuidv7(clock.now()), ordinal: 1 };
+    const path = returnPathFor(delivery, String(return_path_host), randomBytes(32));
+    expect(parseMailbox(path)).toMatchObject({ ok: true });
+    expect(path).toHaveLength(254);
   });
 
   test('is known once per workspace, however it is written', async () => {
@@ -299,3 +312,9 @@ describe('a domain', () => {
     expect((await call('GET', `/domains/${id}`)).json).toMatchObject({ tls: 'opportunistic' });
   });
 });
+
+/** A name of so many octets. */
+function nameOf(octets: number, end = '.test'): string {
+  const start = `${'a'.repeat(60)}.`.repeat(3);
+  return `${start}${'b'.repeat(octets - start.length - end.length)}${end}`;
+}
