@@ -1,4 +1,6 @@
-import { runCommand } from './cli/run-command.ts';
+import { answerIsLost, runCommand } from './cli/run-command.ts';
+
+process.stdout.on('error', answerIsLost);
 
 // Loaded when asked for: a command that lists keys need not wait for the whole house.
 process.exitCode = await runCommand(process.argv.slice(2), {

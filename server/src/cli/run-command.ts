@@ -27,6 +27,14 @@ export async function runCommand(args: readonly string[], house: House): Promise
   return perform(command, args, house);
 }
 
+/** A secret that is shown once may be in it: a script must not go on as if it had been written. */
+export function answerIsLost({ code, message }: NodeJS.ErrnoException): void {
+  // Whoever reads has read enough.
+  if (code === 'EPIPE') return;
+  console.error(`The answer could not be written: ${message}.`);
+  process.exitCode = 1;
+}
+
 /** What may be meant by a first word, or by two. */
 const NAMES = [
   ...new Set(['help', ...COMMANDS.flatMap(({ name }) => [name, name.split(' ')[0] as string])]),

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestDatabase } from './database.ts';
@@ -18,6 +19,8 @@ export interface CommandOptions {
   input?: string;
   /** As another user; only root may. */
   uid?: number;
+  /** Where its answers go instead of `stdout`. */
+  into?: string;
   /** It is told to end, by SIGTERM, once this is settled. */
   endAfter?: Promise<unknown>;
 }
@@ -28,18 +31,21 @@ export async function postrider(
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<Ran> {
+  const out = options.into === undefined ? 'pipe' : openSync(options.into, 'a');
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    stdio: ['pipe', out, 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid }),
   });
-  child.stdin.end(options.input ?? '');
+  if (typeof out === 'number') closeSync(out);
+  child.stdin?.end(options.input ?? '');
   const ended = new Promise<Pick<Ran, 'code' | 'signal'>>((resolve) =>
     child.once('exit', (code, signal) => resolve({ code, signal })),
   );
-  const told = Promise.all([text(child.stdout), text(child.stderr)]);
+  const told = Promise.all([child.stdout, child.stderr].map((one) => (one ? text(one) : '')));
   await options.endAfter;
   if (options.endAfter) child.kill('SIGTERM');
-  const [stdout, stderr] = await told;
+  const [stdout = '', stderr = ''] = await told;
   return { ...(await ended), stdout, stderr };
 }
 

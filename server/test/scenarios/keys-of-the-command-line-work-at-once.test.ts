@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { startApp } from '../harness/app.ts';
 import { environmentOf, postrider } from '../harness/command.ts';
@@ -68,6 +69,12 @@ it('shows names that would steer a terminal, or pass for another row, as they ar
   expect(stdout).toContain('a\ufffd[2J\ufffd31m\ufffdkey_01 live works\n');
   const revoked = await postrider(['keys', 'revoke', made.json.id], { env });
   expect(revoked.stdout).toContain('"a\ufffd[2J\ufffd31m\n');
+});
+
+it.runIf(existsSync('/dev/full'))('does not end well when its answer is lost', async () => {
+  const lost = await postrider(['version'], { into: '/dev/full' });
+  expect(lost.code).toBe(1);
+  expect(lost.stderr).toMatch(/^The answer could not be written: ENOSPC/);
 });
 
 it('works before any server ran, and keeps workspaces apart', async () => {
