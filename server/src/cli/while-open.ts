@@ -1,7 +1,3 @@
-import { silentLog } from '../base/log.ts';
-import type { Config } from '../config/read-config.ts';
-import { openStorage, type Storage } from '../storage/open-storage.ts';
-
 /** A signal ended the command. */
 export class InterruptedError extends Error {
   readonly signal: NodeJS.Signals;
@@ -16,26 +12,19 @@ export class InterruptedError extends Error {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Works on the database of the configuration, whether a server runs on it or not, and closes it
- * afterwards. A signal only asks the work to end: a PostgreSQL that was started for this command is
- * to be stopped, and nobody else would. Who asks twice does not want to wait.
+ * Opens a database for one command, whether a server runs on it or not, and closes it after the work.
+ * A signal only asks the work to end: a PostgreSQL that was started for this command is to be stopped,
+ * and nobody else would. Who asks twice does not want to wait.
  */
-export async function whileOpen<T>(
-  config: Config,
-  connectionsMax: number,
-  work: (storage: Storage, leaving: AbortSignal) => Promise<T>,
+export async function whileOpen<S extends AsyncDisposable, T>(
+  open: () => Promise<S>,
+  work: (storage: S, leaving: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const leaving = new AbortController();
   const leave = (signal: NodeJS.Signals) => leaving.abort(new InterruptedError(signal));
   for (const signal of SIGNALS) process.once(signal, leave);
   try {
-    await using storage = await openStorage({
-      ...config.storage,
-      connectionsMax,
-      secretKey: config.secretKey,
-      log: silentLog,
-      holder: 'command',
-    });
+    await using storage = await open();
     leaving.signal.throwIfAborted();
     return await work(storage, leaving.signal);
   } finally {

@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { configFromEnvironment } from '../config/env.ts';
 import { migrate } from '../storage/migrate.ts';
+import { openStorage } from '../storage/open-storage.ts';
 import { ensurePartitions } from '../storage/partitions.ts';
 import { proveSecretKey } from '../storage/prove-secret-key.ts';
 import type { OpenParts } from './house.ts';
@@ -16,7 +17,15 @@ const CONNECTIONS_MAX = 4;
  */
 export async function withStorage<T>(work: (parts: OpenParts) => Promise<T>): Promise<T> {
   const config = configFromEnvironment();
-  return whileOpen(config, CONNECTIONS_MAX, async ({ pool, secretKey }, leaving) => {
+  const open = () =>
+    openStorage({
+      ...config.storage,
+      connectionsMax: CONNECTIONS_MAX,
+      secretKey: config.secretKey,
+      log: silentLog,
+      holder: 'command',
+    });
+  return whileOpen(open, async ({ pool, secretKey }, leaving) => {
     const upToDate = async (): Promise<T> => {
       await migrate(pool, silentLog);
       await proveSecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });

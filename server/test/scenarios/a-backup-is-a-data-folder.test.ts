@@ -109,6 +109,26 @@ test('a backup that a signal ends leaves nothing, and no database that runs', {
   expect(existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
+test('a key that the operator keeps is not made up, in the folder or in its copy', {
+  timeout: 300_000,
+}, async () => {
+  await using folder = await scratchFolder();
+  const [dataDir, copy] = ['data', 'copy'].map((name) => path.join(folder.path, name)) as [
+    string,
+    string,
+  ];
+  const env = { DATA_DIR: dataDir };
+  const SECRET_KEY = 'a secret key for tests, long enough to be one';
+  const made = await postrider(['workspaces', 'list'], { env: { ...env, SECRET_KEY } });
+  expect(made.code).toBe(0);
+  // Another shell, which does not have it.
+  await postrider(['doctor'], { env });
+  const { code, stdout } = await postrider(['backup', copy], { env });
+  expect(code).toBe(0);
+  expect(stdout).toContain('There is no secret.key in it: keep SECRET_KEY with it.');
+  for (const one of [dataDir, copy]) expect(await readdir(one)).not.toContain('secret.key');
+});
+
 test('a backup into the database itself is refused', { timeout: 300_000 }, async () => {
   await using folder = await scratchFolder();
   const dataDir = path.join(folder.path, 'data');

@@ -1,6 +1,8 @@
 import { systemClock } from '../../base/clock.ts';
+import { silentLog } from '../../base/log.ts';
 import { configFromEnvironment } from '../../config/env.ts';
 import { backUp } from '../../storage/embedded/back-up.ts';
+import { startEmbedded } from '../../storage/embedded-postgres.ts';
 import { StorageStartError } from '../../storage/start-error.ts';
 import type { Command } from '../command.ts';
 import { whileOpen } from '../while-open.ts';
@@ -24,14 +26,19 @@ export const backup: Command = {
     }
     const [target = ''] = given.arguments;
     const beganAtMs = systemClock.now();
-    // Without migrations: a backup before an upgrade must be what was there before it.
-    const data = await whileOpen(config, 2, ({ places }, leaving) =>
-      backUp({ connection: places[0], dataDir: config.storage.dataDir, target, leaving }),
+    const { dataDir } = config.storage;
+    // PostgreSQL alone. Without migrations: a backup before an upgrade must be what was there before
+    // it. And without the secret key: one that is made here, where the operator's own is in SECRET_KEY
+    // and this shell does not have it, would pass for the right one in the copy.
+    const data = await whileOpen(
+      () => startEmbedded({ dataDir, log: silentLog, holder: 'command' }),
+      ({ connection }, leaving) => backUp({ connection, dataDir, target, leaving }),
     );
     const seconds = (systemClock.now() - beganAtMs) / 1000;
     const text = [
       `Backed up to ${data.folder}: ${(data.bytes / 2 ** 20).toFixed(1)} MiB in ${seconds.toFixed(1)} s.`,
       `Start from it with DATA_DIR=${data.folder}; better, from a copy of it.`,
+      ...(data.secret_key ? [] : ['There is no secret.key in it: keep SECRET_KEY with it.']),
     ];
     return { data, text: text.join('\n') };
   },

@@ -25,6 +25,8 @@ export interface BackedUp {
   folder: string;
   files: number;
   bytes: number;
+  /** Whether secret.key is in it; it is not when the operator keeps the key, in SECRET_KEY. */
+  secret_key: boolean;
 }
 
 export async function backUp(options: {
@@ -44,14 +46,16 @@ export async function backUp(options: {
     await makeFolder(draft, 0o700);
     const copy = new Copy(options.leaving);
     await copyCluster(options, copy, draft);
-    // Not there when the operator keeps the key, in SECRET_KEY.
     const [key, keyCopy] = [options.dataDir, draft].map((one) => path.join(one, 'secret.key'));
-    await unlessGone(copy.file(key as string, keyCopy as string));
+    const keyIsThere = await unlessGone(
+      copy.file(key as string, keyCopy as string).then(() => true),
+    );
     await syncToDisk(draft);
     await rm(target, { recursive: true, force: true });
     await rename(draft, target);
     await syncToDisk(path.dirname(target));
-    return { folder: target, files: copy.files, bytes: copy.bytes };
+    const { files, bytes } = copy;
+    return { folder: target, files, bytes, secret_key: keyIsThere ?? false };
   } catch (error) {
     await rm(draft, { recursive: true, force: true }).catch(() => {});
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
