@@ -106,9 +106,9 @@ export class DomainVerifier {
     return inTransaction(pool, async (client) => {
       const before = await findDomain(client, workspaceId, id, 'for update');
       if (!before) return undefined;
-      if (before.checkedAtMs !== null && before.checkedAtMs > startedAtMs) return before;
-
       const nowMs = clock.now();
+      if (isNewer(before, startedAtMs, nowMs)) return before;
+
       const over = before.keys.filter((key) => !isPublished(key, nowMs));
       const keys = before.keys.filter((key) => !over.includes(key));
       const checks = noteChecks(recordStates(before, hosts, nowMs), checked, nowMs);
@@ -142,6 +142,11 @@ export class DomainVerifier {
       return after;
     });
   }
+}
+
+/** A look from the future was dated by a clock that was wrong, and would hold off all others till then. */
+function isNewer({ checkedAtMs }: Domain, startedAtMs: number, nowMs: number): boolean {
+  return checkedAtMs !== null && checkedAtMs > startedAtMs && checkedAtMs <= nowMs;
 }
 
 /** Whether caches that know the one need not hear of the other. */

@@ -211,6 +211,18 @@ test('a DNS that fails is not a record that vanished', async () => {
   expect((await rig.verify()).status).toBe('failed');
 });
 
+test('a look that a wrong clock dated keeps nobody from the next', async () => {
+  await using rig = await verifiedDomain();
+  const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
+  await rig.app.database.pool.query('update domains set checked_at = $1', [year]);
+  rig.dns.remove(rig.record('ownership').name);
+  const seen = await rig.verify();
+  expect(seen).toMatchObject({
+    status: 'degraded',
+    checked_at: new Date(rig.clock.now()).toISOString(),
+  });
+});
+
 test('a new domain is not verified while a look-up fails', async () => {
   await using rig = await verifiedDomain();
   const { app, dns } = rig;
