@@ -115,17 +115,9 @@ export class ApiKeys {
     const nowMs = this.#clock.now();
     return inTransaction(this.#pool, async (client) => {
       const key = await this.#lock(client, maker, id);
-      const limits = parseLimits(
-        {
-          allowed_domains: change.allowed_domains ?? key.allowedDomains,
-          allowed_ips: change.allowed_ips ?? key.allowedIps,
-        },
-        nowMs,
-      );
-      const expiresAtMs =
-        change.expires_at === undefined
-          ? key.expiresAtMs
-          : parseLimits({ expires_at: change.expires_at }, nowMs).expiresAtMs;
+      const { allowed_domains = key.allowedDomains, allowed_ips = key.allowedIps } = change;
+      const limits = parseLimits({ ...change, allowed_domains, allowed_ips }, nowMs);
+      const expiresAtMs = change.expires_at === undefined ? key.expiresAtMs : limits.expiresAtMs;
       const scopes = change.scopes ? [...new Set(change.scopes)] : key.scopes;
       const changed = { ...key, ...limits, expiresAtMs, scopes, name: change.name ?? key.name };
       refuseToGrantMore(maker, changed);

@@ -48,6 +48,21 @@ test('a change is in force at once', async () => {
   expect((await app.call('GET', '/messages', { key: token })).status).toBe(200);
 });
 
+test('all that is wrong with the limits of a key is told at once, new or changed', async () => {
+  const wrong = { allowed_domains: ['-'], allowed_ips: ['x'], expires_at: '2001-01-01T00:00:00Z' };
+  const { json: key } = await app.call('POST', '/api-keys', { body: { name: 'Limited' } });
+  const made = await app.call('POST', '/api-keys', { body: { name: 'Limited', ...wrong } });
+  const changed = await app.call('PATCH', `/api-keys/${key.id}`, { body: wrong });
+  for (const { status, json } of [made, changed]) {
+    expect(status).toBe(422);
+    expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '/allowed_domains/0',
+      '/allowed_ips/0',
+      '/expires_at',
+    ]);
+  }
+});
+
 test('a key ends at a time with an offset, or is not made', async () => {
   for (const expires_at of ['2999', '2999-01-01', '2999-01-01T00:00:00', 'Jan 1 2999']) {
     const { status, json } = await app.call('POST', '/api-keys', {

@@ -127,6 +127,21 @@ test('a HEAD is a GET without its body, except where that would be lost', async 
   }
 });
 
+test('times in a query that are none are all named', async () => {
+  for (const [path, ...names] of [
+    ...['messages', 'contacts', 'suppressions', 'events'].map(
+      (list) => [`/${list}`, 'created_after', 'created_before'] as const,
+    ),
+    ['/stats', 'from', 'to'] as const,
+  ]) {
+    const query = names.map((name) => `${name}=2026-11-15`).join('&');
+    const { status, json } = await app.call('GET', `${path}?${query}`);
+    const errors = names.map((parameter) => ({ parameter, code: 'invalid_time' }));
+    expect([path, status]).toEqual([path, 422]);
+    expect(json.errors).toMatchObject(errors);
+  }
+});
+
 test('every answer names its request, the pages beside the API too', async () => {
   for (const path of ['/', '/app', '/docs', '/healthz', '/readyz', '/metrics', '/nowhere']) {
     const { headers } = await fetch(`${app.url}${path}`, { redirect: 'manual' });

@@ -7,8 +7,8 @@ import { parseMailbox } from '../../mail/address.ts';
 
 /**
  * Checks shapes. The quick validator stops at the first fault and is what every request meets; only
- * a request that fails is looked at again for all of its faults, with formats that the rooms would
- * otherwise check later, so that the client learns everything at once.
+ * a request that fails is looked at again for all of its faults, so that the client learns everything
+ * at once. Formats in a body are left to the rooms, which parse them anyway, unless it fails.
  */
 
 export interface Validator {
@@ -30,9 +30,9 @@ const NAMED = { body: 'field', query: 'parameter' } as const;
 const shared = { strict: false, validateFormats: true, discriminator: false } as const;
 const quickBody = new Ajv2020({ ...shared, validateFormats: false });
 const thoroughBody = new Ajv2020({ ...shared, allErrors: true, verbose: true });
-const quickQuery = new Ajv2020({ ...shared, validateFormats: false, coerceTypes: true });
+const quickQuery = new Ajv2020({ ...shared, coerceTypes: true });
 const thoroughQuery = new Ajv2020({ ...shared, allErrors: true, coerceTypes: true, verbose: true });
-for (const ajv of [thoroughBody, thoroughQuery]) {
+for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
   ajv.addFormat('email', (text: string) => parseMailbox(text).ok);
   ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
   ajv.addFormat('uri', true);
@@ -319,7 +319,8 @@ function formatWording(format: string, given: unknown): { code: string; detail: 
     return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail };
   }
   if (format === 'date-time') {
-    return { code: 'invalid_time', detail: 'Give a time in RFC 3339 form with an offset.' };
+    const detail = 'Give a time in RFC 3339 form with an offset, such as 2026-11-15T09:00:00Z.';
+    return { code: 'invalid_time', detail };
   }
   return { code: 'invalid_format', detail: `Must be a valid ${format}.` };
 }
