@@ -33,6 +33,17 @@ test('plain Node sends a message with the built files, and nothing else', async 
   expect({ arrived, text }).toEqual({ arrived: sent, text: 'Hello!' });
 });
 
+test('programs of CommonJS find it, and compilers that do not read exports', async () => {
+  const { default: main, types } = manifest.exports['.'];
+  expect(manifest).toMatchObject({ main, types });
+  const program = `console.log(typeof require(${JSON.stringify(PACKAGE)}).Postrider)`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=commonjs',
+    ...['--eval', program],
+  ]);
+  expect(stdout).toBe('function\n');
+});
+
 test('the built files import one another, and no package', () => {
   const files = readdirSync(path.dirname(entry)).filter((file) => file.endsWith('.js'));
   expect(files).toContain('index.js');
