@@ -71,7 +71,11 @@ describe('a page', () => {
   });
 
   it('finds syntax errors of all fields', () => {
-    const found = checkContent({ subject: '${', html: '{{ x | nope }}', text: '{% if %}' });
+    const found = checkContent({
+      subject: '${',
+      html: '{{ x | nope }}',
+      text: '{% if %}{% endif %}',
+    });
     expect(found.map(({ field, code }) => `${field} ${code}`)).toEqual([
       'subject template_syntax',
       'html template_syntax',

@@ -74,15 +74,7 @@ function parseField(
     return parseContent(source, place, field);
   } catch (error) {
     if (error instanceof ContentSyntaxError) {
-      const { line, column, detail } = error;
-      findings.push({
-        severity: 'error',
-        code: 'template_syntax',
-        message: detail,
-        field,
-        line,
-        column,
-      });
+      findings.push(...syntaxFindings(error, field));
     } else if (error instanceof ContentLimitError) {
       findings.push(tooMuch(error, field));
     } else throw error;
@@ -133,6 +125,17 @@ function usesIn(
     findings.push(tooMuch(error, error.field));
     return [];
   }
+}
+
+export function syntaxFindings({ mistakes }: ContentSyntaxError, field: string): Finding[] {
+  return mistakes.map(({ detail, line, column }) => ({
+    severity: 'error',
+    code: 'template_syntax',
+    message: detail,
+    field,
+    line,
+    column,
+  }));
 }
 
 export function tooMuch({ detail: message }: ContentLimitError, field: string): Finding {

@@ -1,4 +1,10 @@
-import { type CheckOptions, checkContent, type Finding } from './check-content.ts';
+import {
+  type CheckOptions,
+  checkContent,
+  type Finding,
+  syntaxFindings,
+  tooMuch,
+} from './check-content.ts';
 import { nameContents } from './compile-template.ts';
 import { inferVariables } from './infer-variables.ts';
 import { contentPlace } from './inline-page.ts';
@@ -230,7 +236,7 @@ function checkNames(content: StoredContent): Finding[] {
         finding('error', 'template_syntax', 'A name or address cannot render partials.', field),
       );
   } catch (error) {
-    return [broken(error)];
+    return broken(error);
   }
 }
 
@@ -352,7 +358,7 @@ function checkLayoutPlaces(content: StoredContent): Finding[] {
         parseLayout(source, field, `${prefix}${field}`);
         return [];
       } catch (error) {
-        return [broken(error)];
+        return broken(error);
       }
     }),
   );
@@ -378,14 +384,9 @@ function parsedOrNot(source: string, field: keyof Words): ParsedContent | undefi
   }
 }
 
-function broken(error: unknown): Finding {
-  if (error instanceof ContentSyntaxError) {
-    const { line, column, detail, field } = error;
-    return { severity: 'error', code: 'template_syntax', message: detail, field, line, column };
-  }
-  if (error instanceof ContentLimitError) {
-    return finding('error', 'template_limit', error.detail, error.field);
-  }
+function broken(error: unknown): Finding[] {
+  if (error instanceof ContentSyntaxError) return syntaxFindings(error, error.field);
+  if (error instanceof ContentLimitError) return [tooMuch(error, error.field)];
   throw error;
 }
 

@@ -24,7 +24,7 @@ export function parseLayout(source: string, place: Place, field: string): Parsed
   const parsed = parseContent(source, place, field);
   const places = contentPlaces(parsed.nodes);
   const fail = (detail: string): never => {
-    throw new ContentSyntaxError(field, { line: 1, column: 1 }, detail);
+    throw new ContentSyntaxError(field, { line: 1, column: 1, detail });
   };
   if (places.length === 0) fail('A layout needs `{{ content }}` where the template goes.');
   if (places.length > 1) fail('A layout has `{{ content }}` more than once.');

@@ -135,19 +135,13 @@ function partialRenderer(options: RenderOptions, open: readonly string[]) {
     const { field, place } = run.settings;
     const parsed = options.partials?.(node.key, place);
     if (!parsed) {
-      throw new ContentSyntaxError(
-        field,
-        run.position(node.at),
-        `There is no partial \`${node.key}\`.`,
-      );
+      const detail = `There is no partial \`${node.key}\`.`;
+      throw new ContentSyntaxError(field, { ...run.position(node.at), detail });
     }
     if (open.includes(node.key)) {
       const way = [...open, node.key].join(' → ');
-      throw new ContentSyntaxError(
-        field,
-        run.position(node.at),
-        `Partials go in a circle: ${way}.`,
-      );
+      const detail = `Partials go in a circle: ${way}.`;
+      throw new ContentSyntaxError(field, { ...run.position(node.at), detail });
     }
     if (open.length >= PARTIAL_DEPTH_MAX) {
       throw new ContentLimitError(

@@ -29,8 +29,10 @@ interface Arrival {
   digest: string;
 }
 
+/** From the decision to the moment at which all is well again: the blow falls in between. */
 interface Kill {
-  atMs: number;
+  fromMs: number;
+  toMs: number;
   what: 'server' | 'postmaster' | 'backend';
 }
 
@@ -120,7 +122,7 @@ function faultsOf(to: string, arrivals: Arrival[], ends: End[], kills: Kill[]): 
     }
     if (arrival.messageId !== next.messageId) faults.push(`${to}: another Message-ID`);
     if (arrival.digest !== next.digest) faults.push(`${to}: other bytes`);
-    const excused = kills.some(({ atMs }) => atMs >= arrival.atMs && atMs <= next.atMs);
+    const excused = kills.some(({ fromMs, toMs }) => toMs >= arrival.atMs && fromMs <= next.atMs);
     if (!excused) faults.push(`${to}: arrived twice without a kill in between`);
   }
   return faults;
@@ -148,7 +150,7 @@ async function killAtRandom(server: ServerProcess): Promise<Kill[]> {
   for (let n = 0; n < KILLS; n++) {
     await sleep(randomInt(50, 1_000));
     const what = (['server', 'postmaster', 'server', 'backend'] as const)[n % 4] ?? 'server';
-    kills.push({ atMs: Date.now(), what });
+    const fromMs = Date.now();
     if (what === 'server') {
       await server.kill();
       await server.start();
@@ -156,6 +158,7 @@ async function killAtRandom(server: ServerProcess): Promise<Kill[]> {
       await (what === 'postmaster' ? server.killPostgres() : server.killBackend());
       await server.becomesReady();
     }
+    kills.push({ fromMs, toMs: Date.now(), what });
   }
   return kills;
 }

@@ -60,7 +60,9 @@ const CONTEXT_AFTER_CHARS = 60;
 export function extractCodes(text: string): string[] {
   const readable = withoutAddresses(text.slice(0, TEXT_CHARS_MAX));
   const found: { code: string; score: number }[] = [];
-  for (const match of readable.matchAll(CANDIDATE).take(CANDIDATES_MAX)) {
+  let candidates = 0;
+  for (const match of readable.matchAll(CANDIDATE)) {
+    if (++candidates > CANDIDATES_MAX) break;
     const code = match[0].replace(/^[A-Z]-/, '').replace(/[ -]/, '');
     if (isLettersOnly(code)) continue;
     const score = likelihood(code, contextOf(readable, match.index, match[0].length));

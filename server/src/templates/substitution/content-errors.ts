@@ -6,26 +6,40 @@ export interface Position {
   column: number;
 }
 
+export interface Mistake extends Position {
+  detail: string;
+}
+
 /** The author's text is not a template: nothing can be rendered from it. */
 export class ContentSyntaxError extends RefusedError {
   readonly field: string;
-  readonly line: number;
-  readonly column: number;
-  readonly detail: string;
+  /** At least one, in the order of the text. */
+  readonly mistakes: readonly Mistake[];
 
-  constructor(field: string, position: Position, detail: string) {
+  constructor(field: string, first: Mistake, others: readonly Mistake[] = []) {
+    const mistakes = [first, ...others];
+    const more = others.length > 0 ? ` There are ${others.length} more mistakes.` : '';
     super(
       'template_syntax',
-      `${field}, line ${position.line}, column ${position.column}: ${detail}`,
+      `${field}, line ${first.line}, column ${first.column}: ${first.detail}${more}`,
       {
-        errors: [{ pointer: fieldPointer(field), code: 'template_syntax', detail, ...position }],
+        errors: mistakes.map(({ detail, line, column }) => ({
+          pointer: fieldPointer(field),
+          code: 'template_syntax',
+          detail,
+          line,
+          column,
+        })),
       },
     );
     this.name = 'ContentSyntaxError';
     this.field = field;
-    this.line = position.line;
-    this.column = position.column;
-    this.detail = detail;
+    this.mistakes = mistakes;
+  }
+
+  /** Of the first one. */
+  get detail(): string {
+    return this.mistakes[0]?.detail ?? '';
   }
 }
 
@@ -49,7 +63,7 @@ export function fieldPointer(field: string): string {
   return `/${field.split('.').join('/')}`;
 }
 
-/** Line and column of an offset. Linear, so only for the one error that ends a parse. */
+/** Line and column of an offset. Linear, so only for an error that ends a parse. */
 export function positionAt(source: string, offset: number): Position {
   let line = 1;
   let lineStart = 0;

@@ -207,7 +207,7 @@ class Lexer {
   }
 
   #fail(at: number, detail: string): never {
-    throw new ContentSyntaxError(this.#field, positionAt(this.#source, at), detail);
+    throw new ContentSyntaxError(this.#field, { ...positionAt(this.#source, at), detail });
   }
 }
 

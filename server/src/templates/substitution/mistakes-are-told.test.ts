@@ -59,7 +59,7 @@ describe('errors of the author', () => {
     ['{{ "a }}', 1, 1, /not closed/],
     ['{% if a %}', 1, 1, /not closed by `{% endif %}`/],
     ['{% endif %}', 1, 1, /no block to belong to/],
-    ['{% if a %}{% endfor %}', 1, 11, /no block to belong to/],
+    ['{% if a %}{% endfor %}', 1, 1, /not closed by `{% endif %}`/],
     ['{% for a in %}{% endfor %}', 1, 12, /value is expected/],
     ['{% for a of b %}{% endfor %}', 1, 1, /written/],
     ['{% fro a in b %}', 1, 1, /Did you mean `for`/],
@@ -75,8 +75,31 @@ describe('errors of the author', () => {
   ])('%s', (source, line, column, detail) => {
     const parse = () => parseContent(source, 'text', 'text');
     const error = refusal(parse);
-    expect(error).toMatchObject({ code: 'template_syntax', field: 'text', line, column });
+    expect(error).toMatchObject({ code: 'template_syntax', field: 'text' });
+    expect(error.mistakes[0]).toMatchObject({ line, column });
     expect(error.detail).toMatch(detail);
+  });
+
+  it('are told all at once, and none because of another', () => {
+    const source = [
+      '{{ a | upcas }}',
+      '{% if b == %}{{ c d }}{% elsif %}{{ fine }}{% endif %}',
+      '{% for x of y %}{{ x | nofilter }}{% break %}{% endfor %}',
+      '{% case %}{% when %}{{ fine }}{% endcase %}{% capture contact %}{% endcapture %}',
+      '{% fro %}',
+      '{{#if a}}{{/if}}',
+    ].join('\n');
+    const { mistakes, message, errors } = refusal(() => parseContent(source, 'text', 'text'));
+    const places = mistakes.map(({ line, column }) => `${line}:${column}`);
+    const wrong = '1:8 2:9 2:19 2:31 3:1 3:24 4:8 4:18 4:44 5:1 6:3 6:12'.split(' ');
+    expect(places).toEqual(wrong);
+    expect(errors).toHaveLength(wrong.length);
+    expect(message).toMatch(/^text, line 1, column 8: .* There are 11 more mistakes\.$/);
+  });
+
+  it('are told up to a bound', () => {
+    const { mistakes } = refusal(() => parseContent('{{ a b }}'.repeat(50), 'text', 'text'));
+    expect(mistakes).toHaveLength(20);
   });
 
   it.each(['}}', '%}', '}', '$', '{', '$ {a}', '{ {a} }', '$name', 'a { b: c }', '\\{', '{ %'])(

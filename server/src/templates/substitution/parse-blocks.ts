@@ -22,6 +22,8 @@ export interface ContentTree {
 type TagLexeme = Extract<Lexeme, { kind: 'tag' }>;
 
 const DEPTH_MAX = 32;
+/** More than anybody mends in one go. */
+const MISTAKES_MAX = 20;
 const RESERVED = new Set(['contact', 'message', 'forloop', 'content']);
 const BLOCK_ENDS: Record<string, string> = {
   if: 'endif',
@@ -66,6 +68,7 @@ class BlockParser {
   readonly #loops: { variable: string; ofContact: boolean }[] = [];
   readonly #contactNames = new Set<string>();
   readonly #bindings: Bindings;
+  readonly #problems: ExpressionProblem[] = [];
   #next = 0;
   #depth = 0;
 
@@ -84,13 +87,9 @@ class BlockParser {
   }
 
   run(): ContentTree {
-    try {
-      const { nodes } = this.#body(undefined, []);
-      return { nodes, roots: this.#roots, partialKeys: this.#partialKeys };
-    } catch (error) {
-      if (error instanceof ExpressionProblem) this.#fail(error.at, error.message);
-      throw error;
-    }
+    const { nodes } = this.#body(undefined, []);
+    this.#refuseMistakes();
+    return { nodes, roots: this.#roots, partialKeys: this.#partialKeys };
   }
 
   /** Nodes up to one of the tags in `ends`, which is consumed and returned. */
@@ -115,8 +114,12 @@ class BlockParser {
         this.#depth -= 1;
         return { nodes, end: lexeme };
       }
-      const node = this.#node(lexeme);
-      if (node) nodes.push(node);
+      try {
+        const node = this.#node(lexeme);
+        if (node) nodes.push(node);
+      } catch (error) {
+        this.#note(error);
+      }
     }
     this.#depth -= 1;
     return { nodes, end: undefined };
@@ -173,7 +176,7 @@ class BlockParser {
 
   #if(tag: TagLexeme): ContentNode {
     const branches: IfBranch[] = [];
-    let condition: Expr | undefined = this.#expression(tag);
+    let condition: Expr | undefined = this.#condition(tag);
     let negated = tag.name === 'unless';
     const close = BLOCK_ENDS[tag.name] ?? '';
     for (;;) {
@@ -181,19 +184,21 @@ class BlockParser {
       const { nodes, end } = this.#body(tag, ends);
       branches.push({ condition, negated, body: nodes });
       if (end === undefined || end.name === close) break;
-      condition = end.name === 'elsif' ? this.#expression(end) : undefined;
+      condition = end.name === 'elsif' ? this.#condition(end) : undefined;
       negated = false;
     }
     return { kind: 'if', branches, at: tag.at };
   }
 
   #case(tag: TagLexeme): ContentNode {
-    const subject = this.#expression(tag);
+    const subject = this.#condition(tag);
     const branches: CaseBranch[] = [];
     const before = this.#body(tag, ['when', 'else', 'endcase']);
     let end = before.end;
     while (end !== undefined && end.name !== 'endcase') {
-      const values = end.name === 'when' ? this.#whenValues(end) : undefined;
+      const when = end;
+      const values =
+        when.name === 'when' ? this.#head(() => this.#whenValues(when), []) : undefined;
       const ends = values ? ['when', 'else', 'endcase'] : ['endcase'];
       const body = this.#body(tag, ends);
       branches.push({ values, body: body.nodes });
@@ -211,6 +216,17 @@ class BlockParser {
   }
 
   #for(tag: TagLexeme): ContentNode {
+    const head = this.#head(() => this.#forHead(tag), NO_LOOP);
+    const { variable, list } = head;
+    const ofContact = list.kind === 'path' && list.ofContact;
+    this.#loops.push({ variable, ofContact });
+    const body = this.#body(tag, ['else', 'endfor']);
+    this.#loops.pop();
+    const otherwise = body.end?.name === 'else' ? this.#body(tag, ['endfor']).nodes : undefined;
+    return { kind: 'for', ...head, body: body.nodes, otherwise, at: tag.at };
+  }
+
+  #forHead(tag: TagLexeme): LoopHead {
     const reader = this.#reader(tag);
     const variable = this.#newName(reader, tag);
     if (!reader.accept('in')) {
@@ -229,22 +245,7 @@ class BlockParser {
       else if (word === 'limit' && reader.accept(':')) limit = reader.value();
       else this.#fail(at, 'After the list come only `limit:`, `offset:` and `reversed`.');
     }
-    const ofContact = list.kind === 'path' && list.ofContact;
-    this.#loops.push({ variable, ofContact });
-    const body = this.#body(tag, ['else', 'endfor']);
-    this.#loops.pop();
-    const otherwise = body.end?.name === 'else' ? this.#body(tag, ['endfor']).nodes : undefined;
-    return {
-      kind: 'for',
-      variable,
-      list,
-      offset,
-      limit,
-      reversed,
-      body: body.nodes,
-      otherwise,
-      at: tag.at,
-    };
+    return { variable, list, offset, limit, reversed };
   }
 
   #assign(tag: TagLexeme): ContentNode {
@@ -260,9 +261,12 @@ class BlockParser {
   }
 
   #capture(tag: TagLexeme): ContentNode {
-    const reader = this.#reader(tag);
-    const name = this.#newName(reader, tag);
-    reader.expectEnd();
+    const name = this.#head(() => {
+      const reader = this.#reader(tag);
+      const given = this.#newName(reader, tag);
+      reader.expectEnd();
+      return given;
+    }, '');
     const { nodes } = this.#body(tag, ['endcapture']);
     this.#assigned.add(name);
     return { kind: 'capture', name, body: nodes, at: tag.at };
@@ -327,6 +331,10 @@ class BlockParser {
     );
   }
 
+  #condition(tag: TagLexeme): Expr {
+    return this.#head(() => this.#expression(tag), NOTHING);
+  }
+
   /** What is written to the mail, as opposed to what a tag asks. */
   #written(lexeme: { begin: number; end: number; at: number }): Expr {
     const meant = outputInLiquid(this.#source.slice(lexeme.begin, lexeme.end));
@@ -358,9 +366,52 @@ class BlockParser {
   }
 
   #fail(at: number, detail: string): never {
-    throw new ContentSyntaxError(this.#field, positionAt(this.#source, at), detail);
+    throw new ExpressionProblem(at, detail);
+  }
+
+  /**
+   * The head of a block, or a stand-in for one that is wrong: what follows up to the block's end is
+   * looked through all the same, so that an author hears of all mistakes at once.
+   */
+  #head<T>(read: () => T, standIn: T): T {
+    try {
+      return read();
+    } catch (error) {
+      this.#note(error);
+      return standIn;
+    }
+  }
+
+  #note(error: unknown): void {
+    if (!(error instanceof ExpressionProblem)) throw error;
+    this.#problems.push(error);
+    if (this.#problems.length >= MISTAKES_MAX) this.#refuseMistakes();
+  }
+
+  #refuseMistakes(): void {
+    const [first, ...others] = this.#problems
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ at, message }) => ({ ...positionAt(this.#source, at), detail: message }));
+    if (first) throw new ContentSyntaxError(this.#field, first, others);
   }
 }
+
+interface LoopHead {
+  variable: string;
+  list: Expr;
+  offset: Expr | undefined;
+  limit: Expr | undefined;
+  reversed: boolean;
+}
+
+const NOTHING: Expr = { kind: 'literal', value: null };
+const NO_LOOP: LoopHead = {
+  variable: '',
+  list: NOTHING,
+  offset: undefined,
+  limit: undefined,
+  reversed: false,
+};
 
 interface Body {
   nodes: ContentNode[];

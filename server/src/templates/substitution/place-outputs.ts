@@ -148,7 +148,7 @@ class Placer {
   }
 
   #fail(at: number, detail: string): never {
-    throw new ContentSyntaxError(this.#field, positionAt(this.#source, at), detail);
+    throw new ContentSyntaxError(this.#field, { ...positionAt(this.#source, at), detail });
   }
 }
 
