@@ -120,8 +120,8 @@ export const PROBLEMS = {
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is nothing here, or nothing that this key may see.',
-    fix: 'Check the id, and that the key has the same mode (live or test) as the record.',
+    meaning: 'There is nothing here, or nothing that whoever asks may see.',
+    fix: 'Check the id, and that you ask in the mode (live or test) of the record: keys have one.',
   },
   method_not_allowed: {
     status: 405,
