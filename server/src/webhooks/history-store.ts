@@ -237,3 +237,36 @@ export async function replayEvents(
   const next = tx != null && id != null ? { tx, id } : after;
   return { scanned, replayed, next };
 }
+
+/**
+ * The earliest of the events behind a place, null when there are none: whoever asks on from there
+ * misses nothing. Their order is not that of time where a node wrote late what it knew before, but
+ * that is a matter of minutes, and so many events are looked at.
+ */
+export async function earliestLeft(
+  pool: Pool,
+  scope: Scope,
+  range: TimeRange & { oldestMs: number },
+  after: LedgerPosition,
+  scanMax: number,
+): Promise<number | null> {
+  const { rows } = await pool.query<{ earliestMs: number | null }>(
+    `select min(created_at) as "earliestMs" from (
+       select created_at from events
+        where workspace_id = $1 and mode = $2 and (tx, id) > ($3, $4) and id >= $5 and id < $6
+          and created_at >= $7::timestamptz and created_at < $8::timestamptz
+        order by tx, id limit $9) rest`,
+    [
+      scope.workspaceId,
+      scope.mode,
+      after.tx,
+      after.id,
+      uuidFloor(Math.max(range.fromMs - DAY_MS, range.oldestMs)),
+      uuidFloor(range.toMs + DAY_MS),
+      sqlTime(range.fromMs),
+      sqlTime(range.toMs),
+      scanMax,
+    ],
+  );
+  return rows[0]?.earliestMs ?? null;
+}

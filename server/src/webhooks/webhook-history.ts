@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { encodeId, uuidTime } from '../base/ids.ts';
+import { encodeId } from '../base/ids.ts';
 import { RefusedError } from '../base/refused-error.ts';
 import { eventBody } from '../events/event-body.ts';
 import { LEDGER_START } from '../events/events-store.ts';
@@ -13,6 +13,7 @@ import {
   listDeliveries,
 } from './delivery-list-store.ts';
 import {
+  earliestLeft,
   findDelivery,
   findEndpointOf,
   listTries,
@@ -48,7 +49,6 @@ const REPLAYED_MAX = 50_000;
 const STEP = 5_000;
 /** Bounds the reading when an endpoint wants little of what is in the range. */
 const SCANNED_MAX = 500_000;
-const OUT_OF_ORDER_MS = 10_000;
 
 export class WebhookHistory {
   readonly #pool: Pool;
@@ -162,8 +162,10 @@ export class WebhookHistory {
       place = step.next;
       if (step.scanned < STEP) return { replayed, nextFromMs: null };
     }
-    // The ledger's order is not quite that of time: some events come twice rather than one never.
-    return { replayed, nextFromMs: uuidTime(place.id) - OUT_OF_ORDER_MS };
+    // Some events may come twice, rather than one never.
+    const left = { ...range, oldestMs };
+    const nextFromMs = await earliestLeft(this.#pool, scope, left, place, SCANNED_MAX);
+    return { replayed, nextFromMs };
   }
 
   #refuseDisabled(webhook: Webhook): void {
