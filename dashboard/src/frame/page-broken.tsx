@@ -18,7 +18,7 @@ export function PageBroken({ error, reset }: ErrorComponentProps) {
 
 export function PageMissing() {
   return (
-    <Page title="Page">
+    <Page title="Not found">
       <Empty
         icon={Compass}
         title="There is no such page"

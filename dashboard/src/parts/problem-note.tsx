@@ -1,6 +1,6 @@
 import { CircleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { problemOf } from '../api/problem.ts';
+import { type Problem, problemOf } from '../api/problem.ts';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { CopyCode } from './copy.tsx';
@@ -16,10 +16,9 @@ export function ProblemNote({
   className?: string;
 }) {
   const problem = problemOf(error);
-  const more = (problem.errors ?? []).filter(
-    ({ detail, pointer, parameter }) =>
-      ![detail, `${pointer ?? parameter}: ${detail}`].includes(problem.detail),
-  );
+  const { errors = [] } = problem;
+  const [only] = errors;
+  const more = errors.length === 1 && problem.detail.endsWith(only?.detail ?? '') ? [] : errors;
   const ofFields = problem.code === 'validation_failed';
   const retry = ofFields ? undefined : onRetry;
   return (
@@ -27,10 +26,8 @@ export function ProblemNote({
       {more.length > 0 && (
         <ul className="list-disc space-y-0.5 pl-4">
           {more.map((one) => (
-            <li key={`${one.pointer ?? one.parameter ?? ''}${one.code}${one.detail}`}>
-              {(one.pointer ?? one.parameter) && (
-                <code className="font-mono text-xs">{one.pointer ?? one.parameter}</code>
-              )}{' '}
+            <li key={`${placeOf(one)}${one.code}${one.detail}`}>
+              {placeOf(one) && <code className="font-mono text-xs">{placeOf(one)}</code>}{' '}
               {one.detail}
             </li>
           ))}
@@ -50,6 +47,11 @@ export function ProblemNote({
       )}
     </Note>
   );
+}
+
+function placeOf({ pointer, parameter, line, column }: NonNullable<Problem['errors']>[number]) {
+  const field = pointer ?? parameter ?? '';
+  return line === undefined ? field : `${field} ${line}:${column}`;
 }
 
 const TONES = {

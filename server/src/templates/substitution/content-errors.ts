@@ -18,7 +18,8 @@ export class ContentSyntaxError extends RefusedError {
 
   constructor(field: string, first: Mistake, others: readonly Mistake[] = []) {
     const mistakes = [first, ...others];
-    const more = others.length > 0 ? ` There are ${others.length} more mistakes.` : '';
+    const count = others.length === 1 ? 'is 1 more mistake' : `are ${others.length} more mistakes`;
+    const more = others.length > 0 ? ` There ${count}.` : '';
     super(
       'template_syntax',
       `${field}, line ${first.line}, column ${first.column}: ${first.detail}${more}`,
