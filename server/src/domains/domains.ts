@@ -104,6 +104,8 @@ export class Domains {
     return inTransaction(this.#parts.pool, async (client) => {
       const domain = existing(await findDomain(client, owner.workspaceId, id, 'for update'));
       const changed: Domain = { ...domain, ...settingsOf(domain, change) };
+      const isAwaited = changed.trackingHost !== domain.trackingHost && !domain.trusted;
+      if (isAwaited) changed.checkDueAtMs = this.#soon(domain);
       await updateDomain(client, changed);
       await notifyDomainsChanged(client, domain.workspaceId);
       return this.#shown(changed);
@@ -156,8 +158,7 @@ export class Domains {
       );
       await moveKeysOn(client, before, nowMs);
       await insertKeys(client, before, fresh);
-      // The new record is awaited: whoever publishes it need not wait a day for the next look.
-      const checkDueAtMs = before.trusted ? null : nowMs + FIRST_CHECK_MS;
+      const checkDueAtMs = before.trusted ? null : this.#soon(before);
       await updateDomain(client, { ...before, checkDueAtMs });
       await notifyDomainsChanged(client, before.workspaceId);
       return this.#shown(existing(await findDomain(client, owner.workspaceId, id)));
@@ -222,6 +223,14 @@ export class Domains {
       await notifyDomainsChanged(client, workspaceId);
       return domain;
     });
+  }
+
+  /** A new record is awaited: whoever publishes it need not wait a day for the next look. */
+  #soon({ checkDueAtMs }: Domain): number {
+    return Math.min(
+      checkDueAtMs ?? Number.POSITIVE_INFINITY,
+      this.#parts.clock.now() + FIRST_CHECK_MS,
+    );
   }
 
   async #refuseUnlessNextIsPublished(domain: Domain): Promise<void> {

@@ -131,6 +131,18 @@ test('a zone that says what is no text keeps nobody from sending', async () => {
   expect([found.status, found.json.data]).toEqual([200, []]);
 });
 
+test('a tracking host that is chosen later is looked up soon', async () => {
+  const domain = await add('later.test');
+  publish(dns, domain.records);
+  const before = await verify(domain.id);
+  expect(Date.parse(before.next_check_at) - clock.now()).toBeGreaterThan(3_600_000);
+  const tls = await call('PATCH', `/domains/${domain.id}`, { tls: 'required' });
+  expect(tls.json.next_check_at).toBe(before.next_check_at);
+  const change = { tracking_host: 'links.later.test' };
+  const changed = await call('PATCH', `/domains/${domain.id}`, change);
+  expect(Date.parse(changed.json.next_check_at) - clock.now()).toBeLessThanOrEqual(60_000);
+});
+
 test('nobody needs to ask: records are looked up by themselves', async () => {
   const domain = await add('waiting.test');
   publish(dns, domain.records);
