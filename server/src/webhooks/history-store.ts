@@ -178,6 +178,8 @@ export interface ReplayStep {
   scanned: number;
   replayed: number;
   next: LedgerPosition;
+  /** The latest time among what was scanned; null when that was nothing. */
+  latestMs: number | null;
 }
 
 /**
@@ -196,6 +198,7 @@ export async function replayEvents(
   const { rows } = await pool.query<{
     scanned: number;
     replayed: number;
+    latestMs: number | null;
     tx: number | null;
     id: string | null;
   }>(
@@ -216,7 +219,7 @@ export async function replayEvents(
         where d.status <> 'pending'
        returning 1)
      select (select count(*) from scanned)::int as scanned, (select count(*) from queued)::int as replayed,
-            l.tx, l.id
+            (select max(created_at) from scanned) as "latestMs", l.tx, l.id
        from (select) one left join (select tx, id from scanned order by tx desc, id desc limit 1) l on true`,
     [
       scope.workspaceId,
@@ -233,9 +236,9 @@ export async function replayEvents(
       sqlTime(range.toMs),
     ],
   );
-  const { scanned = 0, replayed = 0, tx, id } = rows[0] ?? {};
+  const { scanned = 0, replayed = 0, latestMs = null, tx, id } = rows[0] ?? {};
   const next = tx != null && id != null ? { tx, id } : after;
-  return { scanned, replayed, next };
+  return { scanned, replayed, next, latestMs };
 }
 
 /**

@@ -49,6 +49,8 @@ const REPLAYED_MAX = 50_000;
 const STEP = 5_000;
 /** Bounds the reading when an endpoint wants little of what is in the range. */
 const SCANNED_MAX = 500_000;
+/** How far writers that commit side by side are out of order. */
+const OUT_OF_ORDER_MS = 10_000;
 
 export class WebhookHistory {
   readonly #pool: Pool;
@@ -146,6 +148,7 @@ export class WebhookHistory {
     let place = LEDGER_START;
     let replayed = 0;
     let scanned = 0;
+    let latestMs = range.fromMs;
     while (replayed < REPLAYED_MAX && scanned < SCANNED_MAX) {
       const nowMs = this.#clock.now();
       const step = await replayEvents(
@@ -160,12 +163,18 @@ export class WebhookHistory {
       replayed += step.replayed;
       scanned += step.scanned;
       place = step.next;
+      latestMs = Math.max(latestMs, step.latestMs ?? 0);
       if (step.scanned < STEP) return { replayed, nextFromMs: null };
     }
-    // Some events may come twice, rather than one never.
-    const left = { ...range, oldestMs };
-    const nextFromMs = await earliestLeft(this.#pool, scope, left, place, SCANNED_MAX);
-    return { replayed, nextFromMs };
+    // What is queued is passed over by the next request, which may well begin before it: some events
+    // come twice rather than one never.
+    if (scanned < SCANNED_MAX) {
+      const left = { ...range, oldestMs };
+      const nextFromMs = await earliestLeft(this.#pool, scope, left, place, SCANNED_MAX);
+      return { replayed, nextFromMs };
+    }
+    // Who has looked through as much as one request may must not begin with the same again.
+    return { replayed, nextFromMs: Math.max(range.fromMs + 1, latestMs - OUT_OF_ORDER_MS) };
   }
 
   #refuseDisabled(webhook: Webhook): void {
