@@ -96,6 +96,23 @@ test('failed deliveries are replayed, unless the endpoint is off', async () => {
   expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
 });
 
+test('a replay of a range that is none is refused, with all that is wrong', async () => {
+  const { id } = await made();
+  const day = (number: number) => `2026-11-0${number}T00:00:00Z`;
+  for (const [body, ...pointers] of [
+    [{ from: day(2), to: day(1) }, '/from'],
+    [{ from: day(1), to: day(1) }, '/from'],
+    [{ from: '9999-01-01T00:00:00Z' }, '/from'],
+    [{ to: '2001-01-01T00:00:00Z' }, '/from'],
+    [{ from: 'once', to: 'now' }, '/from', '/to'],
+    [{ from: day(1), to: 'now' }, '/to'],
+  ] as const) {
+    const { status, json } = await app.call('POST', `/webhooks/${id}/replay`, { body });
+    const told = json.errors?.map(({ pointer }: { pointer: string }) => pointer);
+    expect([body, status, told]).toEqual([body, 422, pointers]);
+  }
+});
+
 test('live and test endpoints are apart', async () => {
   const { id } = await made();
   for (const [method, path, body] of [

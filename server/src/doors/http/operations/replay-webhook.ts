@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import { RefusedError } from '../../../base/refused-error.ts';
+import { type FieldError, invalidFields } from '../../../base/refused-error.ts';
 import { parseTime } from '../../../base/rfc3339.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../operation.ts';
@@ -40,7 +40,8 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
       const { delivery_id, ...rest } = body;
       if (delivery_id !== undefined && Object.keys(rest).length > 0) {
-        throw invalid('/delivery_id', 'A delivery is named alone, without a range.');
+        const detail = 'A delivery is named alone, without a range.';
+        throw invalidFields([invalidValue('/delivery_id', detail)]);
       }
       const nowMs = parts.clock.now();
       const { replayed, nextFromMs } =
@@ -51,8 +52,7 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
               uuidOf('whd', delivery_id, 'webhook delivery'),
             )
           : await parts.webhookHistory.replayRange(caller, id, {
-              fromMs: timeOf('/from', rest.from) ?? nowMs - RANGE_DEFAULT_MS,
-              toMs: timeOf('/to', rest.to) ?? nowMs,
+              ...rangeOf(rest, nowMs),
               onlyFailed: rest.only_failed ?? false,
             });
       const next_from = nextFromMs === null ? null : new Date(nextFromMs).toISOString();
@@ -61,15 +61,23 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
   );
 }
 
-function timeOf(pointer: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = parseTime(text);
-  if (ms === undefined) throw invalid(pointer, 'Give a time in RFC 3339 form with an offset.');
-  return ms;
+function rangeOf({ from, to }: { from?: string; to?: string }, nowMs: number) {
+  const errors: FieldError[] = [];
+  const fromMs = from === undefined ? nowMs - RANGE_DEFAULT_MS : timeOf('/from', from, errors);
+  const toMs = to === undefined ? nowMs : timeOf('/to', to, errors);
+  if (fromMs >= toMs) errors.push(invalidValue('/from', 'Must be before `to`.'));
+  if (errors.length > 0) throw invalidFields(errors);
+  return { fromMs, toMs };
 }
 
-function invalid(pointer: string, detail: string): RefusedError {
-  return new RefusedError('validation_failed', `${pointer}: ${detail}`, {
-    errors: [{ pointer, code: 'invalid_value', detail }],
-  });
+/** What is no time compares with none: it is told for itself. */
+function timeOf(pointer: string, text: string, errors: FieldError[]): number {
+  const ms = parseTime(text);
+  if (ms !== undefined) return ms;
+  errors.push(invalidValue(pointer, 'Give a time in RFC 3339 form with an offset.'));
+  return Number.NaN;
+}
+
+function invalidValue(pointer: string, detail: string): FieldError {
+  return { pointer, code: 'invalid_value', detail };
 }
