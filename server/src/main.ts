@@ -1,6 +1,8 @@
 import { answerIsLost, runCommand } from './cli/run-command.ts';
 
 process.stdout.on('error', answerIsLost);
+// There is nobody left to tell.
+process.stderr.on('error', () => {});
 
 // Loaded when asked for: a command that lists keys need not wait for the whole house.
 process.exitCode = await runCommand(process.argv.slice(2), {

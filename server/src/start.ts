@@ -52,7 +52,7 @@ function endAfter(delayMs: number, log: Log): void {
 
 function firstSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of stopSignals()) {
       process.once(signal, () => {
         resolve(signal);
         // Who asks twice does not want to wait.
@@ -61,6 +61,15 @@ function firstSignal(): Promise<string> {
     }
     if (isRunByNpm()) whenOrphaned(() => resolve('npm is gone'));
   });
+}
+
+/**
+ * A terminal that is closed ends what runs in it. Whoever has no terminal has no use for that signal,
+ * or has asked for it to be ignored (nohup), which a handler of ours would undo.
+ */
+function stopSignals(): NodeJS.Signals[] {
+  const inTerminal = process.stdout.isTTY || process.stderr.isTTY;
+  return ['SIGTERM', 'SIGINT', ...(inTerminal ? (['SIGHUP'] as const) : [])];
 }
 
 /** npm passes a signal on to the shell between us alone: it would leave a server behind that holds the port. */

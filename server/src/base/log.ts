@@ -62,8 +62,18 @@ export function createLog(options: LogOptions): Log {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED_PATHS, censor: '[redacted]' },
     },
-    options.destination ?? pino.destination({ fd: 1, sync: true }),
+    options.destination ?? standardOutput(),
   );
+}
+
+/** What could not be written yet; more is dropped. */
+const UNWRITTEN_BYTES_MAX = 1024 * 1024;
+
+function standardOutput(): pino.DestinationStream {
+  const out = pino.destination({ fd: 1, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
+  // A disk that is full or a terminal that is closed costs lines of the log, and not the server.
+  out.on('error', () => {});
+  return out;
 }
 
 /** For tests and for commands that must print nothing but their answer. */
