@@ -1,6 +1,6 @@
 import { closest } from './closest-name.ts';
 import { ContentLimitError, ContentSyntaxError, positionAt } from './content-errors.ts';
-import type { CaseBranch, ContentNode, Expr, IfBranch, RenderNode } from './content-nodes.ts';
+import type { CaseBranch, ContentNode, Expr, IfBranch } from './content-nodes.ts';
 import { type Lexeme, lexContent } from './lex-content.ts';
 import { outputInLiquid } from './other-languages.ts';
 import {
@@ -10,6 +10,14 @@ import {
   parseFilteredValue,
   plainPath,
 } from './parse-expression.ts';
+import {
+  type LoopHead,
+  readCycle,
+  readLoop,
+  readNewName,
+  readRender,
+  readWhenValues,
+} from './tag-heads.ts';
 
 /** A field's text as a tree, before anyone has asked where in the HTML its outputs stand. */
 export interface ContentTree {
@@ -24,7 +32,6 @@ type TagLexeme = Extract<Lexeme, { kind: 'tag' }>;
 const DEPTH_MAX = 32;
 /** More than anybody mends in one go. */
 const MISTAKES_MAX = 20;
-const RESERVED = new Set(['contact', 'message', 'forloop', 'content']);
 const BLOCK_ENDS: Record<string, string> = {
   if: 'endif',
   unless: 'endunless',
@@ -158,7 +165,7 @@ class BlockParser {
         return output(this.#expression(tag), tag.at);
       case 'increment':
       case 'decrement': {
-        const name = this.#newName(this.#reader(tag), tag);
+        const name = readNewName(tag, this.#reader(tag));
         const step = tag.name === 'increment' ? 1 : -1;
         return output({ kind: 'counter', name, step }, tag.at);
       }
@@ -198,7 +205,7 @@ class BlockParser {
     while (end !== undefined && end.name !== 'endcase') {
       const when = end;
       const values =
-        when.name === 'when' ? this.#head(() => this.#whenValues(when), []) : undefined;
+        when.name === 'when' ? this.#head(() => readWhenValues(this.#reader(when)), []) : undefined;
       const ends = values ? ['when', 'else', 'endcase'] : ['endcase'];
       const body = this.#body(tag, ends);
       branches.push({ values, body: body.nodes });
@@ -207,16 +214,8 @@ class BlockParser {
     return { kind: 'case', subject, branches, at: tag.at };
   }
 
-  #whenValues(tag: TagLexeme): Expr[] {
-    const reader = this.#reader(tag);
-    const values = [reader.value()];
-    while (reader.accept(',') || reader.accept('or')) values.push(reader.value());
-    reader.expectEnd();
-    return values;
-  }
-
   #for(tag: TagLexeme): ContentNode {
-    const head = this.#head(() => this.#forHead(tag), NO_LOOP);
+    const head = this.#head(() => readLoop(tag, this.#reader(tag)), NO_LOOP);
     const { variable, list } = head;
     const ofContact = list.kind === 'path' && list.ofContact;
     this.#loops.push({ variable, ofContact });
@@ -226,31 +225,9 @@ class BlockParser {
     return { kind: 'for', ...head, body: body.nodes, otherwise, at: tag.at };
   }
 
-  #forHead(tag: TagLexeme): LoopHead {
-    const reader = this.#reader(tag);
-    const variable = this.#newName(reader, tag);
-    if (!reader.accept('in')) {
-      this.#fail(tag.at, 'A loop is written `{% for item in list %}`.');
-    }
-    const list = reader.value();
-    let offset: Expr | undefined;
-    let limit: Expr | undefined;
-    let reversed = false;
-    while (!reader.ended()) {
-      reader.accept(',');
-      const at = reader.at;
-      const word = reader.identifier();
-      if (word === 'reversed') reversed = true;
-      else if (word === 'offset' && reader.accept(':')) offset = reader.value();
-      else if (word === 'limit' && reader.accept(':')) limit = reader.value();
-      else this.#fail(at, 'After the list come only `limit:`, `offset:` and `reversed`.');
-    }
-    return { variable, list, offset, limit, reversed };
-  }
-
   #assign(tag: TagLexeme): ContentNode {
     const reader = this.#reader(tag);
-    const name = this.#newName(reader, tag);
+    const name = readNewName(tag, reader);
     if (!reader.accept('='))
       this.#fail(tag.at, 'An assignment is written `{% assign name = value %}`.');
     const expr = reader.filteredValue();
@@ -263,7 +240,7 @@ class BlockParser {
   #capture(tag: TagLexeme): ContentNode {
     const name = this.#head(() => {
       const reader = this.#reader(tag);
-      const given = this.#newName(reader, tag);
+      const given = readNewName(tag, reader);
       reader.expectEnd();
       return given;
     }, '');
@@ -273,43 +250,13 @@ class BlockParser {
   }
 
   #cycle(tag: TagLexeme): ContentNode {
-    const reader = this.#reader(tag);
-    let group: Expr | undefined;
-    const values = [reader.value()];
-    if (reader.accept(':')) {
-      group = values.pop();
-      values.push(reader.value());
-    }
-    while (reader.accept(',')) values.push(reader.value());
-    reader.expectEnd();
+    const cycle = readCycle(this.#reader(tag));
     const key = this.#source.slice(tag.begin, tag.end);
-    return output({ kind: 'cycle', key, group, values }, tag.at);
+    return output({ kind: 'cycle', key, ...cycle }, tag.at);
   }
 
-  #render(tag: TagLexeme): RenderNode {
-    const reader = this.#reader(tag);
-    const file = reader.value();
-    if (file.kind !== 'literal' || typeof file.value !== 'string') {
-      this.#fail(tag.at, 'A partial is named by its key in quotes: `{% render "footer" %}`.');
-    }
-    const node: RenderNode = {
-      kind: 'render',
-      key: file.value,
-      values: [],
-      binding: undefined,
-      at: tag.at,
-    };
-    while (!reader.ended()) {
-      reader.accept(',');
-      const at = reader.at;
-      const name = reader.identifier();
-      if (reader.accept(':')) node.values.push({ name, expr: reader.value() });
-      else if ((name === 'with' || name === 'for') && !node.binding) {
-        const expr = reader.value();
-        const alias = reader.accept('as') ? reader.identifier() : node.key;
-        node.binding = { name: alias, expr, each: name === 'for' };
-      } else this.#fail(at, 'Values are handed to a partial as `name: value`.');
-    }
+  #render(tag: TagLexeme): ContentNode {
+    const node = readRender(tag, this.#reader(tag));
     this.#partialKeys.add(node.key);
     return node;
   }
@@ -358,13 +305,6 @@ class BlockParser {
     return new ExpressionReader(this.#source, tag.begin, tag.end, this.#bindings);
   }
 
-  #newName(reader: ExpressionReader, tag: TagLexeme): string {
-    const name = reader.identifier();
-    if (name === '') this.#fail(tag.at, `\`{% ${tag.name} %}\` needs a name.`);
-    if (RESERVED.has(name)) this.#fail(tag.at, `The name \`${name}\` is reserved.`);
-    return name;
-  }
-
   #fail(at: number, detail: string): never {
     throw new ExpressionProblem(at, detail);
   }
@@ -394,14 +334,6 @@ class BlockParser {
       .map(({ at, message }) => ({ ...positionAt(this.#source, at), detail: message }));
     if (first) throw new ContentSyntaxError(this.#field, first, others);
   }
-}
-
-interface LoopHead {
-  variable: string;
-  list: Expr;
-  offset: Expr | undefined;
-  limit: Expr | undefined;
-  reversed: boolean;
 }
 
 const NOTHING: Expr = { kind: 'literal', value: null };
