@@ -7,7 +7,7 @@ import { type EmbeddedPostgres, startEmbedded } from './embedded-postgres.ts';
 import { openPool, type Pool } from './pool.ts';
 import { loadSecretKey } from './secret-key.ts';
 import { StorageStartError } from './start-error.ts';
-import { isStorageGone } from './storage-gone.ts';
+import { isStorageGone, NoConnectionError } from './storage-gone.ts';
 
 /**
  * The one door to storage for the server and for commands: from the configuration to a pool that
@@ -90,14 +90,14 @@ async function firstAnswer(pool: Pool, options: StorageOptions): Promise<void> {
       await pool.query('select');
       return;
     } catch (error) {
-      if (!isStorageGone(error) || systemClock.now() > deadline) {
-        throw new StorageStartError(
-          `The database at DATABASE_URL does not answer: ${reasonOf(error)}.`,
-          { cause: error },
-        );
+      const { message: reason } = error as Error;
+      if (!mayPass(error) || systemClock.now() > deadline) {
+        throw new StorageStartError(`The database at DATABASE_URL does not answer: ${reason}.`, {
+          cause: error,
+        });
       }
       if (systemClock.now() - toldAt > 5_000) {
-        log.warn({ reason: reasonOf(error) }, 'waiting for the database');
+        log.warn({ reason }, 'waiting for the database');
         toldAt = systemClock.now();
       }
       await sleep(200, undefined, leaving ? { signal: leaving } : {});
@@ -105,9 +105,9 @@ async function firstAnswer(pool: Pool, options: StorageOptions): Promise<void> {
   }
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
+/** Waiting does not help against a wrong password or name. */
+function mayPass(error: unknown): boolean {
+  return isStorageGone(error instanceof NoConnectionError ? error.cause : error);
 }
 
 class OpenStorage implements Storage {

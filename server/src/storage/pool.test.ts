@@ -64,6 +64,16 @@ describe('errors', () => {
     await pool.end();
   });
 
+  test('a database that lets nobody in is gone, and the same one when it does again', async () => {
+    await using fenced = await freshDatabase({ empty: true });
+    await fenced.letIn(false);
+    const failure = await fenced.pool.query('select 1').catch((error: unknown) => error);
+    expect((failure as Error).message).toMatch(/is not currently accepting connections/);
+    expect(isStorageGone(failure)).toBe(true);
+    await fenced.letIn(true);
+    expect((await fenced.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
   test('an answer of the database keeps the connection', async () => {
     const before = await backend();
     await expect(db.pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });

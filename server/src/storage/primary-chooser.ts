@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
+import { NoConnectionError } from './storage-gone.ts';
 
 /**
  * Of several places, one is the primary at a time, and after a failover another. New connections go
@@ -37,7 +38,7 @@ export class PrimaryChooser {
       override connect(callback?: (error: Error) => void): Promise<this> | undefined {
         const attempt = super.connect().catch((error: Error) => {
           chooser.#leave(this.#aim);
-          throw error;
+          throw new NoConnectionError(error);
         });
         if (!callback) return attempt as Promise<this>;
         attempt.then(() => (callback as () => void)(), callback);

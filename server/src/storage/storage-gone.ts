@@ -4,6 +4,7 @@
  */
 export function isStorageGone(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof NoConnectionError) return true;
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
     if (SYSTEM_CODES.has(code) || SQL_STATES.has(code)) return true;
@@ -12,6 +13,24 @@ export function isStorageGone(error: unknown): boolean {
   }
   if (error instanceof AggregateError) return error.errors.some(isStorageGone);
   return MESSAGES.some((message) => error.message.startsWith(message));
+}
+
+/**
+ * No connection came to be, whatever the reason: a login that is refused for a while (a password that
+ * changes, a database that is fenced off), a certificate, no file descriptor left. It is no answer to
+ * a statement, since none was asked. The reason itself is the cause.
+ */
+export class NoConnectionError extends Error {
+  override name = 'NoConnectionError';
+
+  constructor(cause: unknown) {
+    super(reasonOf(cause), { cause });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 const SQL_STATES = new Set([

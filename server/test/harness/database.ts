@@ -17,6 +17,8 @@ export interface TestDatabase extends AsyncDisposable {
   /** For processes that are given a DATABASE_URL. */
   url: string;
   pool: Pool;
+  /** Fences it off: who is connected is thrown out, and nobody is let in until it is told so. */
+  letIn(yes: boolean): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
@@ -40,6 +42,16 @@ export async function freshDatabase(options: TestDatabaseOptions = {}): Promise<
   return {
     url,
     pool,
+    async letIn(yes) {
+      await onServer(server, async (client) => {
+        await client.query(`alter database ${name} allow_connections ${yes}`);
+        if (yes) return;
+        await client.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
+          [name],
+        );
+      });
+    },
     async [Symbol.asyncDispose]() {
       if (!pool.ending) await pool.end();
       await onServer(server, (client) => client.query(`drop database ${name} with (force)`));

@@ -116,6 +116,33 @@ test('gone for longer than a lease: what was finished is still recorded, not sen
   expect(new Set(arrived).size).toBe(count);
 });
 
+test('the database fenced off for a while: no result is given up, so nothing is sent twice', async () => {
+  const count = 1_500;
+  const { database, clock } = await setUp(count);
+  await using _database = database;
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 50 } });
+  await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
+  await database.letIn(false);
+  const startedMs = clock.now();
+  await until(() => clock.now() - startedMs > 30_000, { clock, stepMs: 250 });
+  expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
+  await database.letIn(true);
+  await until(async () => (await counts(database.pool))?.deliveries === count, {
+    clock,
+    stepMs: 250,
+    timeoutMs: 40_000,
+  });
+  expect(receiver.messages).toHaveLength(count);
+});
+
 test('disk full: results wait until there is room again', async () => {
   const count = 100;
   const { database, clock } = await setUp(count);
