@@ -18,7 +18,7 @@ const toasts = createStore<readonly Toast[]>([]);
 let lastId = 0;
 
 const SHOWN_MS = 5_000;
-const SHOWN_WITH_ACTION_MS = 9_000;
+export const SHOWN_WITH_ACTION_MS = 9_000;
 const TOASTS_MAX = 4;
 
 export function tell(text: string, action?: Toast['action']): void {

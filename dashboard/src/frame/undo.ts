@@ -1,6 +1,7 @@
-import { tell, tellProblem } from './toasts.tsx';
+import { SHOWN_WITH_ACTION_MS, tell, tellProblem } from './toasts.tsx';
 
-const UNDO_MS = 6_000;
+/** A little longer than the words are there: who can still click on Undo must not be too late. */
+const UNDO_MS = SHOWN_WITH_ACTION_MS + 500;
 
 /** Does it in a moment, unless the person takes it back. Until then the screen only hides the thing. */
 export function doUnlessUndone(

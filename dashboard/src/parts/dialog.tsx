@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { type ReactNode, useId } from 'react';
+import { type MouseEvent, type ReactNode, useId, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { useModal } from './use-modal.ts';
@@ -24,6 +24,7 @@ const FIRST_FOCUS =
 
 export function Dialog({ title, description, onClose, children, side, wide, stays }: DialogProps) {
   const ref = useModal(FIRST_FOCUS);
+  const pressedBeside = useRef(false);
   const titleId = useId();
   const descriptionId = useId();
   return (
@@ -36,8 +37,12 @@ export function Dialog({ title, description, onClose, children, side, wide, stay
         event.preventDefault();
         if (!stays) onClose();
       }}
+      onPointerDown={(event) => {
+        pressedBeside.current = isBeside(event);
+      }}
       onClick={(event) => {
-        if (event.target === ref.current && !stays) onClose();
+        // Pressed and let go: a selection that is drawn out of a field also ends beside the window.
+        if (!stays && pressedBeside.current && isBeside(event)) onClose();
       }}
       className={classNames(
         'border border-line bg-raised text-ink shadow-pop',
@@ -63,6 +68,13 @@ export function Dialog({ title, description, onClose, children, side, wide, stay
       <div className="px-5 pt-3 pb-5">{children}</div>
     </dialog>
   );
+}
+
+/** What lies around a dialog belongs to it, as does the part of it that nothing stands on. */
+function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent<HTMLDialogElement>) {
+  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+  const within = clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+  return target === currentTarget && !within;
 }
 
 /** The row of buttons at the end of a form. */

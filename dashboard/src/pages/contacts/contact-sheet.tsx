@@ -43,7 +43,9 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
   const { api } = useHere();
   const queries = useQueryClient();
   const mayWrite = useMay()('write:contacts');
-  const [form, setForm] = useState(() => formOf(contact));
+  // What is compared with is what the form began with: the contact may change under it.
+  const [before] = useState(contact);
+  const [form, setForm] = useState(() => formOf(before));
   const [bad, setBad] = useState<string>();
   const params = { path: { email: contact.email } };
   const changed = () =>
@@ -52,22 +54,24 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
       queries.invalidateQueries({ queryKey: ['contact'] }),
     ]);
   const saving = useMutation({
-    mutationFn: (attributes: Record<string, unknown>) => {
-      // Names that are gone from the text are removed: the API keeps what it is not told of.
-      const removed = Object.keys(contact.attributes).filter((name) => !(name in attributes));
-      return ask(
+    mutationFn: (attributes: Record<string, unknown>) =>
+      ask(
         api.PATCH('/api/v1/contacts/{email}', {
           params,
           body: {
-            ...textsOf(form),
+            ...changesOf({ ...before }, textsOf(form)),
             attributes: {
-              ...attributes,
-              ...Object.fromEntries(removed.map((name) => [name, null])),
+              ...changesOf(before.attributes, attributes),
+              // Names that are gone from the text are removed.
+              ...Object.fromEntries(
+                Object.keys(before.attributes)
+                  .filter((name) => !(name in attributes))
+                  .map((name) => [name, null]),
+              ),
             },
           },
         }),
-      );
-    },
+      ),
     onSuccess: async () => {
       await changed();
       tell('The contact is saved.');
@@ -245,6 +249,17 @@ function textsOf({ first_name, last_name, locale }: ContactForm) {
     last_name: last_name.trim() || null,
     locale: locale.trim() || null,
   };
+}
+
+/** Only what was changed here: the API keeps what it is not told of, and so what others wrote. */
+function changesOf<T extends Record<string, unknown>>(
+  before: Record<string, unknown>,
+  after: T,
+): Partial<T> {
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+  );
+  return Object.fromEntries(changed) as Partial<T>;
 }
 
 function parseAttributes(text: string): Record<string, unknown> | undefined {

@@ -6,7 +6,7 @@ import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { pageQuery, usePages } from '../../api/use-pages.ts';
 import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell } from '../../frame/toasts.tsx';
+import { tell, tellProblem } from '../../frame/toasts.tsx';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
@@ -216,7 +216,7 @@ function useRemove(): (row: Suppression) => void {
         await queries.invalidateQueries({ queryKey: ['suppressions'] });
         tell(`${nameOf(row)} may be written to again.`, {
           label: 'Undo',
-          run: () => void putBack(row),
+          run: () => void putBack(row).catch(tellProblem),
         });
       },
     });

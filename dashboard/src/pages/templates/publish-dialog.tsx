@@ -89,8 +89,9 @@ function Summary({ draft }: { draft: Draft }) {
   const save = useRef(saveNow);
   save.current = saveNow;
   const [ready, setReady] = useState(false);
+  const [unsaved, setUnsaved] = useState<unknown>();
   useEffect(() => {
-    void save.current().then(() => setReady(true));
+    save.current().then(() => setReady(true), setUnsaved);
   }, []);
   const comparison = useQuery({
     queryKey: key('template-compare', stored.key, 'published', draft.saves),
@@ -99,6 +100,7 @@ function Summary({ draft }: { draft: Draft }) {
     enabled: ready,
     staleTime: 0,
   });
+  if (unsaved !== undefined) return <ProblemNote error={unsaved} />;
   if (comparison.isError) return <ProblemNote error={comparison.error} />;
   if (!comparison.data) return <SkeletonRows rows={3} />;
   return <Changes comparison={comparison.data} />;

@@ -9,6 +9,7 @@ import { NotHere } from '../../frame/not-here.tsx';
 import { tell } from '../../frame/toasts.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { classNames } from '../../parts/class-names.ts';
+import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
@@ -28,9 +29,10 @@ const BACK = { to: '/templates', label: 'Templates' };
 export function TemplatePage() {
   const params = useParams({ from: '/inside/templates/$kind/$key' });
   const kind = isKind(params.kind) ? params.kind : 'template';
-  const { api, key } = useHere();
+  const { api, place } = useHere();
   const query = useQuery({
-    queryKey: key('template', kind, params.key),
+    // One for both modes: who changes the mode in the middle of a word goes on writing.
+    queryKey: ['template', place.workspaceId, 'both', kind, params.key],
     queryFn: () => contentApi(api, kind).get(params.key),
     // While somebody writes, the screen is the truth.
     staleTime: Number.POSITIVE_INFINITY,
@@ -65,7 +67,7 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
       {draft.state === 'failed' && (
         <ProblemNote
           error={draft.error}
-          onRetry={() => void draft.saveNow()}
+          onRetry={() => void draft.saveNow().catch(() => {})}
           className="mx-4 mb-3 sm:mx-6"
         />
       )}
@@ -111,7 +113,36 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
           <SidePanels kind={kind} draft={draft} findings={findings} locale={locale} />
         </div>
       </div>
+      {draft.leaving && <LeaveDialog error={draft.error} {...draft.leaving} />}
     </div>
+  );
+}
+
+function LeaveDialog({
+  error,
+  stay,
+  leave,
+}: {
+  error: unknown;
+  stay: () => void;
+  leave: () => void;
+}) {
+  return (
+    <Dialog
+      title="Leave what is not saved?"
+      description="What you wrote last could not be saved, and is lost when you go."
+      onClose={stay}
+    >
+      <ProblemNote error={error} />
+      <DialogButtons>
+        <Button kind="danger" onClick={leave}>
+          Leave
+        </Button>
+        <Button data-first-focus onClick={stay}>
+          Stay
+        </Button>
+      </DialogButtons>
+    </Dialog>
   );
 }
 

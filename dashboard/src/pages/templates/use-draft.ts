@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHere } from '../../api/here.ts';
 import { sessionEnded } from '../../api/session-ended.ts';
@@ -17,9 +18,12 @@ export interface Draft {
   state: 'saved' | 'waiting' | 'saving' | 'failed';
   error: unknown;
   saves: number;
-  saveNow: () => Promise<boolean>;
+  /** Rejects with the reason when it cannot be saved; `state` tells it too. */
+  saveNow: () => Promise<void>;
   /** Takes what the server has, after something else changed it. */
   reload: (stored: Template) => void;
+  /** Somebody is about to go elsewhere, and what they wrote cannot be saved. */
+  leaving: { stay: () => void; leave: () => void } | undefined;
 }
 
 export interface DraftFields {
@@ -44,13 +48,13 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
   const [error, setError] = useState<unknown>();
   const [saves, setSaves] = useState(0);
   const pending = useRef<Partial<DraftFields>>({});
-  const saving = useRef<Promise<boolean>>(undefined);
+  const saving = useRef<Promise<void>>(undefined);
 
-  const save = useCallback(async (): Promise<boolean> => {
+  const save = useCallback(async (): Promise<void> => {
     // One after the other: two saves at once could land in the wrong order.
-    if (saving.current) await saving.current;
+    while (saving.current) await saving.current.catch(() => {});
     const change = pending.current;
-    if (Object.keys(change).length === 0) return true;
+    if (isEmpty(change)) return;
     pending.current = {};
     setState('saving');
     saving.current = contentApi(api, kind)
@@ -60,15 +64,14 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
           setStored(answer);
           setSaves((count) => count + 1);
           setError(undefined);
-          setState(Object.keys(pending.current).length > 0 ? 'waiting' : 'saved');
+          setState(isEmpty(pending.current) ? 'saved' : 'waiting');
           void queries.invalidateQueries({ queryKey: ['templates'] });
-          return true;
         },
         (problem) => {
           pending.current = { ...change, ...pending.current };
           setError(problem);
           setState('failed');
-          return false;
+          throw problem;
         },
       )
       .finally(() => {
@@ -76,32 +79,36 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       });
     return saving.current;
   }, [api, kind, loaded.key, queries]);
+  const trySave = useCallback(() => void save().catch(() => {}), [save]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: every change starts the pause anew.
   useEffect(() => {
     if (state !== 'waiting') return;
-    const timer = setTimeout(() => void save(), PAUSE_MS);
+    const timer = setTimeout(trySave, PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [state, fields, save]);
+  }, [state, fields, trySave]);
 
   useEffect(
     () =>
       sessionEnded.subscribe(() => {
-        if (!sessionEnded.get()) void save();
+        if (!sessionEnded.get()) trySave();
       }),
-    [save],
+    [trySave],
   );
 
-  useEffect(() => {
-    const warn = (event: BeforeUnloadEvent): void => {
-      if (Object.keys(pending.current).length > 0) event.preventDefault();
-    };
-    addEventListener('beforeunload', warn);
-    return () => {
-      removeEventListener('beforeunload', warn);
-      void save();
-    };
-  }, [save]);
+  const blocker = useBlocker({
+    // Whoever comes back at once must find what they wrote, so the way on is free after the save.
+    shouldBlockFn: () =>
+      save().then(
+        () => false,
+        () => true,
+      ),
+    enableBeforeUnload: () => !isEmpty(pending.current),
+    withResolver: true,
+  });
+
+  // To another workspace no address leads, and nothing can hold somebody back.
+  useEffect(() => trySave, [trySave]);
 
   return {
     stored,
@@ -110,6 +117,16 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     error,
     saves,
     saveNow: save,
+    leaving:
+      blocker.status === 'blocked'
+        ? {
+            stay: blocker.reset,
+            leave: () => {
+              pending.current = {};
+              blocker.proceed();
+            },
+          }
+        : undefined,
     set: (change) => {
       pending.current = { ...pending.current, ...change };
       setFields((now) => ({ ...now, ...change }));
@@ -117,10 +134,14 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     },
     reload: (fresh) => {
       setStored(fresh);
-      setFields(fieldsOf(fresh));
+      setFields({ ...fieldsOf(fresh), ...pending.current });
       setSaves((count) => count + 1);
     },
   };
+}
+
+function isEmpty(change: Partial<DraftFields>): boolean {
+  return Object.keys(change).length === 0;
 }
 
 function fieldsOf(template: Template): DraftFields {

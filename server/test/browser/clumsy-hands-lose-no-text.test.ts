@@ -1,0 +1,156 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+
+/**
+ * Goal: a slip of the hand, a click too early and a connection that is away at the wrong moment cost
+ * nobody what they have written.
+ */
+browserSuite('clumsy hands', (suite) => {
+  async function make(path: string, body: unknown): Promise<void> {
+    expect((await suite.app().call('POST', path, { body })).status).toBe(201);
+  }
+
+  async function openTemplate(key: string): Promise<Page> {
+    await make('/templates', { key, name: 'Letter', subject: 'A letter', html: '<p>One</p>' });
+    const page = await suite.openAs('developer', { width: 1440 });
+    await page.goto(`/app/templates/template/${key}`);
+    return page;
+  }
+
+  async function write(page: Page, text: string): Promise<void> {
+    await page.getByRole('textbox', { name: 'HTML' }).click();
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.insertText(text);
+  }
+
+  function written(page: Page): Promise<string | null> {
+    return page.getByRole('textbox', { name: 'HTML' }).textContent();
+  }
+
+  async function stored(key: string): Promise<string> {
+    return (await suite.app().call('GET', `/templates/${key}`)).json.html;
+  }
+
+  test('that let go of a selection outside a window leave it open', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/contacts?new=true');
+    const field = page.getByLabel('First name');
+    await field.fill('Carefully typed');
+    const box = await field.boundingBox();
+    if (!box) throw new Error('the field is not on the page');
+    const y = box.y + box.height / 2;
+    await page.mouse.move(box.x + 100, y);
+    await page.mouse.down();
+    await page.mouse.move(20, y, { steps: 4 });
+    await page.mouse.up();
+    expect(await field.inputValue()).toBe('Carefully typed');
+    await page.mouse.click(20, y);
+    await field.waitFor({ state: 'detached' });
+  });
+
+  test('that click on the empty part of a sheet leave it open', async () => {
+    await make('/contacts', { email: 'jane@example.com' });
+    const page = await suite.openAs('developer', { height: 1400 });
+    await page.goto('/app/contacts?open=jane@example.com');
+    const field = page.getByLabel('First name');
+    await field.fill('Carefully typed');
+    await page.mouse.click(1100, 1380);
+    expect(await field.inputValue()).toBe('Carefully typed');
+    await page.mouse.click(200, 1380);
+    await field.waitFor({ state: 'detached' });
+  });
+
+  test('that publish what could not be saved publish nothing, and keep the words', async () => {
+    const page = await openTemplate('unsaved');
+    await page.route('**/api/v1/templates/unsaved', (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    );
+    await write(page, '<p>Many careful words</p>');
+    await page.getByText('Not saved', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Publish' }).click();
+    await dialog.getByText('There was no answer from the server.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect(await written(page)).toContain('Many careful words');
+    const { json } = await suite.app().call('GET', '/templates/unsaved');
+    expect(json.published_version).toBe(null);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
+    expect(await stored('unsaved')).toBe('<p>Many careful words</p>');
+    suite.troubles();
+  });
+
+  test('that leave a template whose last words are not saved are asked first', async () => {
+    const page = await openTemplate('left');
+    await page.route('**/api/v1/templates/left', (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    );
+    await write(page, '<p>Many careful words</p>');
+    await page.getByRole('link', { name: 'Contacts' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Leave what is not saved?' });
+    await dialog.getByRole('button', { name: 'Stay' }).click();
+    expect(await written(page)).toContain('Many careful words');
+    await page.getByRole('link', { name: 'Contacts' }).click();
+    await dialog.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    suite.troubles();
+  });
+
+  test('that leave a template in the middle of a word go when it is saved, and find it again', async () => {
+    const page = await openTemplate('slow');
+    await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
+    const order: string[] = [];
+    page.on('response', (answer) => {
+      if (answer.request().method() === 'PATCH') order.push('saved');
+    });
+    page.on('framenavigated', (frame) => {
+      if (frame === page.mainFrame()) order.push('left');
+    });
+    await write(page, '<p>Many careful words</p>');
+    await page.getByRole('link', { name: 'Templates' }).first().click();
+    await page.getByRole('link', { name: 'Letter' }).first().waitFor();
+    expect(order).toEqual(['saved', 'left']);
+    await page.goBack();
+    await expect.poll(() => written(page)).toContain('Many careful words');
+  });
+
+  test('that change the mode in the middle of a word write on', async () => {
+    const page = await openTemplate('both-modes');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/api/v1/templates/both-modes', async (route) => {
+      if (route.request().method() === 'PATCH') await promise;
+      await route.continue();
+    });
+    await write(page, '<p>Many careful words</p>');
+    const shown = page.waitForResponse('**/templates/both-modes/render');
+    await page.getByRole('button', { name: 'Live', exact: true }).click();
+    await shown;
+    expect(await written(page)).toContain('Many careful words');
+    resolve();
+    await expect.poll(() => stored('both-modes')).toBe('<p>Many careful words</p>');
+    expect(await written(page)).toContain('Many careful words');
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+  });
+
+  test('that save a contact take away no attribute that came meanwhile', async () => {
+    const email = 'emil@example.com';
+    await make('/contacts', { email, attributes: { plan: 'weekly', old: 1 } });
+    const page = await suite.openAs('developer');
+    await page.clock.install();
+    await page.goto(`/app/contacts?open=${email}`);
+    await page.getByLabel('Attributes').fill('{"plan": "monthly"}');
+    const later = { attributes: { loaves: 3 } };
+    await suite.app().call('PATCH', `/contacts/${email}`, { body: later });
+    const fetched = page.waitForResponse(/contacts\/emil/);
+    await page.clock.fastForward('10:00');
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await fetched;
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The contact is saved.').waitFor();
+    const { json } = await suite.app().call('GET', `/contacts/${email}`);
+    expect(json.attributes).toEqual({ plan: 'monthly', loaves: 3 });
+  });
+});
