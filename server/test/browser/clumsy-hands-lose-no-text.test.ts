@@ -1,6 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
+import { makePerson } from '../harness/visitor.ts';
 
 /**
  * Goal: a slip of the hand, a click too early and a connection that is away at the wrong moment cost
@@ -152,5 +154,47 @@ browserSuite('clumsy hands', (suite) => {
     await page.getByText('The contact is saved.').waitFor();
     const { json } = await suite.app().call('GET', `/contacts/${email}`);
     expect(json.attributes).toEqual({ plan: 'monthly', loaves: 3 });
+  });
+
+  test('that take a deletion back as long as they are offered to are not too late', async () => {
+    const sent = await suite.app().call('POST', '/transactional/send', {
+      key: suite.app().testKey,
+      body: goodSend({ subject: 'A mail to keep' }),
+    });
+    const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
+    await expect.poll(async () => (await inbox()).status).toBe(200);
+    const page = await suite.openAs('developer');
+    await page.clock.install();
+    await page.goto(`/app/test-inbox?id=${sent.json.id}`);
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await undo.waitFor();
+    await page.clock.fastForward('00:08');
+    await undo.click();
+    await page.getByRole('link', { name: 'A mail to keep' }).waitFor();
+    await page.clock.fastForward('00:10');
+    await page.reload();
+    await page.getByRole('link', { name: 'A mail to keep' }).waitFor();
+    expect((await inbox()).status).toBe(200);
+  });
+
+  test('are told when the browser lets nothing be copied', async () => {
+    const page = await suite.openAs('developer');
+    await page.addInitScript(
+      "navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false",
+    );
+    await page.goto('/app/api-keys?new=true');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('button', { name: 'Copy key' }).click();
+    await page.getByRole('button', { name: 'Not copied' }).waitFor();
+  });
+
+  test('of somebody whom no workspace knows any more find the way out', async () => {
+    const page = await suite.openFor(await makePerson(suite.app(), 'gone@shop.example'));
+    await page.goto('/app/');
+    await page.getByRole('heading', { name: 'No workspace' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Password').waitFor();
   });
 });
