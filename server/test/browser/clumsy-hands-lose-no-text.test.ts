@@ -197,4 +197,36 @@ browserSuite('clumsy hands', (suite) => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Password').waitFor();
   });
+
+  test('that write in two tabs go on in each from what the other wrote', async () => {
+    const first = await openTemplate('two-tabs');
+    await first.getByRole('textbox', { name: 'HTML' }).waitFor();
+    const second = await first.context().newPage();
+    await second.goto(first.url());
+    await write(second, '<p>From the second</p>');
+    await expect.poll(() => stored('two-tabs')).toBe('<p>From the second</p>');
+    await second.close();
+    await first.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await expect.poll(() => written(first)).toBe('<p>From the second</p>');
+    await first.getByRole('textbox', { name: 'HTML' }).click();
+    await first.keyboard.press('ControlOrMeta+End');
+    await first.keyboard.insertText('<p>From the first</p>');
+    await expect.poll(() => stored('two-tabs')).toBe('<p>From the second</p><p>From the first</p>');
+  });
+
+  test('that drop a file to import have chosen it', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/contacts');
+    await page.getByRole('button', { name: 'Import' }).click();
+    const files = await page.evaluateHandle(`(() => {
+      const files = new DataTransfer();
+      files.items.add(new File(['email\\ndropped@example.com'], 'people.csv'));
+      return files;
+    })()`);
+    await page.getByText('Choose a file').dispatchEvent('drop', { dataTransfer: files });
+    await page.getByText('people.csv').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('dropped@example.com').waitFor();
+  });
 });

@@ -39,9 +39,17 @@ export function ImportContacts({ onClose }: { onClose: () => void }) {
           if (file) uploading.mutate(file);
         }}
       >
-        <label className="flex cursor-pointer flex-col items-center gap-1 rounded-xl border border-dashed border-line-strong px-4 py-8 text-center text-sm hover:border-faint has-focus-visible:outline-2 has-focus-visible:outline-(--accent-ring)">
+        <label
+          // A browser leaves the page for a file that is dropped where nothing takes it.
+          onDragOver={(event) => event.preventDefault()}
+          onDrop={(event) => {
+            event.preventDefault();
+            setFile(event.dataTransfer.files[0] ?? file);
+          }}
+          className="flex cursor-pointer flex-col items-center gap-1 rounded-xl border border-dashed border-line-strong px-4 py-8 text-center text-sm hover:border-faint has-focus-visible:outline-2 has-focus-visible:outline-(--accent-ring)"
+        >
           <FileUp className="size-6 text-faint" aria-hidden />
-          <span className="font-medium">{file ? file.name : 'Choose a file'}</span>
+          <span className="font-medium">{file ? file.name : 'Choose a file, or drop it here'}</span>
           <span className="text-xs text-faint">
             {file ? sizeInWords(file.size) : 'CSV with a header line, or NDJSON'}
           </span>

@@ -34,10 +34,10 @@ export function TemplatePage() {
     // One for both modes: who changes the mode in the middle of a word goes on writing.
     queryKey: ['template', place.workspaceId, 'both', kind, params.key],
     queryFn: () => contentApi(api, kind).get(params.key),
-    // While somebody writes, the screen is the truth.
+    // While somebody writes, the screen is the truth; who comes back may find it written on elsewhere.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
-    refetchOnWindowFocus: false,
+    refetchOnWindowFocus: 'always',
   });
   if (query.isPending) return <SkeletonPage />;
   if (query.isLoadingError && problemOf(query.error).status === 404) {

@@ -96,6 +96,19 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     [trySave],
   );
 
+  const reload = useCallback((fresh: Template) => {
+    setStored(fresh);
+    setFields({ ...fieldsOf(fresh), ...pending.current });
+    setSaves((count) => count + 1);
+  }, []);
+
+  // Written on in another tab or by somebody else, while nobody writes here: going on from the text of
+  // before would undo theirs.
+  useEffect(() => {
+    const idle = !saving.current && isEmpty(pending.current);
+    if (idle && loaded.updated_at > stored.updated_at) reload(loaded);
+  }, [loaded, stored, reload]);
+
   const blocker = useBlocker({
     // Whoever comes back at once must find what they wrote, so the way on is free after the save.
     shouldBlockFn: () =>
@@ -132,11 +145,7 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       setFields((now) => ({ ...now, ...change }));
       setState('waiting');
     },
-    reload: (fresh) => {
-      setStored(fresh);
-      setFields({ ...fieldsOf(fresh), ...pending.current });
-      setSaves((count) => count + 1);
-    },
+    reload,
   };
 }
 
