@@ -90,7 +90,7 @@ async function firstAnswer(pool: Pool, options: StorageOptions): Promise<void> {
       await pool.query('select');
       return;
     } catch (error) {
-      const { message: reason } = error as Error;
+      const reason = reasonOf(error);
       if (!mayPass(error) || systemClock.now() > deadline) {
         throw new StorageStartError(`The database at DATABASE_URL does not answer: ${reason}.`, {
           cause: error,
@@ -108,6 +108,12 @@ async function firstAnswer(pool: Pool, options: StorageOptions): Promise<void> {
 /** Waiting does not help against a wrong password or name. */
 function mayPass(error: unknown): boolean {
   return isStorageGone(error instanceof NoConnectionError ? error.cause : error);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof NoConnectionError) return reasonOf(error.cause);
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 class OpenStorage implements Storage {

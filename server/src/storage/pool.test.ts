@@ -68,7 +68,7 @@ describe('errors', () => {
     await using fenced = await freshDatabase({ empty: true });
     await fenced.letIn(false);
     const failure = await fenced.pool.query('select 1').catch((error: unknown) => error);
-    expect((failure as Error).message).toMatch(/is not currently accepting connections/);
+    expect(String((failure as Error).cause)).toMatch(/is not currently accepting connections/);
     expect(isStorageGone(failure)).toBe(true);
     await fenced.letIn(true);
     expect((await fenced.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);

@@ -24,13 +24,8 @@ export class NoConnectionError extends Error {
   override name = 'NoConnectionError';
 
   constructor(cause: unknown) {
-    super(reasonOf(cause), { cause });
+    super('No connection to the database', { cause });
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 const SQL_STATES = new Set([
