@@ -85,6 +85,9 @@ describe("an operator's database", () => {
     await expect(open({ databaseUrl: 'https://db.example.com' })).rejects.toThrow(
       'DATABASE_URL is not a PostgreSQL address',
     );
+    await expect(open({ databaseUrl: 'postgres://u:hunter/2#@db.example.com/d' })).rejects.toThrow(
+      'characters of the password that mean something in an address are written in percent',
+    );
     await expect(open({ databaseUrl: db.url.replace('test_', 'no_') })).rejects.toThrow(
       /^The database at DATABASE_URL does not answer: database "no_.*" does not exist/,
     );

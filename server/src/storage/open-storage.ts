@@ -74,7 +74,7 @@ function remotePlaces(databaseUrl: string | undefined): Places {
   const places = placesOf(databaseUrl ?? '');
   if (places) return places;
   throw new StorageStartError(
-    'DATABASE_URL is not a PostgreSQL address. It takes postgres://user:password@host:5432/database.',
+    'DATABASE_URL is not a PostgreSQL address. It takes postgres://user:password@host:5432/database; characters of the password that mean something in an address are written in percent: %40 for @, %2F for /.',
   );
 }
 
