@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { notifyManager, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -6,6 +6,10 @@ import { ProblemError } from './api/problem.ts';
 import './frame/theme.ts';
 import { router } from './router.tsx';
 import './styles.css';
+
+// Not in a task of its own, which comes after what the person does next: a button must know that it is
+// busy before the second click of a double click.
+notifyManager.setScheduler(queueMicrotask);
 
 const RETRIES_MAX = 2;
 
