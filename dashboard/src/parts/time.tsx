@@ -64,6 +64,12 @@ export function exactTime(at: string): string {
   return `${exact.format(new Date(at))}\n${at}`;
 }
 
+/** As fields want it: the reader's own zone, to the minute. */
+export function localTime(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
 const clockTime = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',

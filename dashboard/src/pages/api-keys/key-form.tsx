@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { fieldError } from '../../api/problem.ts';
 import { Checkbox, Choice, Field, Select, TextArea, TextInput } from '../../parts/field.tsx';
+import { localTime } from '../../parts/time.tsx';
 import type { Mode } from '../../session/place.ts';
 import { useMay } from '../../session/session.ts';
 import { PRESETS, type Preset, presetOf, SCOPE_ROWS, type Scope } from './scopes.ts';
@@ -197,16 +198,21 @@ function Expiry({
             type="date"
             aria-label="Date of expiry"
             required
-            value={value?.slice(0, 10) ?? ''}
+            value={value === null ? '' : localTime(value).slice(0, 10)}
             onChange={(event) => {
               const chosen = event.target.valueAsDate;
-              if (chosen) onChange(chosen.toISOString());
+              if (chosen) onChange(beginningOf(chosen));
             }}
           />
         )}
       </div>
     </Field>
   );
+}
+
+/** Where the reader is: a field gives the day as if they were in Greenwich. */
+function beginningOf(day: Date): string {
+  return new Date(day.getUTCFullYear(), day.getUTCMonth(), day.getUTCDate()).toISOString();
 }
 
 function inDays(days: number): string {

@@ -8,6 +8,7 @@ import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
 import { Choice, Field, TextInput } from '../../parts/field.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { count, formatNumber } from '../../parts/size.ts';
+import { localTime } from '../../parts/time.tsx';
 import type { Webhook } from './endpoint-state.tsx';
 import { useWebhookChanged } from './webhook-dialogs.tsx';
 
@@ -181,10 +182,4 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 function dayAgo(): string {
   return new Date(Date.now() - DAY_MS).toISOString();
-}
-
-/** As the field wants it: the reader's own zone, to the minute. */
-function localTime(at: string): string {
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
