@@ -37,7 +37,7 @@ export async function openEventSource(
     code: refusal?.code ?? null,
     mediaType: response.headers['content-type']?.split(';', 1)[0] ?? '',
   });
-  if (refusal) throw new Error(`The stream is answered ${response.statusCode}`);
+  if (refusal) throw new Error(`Refused: ${response.statusCode} ${refusal.code}`);
   const state = {
     events: [] as EventSourceReader['events'],
     lastId: '',
