@@ -42,7 +42,8 @@ export function SetupPage() {
       void navigate({ to: '/' });
     },
   });
-  const over = setup.data?.needed === false && !making.isSuccess;
+  // By somebody else: whoever makes the account here goes in.
+  const over = setup.data?.needed === false && !making.isPending && !making.isSuccess;
   useEffect(() => {
     if (over) void navigate({ to: '/sign-in', replace: true });
   }, [over, navigate]);
