@@ -81,6 +81,11 @@ function boundsOf(query: ContactQuery, after: ContactPosition | undefined): Walk
   return { sinceId, beforeId: after && after.id < untilId ? after.id : untilId };
 }
 
+/** Whether contacts come in order of addresses, instead of newest first. */
+export function isByAddress(query: ContactQuery): boolean {
+  return prefixOf(query) !== undefined;
+}
+
 /** No address begins with an @: who writes one there looks for a domain. */
 function prefixOf({ text = '' }: ContactQuery): string | undefined {
   const address = text.trim().toLowerCase();

@@ -77,7 +77,7 @@ export class Suppressions {
     const untilId =
       query.createdBeforeMs === undefined ? LAST_UUID : uuidFloor(query.createdBeforeMs);
     const filter: SuppressionFilter = query.reason === undefined ? {} : { reason: query.reason };
-    if (query.prefix !== undefined && query.email === undefined) {
+    if (isByKey(query)) {
       const bounds = { afterKey: after?.key ?? '', sinceId, untilId, limit };
       const prefix = query.prefix.toLowerCase();
       return listSuppressionsByPrefix(this.#pool, scope, prefix, filter, bounds, nowMs);
@@ -250,6 +250,11 @@ export class Suppressions {
     await deleteSuppressions(client, scope, keys);
     await tell(client, 'suppression.deleted', scope, entries, nowMs);
   }
+}
+
+/** Whether entries come in order of addresses, instead of newest first. */
+export function isByKey(query: SuppressionQuery): query is SuppressionQuery & { prefix: string } {
+  return query.prefix !== undefined && query.email === undefined;
 }
 
 /** What users see of an entry: in API answers and in events. */

@@ -7,7 +7,7 @@ import type {
   DeliveryPlace,
 } from '../../webhooks/delivery-list-store.ts';
 import { publicDelivery } from '../../webhooks/webhook-history.ts';
-import { badCursor, decodeCursor, encodeCursor } from './cursor.ts';
+import { badCursor, decodeCursor, encodeCursor, isUuid } from './cursor.ts';
 import { closed, oneOf, PAGE } from './schemas/pieces.ts';
 import { WEBHOOK_DELIVERY_STATUSES } from './schemas/webhooks.ts';
 
@@ -51,9 +51,12 @@ function idOf(prefix: 'msg' | 'evt' | 'whk', text: string): string {
   return decodeId(prefix, text) ?? uuidFloor(0);
 }
 
+/** One list with all of its filters: the endpoint is one of them, wherever it stands. */
+const LIST = '/webhook-deliveries';
+
 export function deliveryPlaceOf(cursor: string | undefined): DeliveryPlace | undefined {
   if (cursor === undefined) return undefined;
-  const [eventId, webhookId] = decodeCursor(cursor, 2);
+  const [eventId, webhookId] = decodeCursor(LIST, cursor, 2);
   if (!isUuid(eventId) || !isUuid(webhookId)) throw badCursor();
   return { eventId, webhookId };
 }
@@ -61,10 +64,6 @@ export function deliveryPlaceOf(cursor: string | undefined): DeliveryPlace | und
 export function publicDeliveryPage({ deliveries, next }: DeliveryPage) {
   return {
     data: deliveries.map(publicDelivery),
-    next_cursor: next === null ? null : encodeCursor([next.eventId, next.webhookId]),
+    next_cursor: next === null ? null : encodeCursor(LIST, [next.eventId, next.webhookId]),
   };
-}
-
-function isUuid(value: string | number | undefined): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }

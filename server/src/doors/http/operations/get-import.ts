@@ -38,18 +38,19 @@ export function getImport(parts: { imports: ContactImports }) {
     },
     async ({ caller, params, query }) => {
       const id = uuidOf('imp', (params as { id: string }).id, 'import');
+      const list = `/imports/${id}`;
       const limit = query.limit ?? FAILURES_DEFAULT;
-      const page = { afterLine: lineOf(query.cursor), limit: limit + 1 };
+      const page = { afterLine: lineOf(list, query.cursor), limit: limit + 1 };
       const { job, failures } = await parts.imports.report(caller, id, page);
-      const { rows, next_cursor } = pageOf(failures, limit, ({ line }) => [line]);
+      const { rows, next_cursor } = pageOf(list, failures, limit, ({ line }) => [line]);
       return { status: 200, body: { ...publicImport(job), failures: rows, next_cursor } };
     },
   );
 }
 
-function lineOf(cursor: string | undefined): number {
+function lineOf(list: string, cursor: string | undefined): number {
   if (cursor === undefined) return 0;
-  const [line] = decodeCursor(cursor, 1);
+  const [line] = decodeCursor(list, cursor, 1);
   if (typeof line !== 'number' || line < 0 || line >= 2 ** 31) throw badCursor();
   return line;
 }

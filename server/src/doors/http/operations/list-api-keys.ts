@@ -21,13 +21,13 @@ export function listApiKeys(parts: { apiKeys: ApiKeys }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/api-keys', query.cursor);
       const { keys, nextBefore } = await parts.apiKeys.list(caller, {
         limit,
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const next_cursor = nextBefore === undefined ? null : encodeCursor([nextBefore]);
+      const next_cursor = nextBefore === undefined ? null : encodeCursor('/api-keys', [nextBefore]);
       return { status: 200, body: { data: keys.map(publicKey), next_cursor } };
     },
   );

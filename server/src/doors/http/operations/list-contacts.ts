@@ -1,6 +1,10 @@
 import { Type } from 'typebox';
 import { publicContact } from '../../../contacts/contacts.ts';
-import { type ContactQuery, searchContacts } from '../../../contacts/search-contacts.ts';
+import {
+  type ContactQuery,
+  isByAddress,
+  searchContacts,
+} from '../../../contacts/search-contacts.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { encodeCursor } from '../cursor.ts';
 import { decodeKeyedCursor } from '../keyed-cursor.ts';
@@ -49,14 +53,16 @@ export function listContacts(parts: { pool: Pool }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const from = decodeKeyedCursor(query.cursor);
+      const wanted = queryOf(query);
+      const list = isByAddress(wanted) ? '/contacts?q' : '/contacts';
+      const from = decodeKeyedCursor(list, query.cursor);
       const after = from && { id: from.id, emailKey: from.key };
-      const found = await searchContacts(parts.pool, caller, queryOf(query), { after, limit });
+      const found = await searchContacts(parts.pool, caller, wanted, { after, limit });
       return {
         status: 200,
         body: {
           data: found.contacts.map((contact) => publicContact(caller, contact)),
-          next_cursor: found.next && encodeCursor([found.next.id, found.next.emailKey]),
+          next_cursor: found.next && encodeCursor(list, [found.next.id, found.next.emailKey]),
         },
       };
     },

@@ -20,13 +20,13 @@ export function listDomains(parts: { domains: Domains }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/domains', query.cursor);
       const found = await parts.domains.list(caller, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (domain) => [domain.id]);
+      const { rows, next_cursor } = pageOf('/domains', found, limit, (domain) => [domain.id]);
       return { status: 200, body: { data: rows.map(publicDomain), next_cursor } };
     },
   );

@@ -23,12 +23,12 @@ export function listInvitations({ people, clock }: PeopleOperationParts & { cloc
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/invitations', query.cursor);
       const found = await people.invitations.list(caller.workspaceId, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (one) => [one.id]);
+      const { rows, next_cursor } = pageOf('/invitations', found, limit, (one) => [one.id]);
       const data = rows.map((one) => publicInvitation(one, clock.now()));
       return { status: 200, body: { data, next_cursor } };
     },

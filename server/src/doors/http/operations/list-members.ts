@@ -20,13 +20,13 @@ export function listMembers({ people }: PeopleOperationParts) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/members', query.cursor);
       const found = await people.team.list(caller.workspaceId, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (member) => [member.personId]);
+      const { rows, next_cursor } = pageOf('/members', found, limit, (member) => [member.personId]);
       return { status: 200, body: { data: rows.map(publicMember), next_cursor } };
     },
   );

@@ -69,13 +69,14 @@ export function listMessages(parts: { pool: Pool }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const beforeId = decodeUuidCursor(query.cursor);
+      const beforeId = decodeUuidCursor('/messages', query.cursor);
       const found = await findPage(parts.pool, caller, queryOf(query), { beforeId, limit });
       return {
         status: 200,
         body: {
           data: found.messages.map(publicMessage),
-          next_cursor: found.nextBeforeId === null ? null : encodeCursor([found.nextBeforeId]),
+          next_cursor:
+            found.nextBeforeId === null ? null : encodeCursor('/messages', [found.nextBeforeId]),
         },
       };
     },

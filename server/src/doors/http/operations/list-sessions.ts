@@ -20,12 +20,12 @@ export function listSessions({ people }: PeopleOperationParts) {
     },
     async ({ signedIn, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/me/sessions', query.cursor);
       const found = await people.sessions.list(signedIn.person, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (session) => [session.id]);
+      const { rows, next_cursor } = pageOf('/me/sessions', found, limit, (session) => [session.id]);
       const data = rows.map((session) => publicSession(session, signedIn.session.id));
       return { status: 200, body: { data, next_cursor } };
     },

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { SuppressionReason } from '../../../suppressions/suppression-store.ts';
 import {
+  isByKey,
   publicSuppression,
   type SuppressionQuery,
   type Suppressions,
@@ -53,12 +54,14 @@ export function listSuppressions(parts: { suppressions: Suppressions }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const after = decodeKeyedCursor(query.cursor);
-      const found = await parts.suppressions.list(caller, queryOf(query), {
+      const wanted = queryOf(query);
+      const list = isByKey(wanted) ? '/suppressions?q' : '/suppressions';
+      const after = decodeKeyedCursor(list, query.cursor);
+      const found = await parts.suppressions.list(caller, wanted, {
         after,
         limit: limit + 1,
       });
-      const { rows, next_cursor } = pageOf(found, limit, ({ id, key }) => [id, key]);
+      const { rows, next_cursor } = pageOf(list, found, limit, ({ id, key }) => [id, key]);
       return { status: 200, body: { data: rows.map(publicSuppression), next_cursor } };
     },
   );

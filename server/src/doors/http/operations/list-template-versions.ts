@@ -24,22 +24,23 @@ export function listTemplateVersions(parts: { templates: Templates }, kind: Cont
       refusals: ['not_found'],
     },
     async ({ caller, params, query }) => {
+      const list = `${path}/${params.key}/versions`;
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = versionCursor(query.cursor);
+      const before = versionCursor(list, query.cursor);
       const found = await parts.templates.listVersions(caller, kind, params.key, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, ({ version }) => [version]);
+      const { rows, next_cursor } = pageOf(list, found, limit, ({ version }) => [version]);
       const data = rows.map((version) => publicVersion(params.key, version));
       return { status: 200, body: { data, next_cursor } };
     },
   );
 }
 
-function versionCursor(cursor: string | undefined): number | undefined {
+function versionCursor(list: string, cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
-  const [version] = decodeCursor(cursor, 1);
+  const [version] = decodeCursor(list, cursor, 1);
   if (typeof version !== 'number' || version < 1 || version > 2 ** 31 - 1) throw badCursor();
   return version;
 }

@@ -26,13 +26,13 @@ export function listTemplates(parts: { templates: Templates }, kind: ContentKind
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor(path, query.cursor);
       const found = await parts.templates.list(caller, kind, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, ({ id }) => [id]);
+      const { rows, next_cursor } = pageOf(path, found, limit, ({ id }) => [id]);
       return { status: 200, body: { data: rows.map(publicSummary), next_cursor } };
     },
   );

@@ -28,11 +28,11 @@ export function listTestInbox(parts: { inbox: TestInbox }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const beforeId = decodeUuidCursor(query.cursor);
+      const beforeId = decodeUuidCursor('/test/inbox', query.cursor);
       const recipient = addressParameter('recipientKey', 'to', query);
       const wanted = { beforeId, limit: limit + 1, ...recipient };
       const found = await parts.inbox.list(caller.workspaceId, wanted);
-      const { rows, next_cursor } = pageOf(found, limit, (mail) => [mail.uuid]);
+      const { rows, next_cursor } = pageOf('/test/inbox', found, limit, (mail) => [mail.uuid]);
       return {
         status: 200,
         body: { data: rows.map(({ uuid: _uuid, ...mail }) => mail), next_cursor },

@@ -19,12 +19,12 @@ export function listWebhooks(parts: { webhooks: Webhooks }) {
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/webhooks', query.cursor);
       const found = await parts.webhooks.list(caller, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (webhook) => [webhook.id]);
+      const { rows, next_cursor } = pageOf('/webhooks', found, limit, (webhook) => [webhook.id]);
       const data = rows.map((webhook) => parts.webhooks.publicWebhook(webhook));
       return { status: 200, body: { data, next_cursor } };
     },

@@ -22,12 +22,12 @@ export function listWorkspaces({ people }: PeopleOperationParts) {
     },
     async ({ signedIn, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(query.cursor);
+      const before = decodeUuidCursor('/workspaces', query.cursor);
       const found = await people.account.workspaces(signedIn, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(found, limit, (one) => [one.workspaceId]);
+      const { rows, next_cursor } = pageOf('/workspaces', found, limit, (one) => [one.workspaceId]);
       return { status: 200, body: { data: rows.map(publicMembership), next_cursor } };
     },
   );

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: a cursor leads on in the list that gave it, and in no other: a place in one list is none in
+ * another, and what would be answered from there is wrong without looking so.
+ * Method: two rows and more in every list that a key may read, one page of one row of each, and the
+ * cursor of each given to all.
+ */
+
+let app: TestApp;
+
+const LISTS = [
+  '/contacts',
+  '/contacts?q=jane@',
+  '/suppressions',
+  '/suppressions?q=jane',
+  '/templates',
+  '/layouts',
+  '/templates/first/versions',
+  '/templates/second/versions',
+  '/domains',
+  '/api-keys',
+  '/webhooks',
+  '/webhook-deliveries',
+  '/messages',
+  '/test/inbox',
+  '/events',
+  '/events?order=desc',
+];
+
+beforeAll(async () => {
+  app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  for (const n of [1, 2, 3]) {
+    const webhook = { url: `http://127.0.0.1/${n}`, events: ['*'] };
+    await made('POST', '/webhooks', webhook);
+    await made('POST', '/contacts', { email: `jane@${n}.example` });
+    await made('POST', '/suppressions', { email: `jane@${n}.example` });
+    await made('POST', '/domains', { name: `${n}.example` }, app.liveKey);
+    await app.newKey({});
+    await made('POST', '/layouts', { key: `frame${n}`, html: '{{ content }}' });
+  }
+  for (const key of ['first', 'second', 'third']) {
+    await made('POST', '/templates', { key, subject: 'Hi', html: '<p>Hi</p>' });
+    for (const text of ['Hi', 'Hello']) {
+      await made('PATCH', `/templates/${key}`, { subject: text });
+      await made('POST', `/templates/${key}/publish`, {});
+    }
+  }
+  for (const n of [1, 2]) await made('POST', '/transactional/send', goodSend({ subject: `${n}` }));
+  await until(async () => (await app.call('GET', '/test/inbox')).json.data.length === 2);
+  await until(async () => (await app.call('GET', '/webhook-deliveries')).json.data.length > 2);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function made(method: string, path: string, body: object, key = app.testKey) {
+  const answer = await app.call(method, path, { body, key });
+  expect([path, answer.status < 300, answer.text]).toEqual([path, true, answer.text]);
+}
+
+function page(list: string, parameters: string) {
+  return app.call('GET', `${list}${list.includes('?') ? '&' : '?'}${parameters}`);
+}
+
+test('every list takes its own cursor, and refuses those of all others', async () => {
+  const cursors = new Map<string, string>();
+  for (const list of LISTS) {
+    const { json } = await page(list, 'limit=1');
+    expect([list, json.data?.length, typeof json.next_cursor]).toEqual([list, 1, 'string']);
+    cursors.set(list, json.next_cursor);
+  }
+  for (const list of LISTS) {
+    for (const [giver, cursor] of cursors) {
+      const answer = await page(list, `cursor=${cursor}`);
+      const { status, json } = answer;
+      const seen = [list, giver, status, json.errors?.[0]?.parameter, json.errors?.[0]?.code];
+      if (giver === list) expect(seen).toEqual([list, giver, 200, undefined, undefined]);
+      else expect(seen).toEqual([list, giver, 422, 'cursor', 'invalid_cursor']);
+    }
+  }
+});
+
+test('the deliveries of one endpoint go on from those of all', async () => {
+  const { json: all } = await page('/webhook-deliveries', 'limit=1');
+  const list = `/webhooks/${all.data[0].webhook_id}/deliveries`;
+  expect((await page(list, `cursor=${all.next_cursor}`)).status).toBe(200);
+});
+
+test('a cursor from before they named their list leads on', async () => {
+  const { json: first } = await page('/domains', 'limit=1');
+  const { json: second } = await page('/domains', `limit=1&cursor=${first.next_cursor}`);
+  const { rows } = await app.database.pool.query('select id from domains order by id desc limit 1');
+  const unnamed = Buffer.from(JSON.stringify([rows[0].id])).toString('base64url');
+  const { json } = await page('/domains', `limit=1&cursor=${unnamed}`);
+  expect(json.data).toEqual(second.data);
+});
