@@ -1,5 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { askAgain } from '../api/ask-again.ts';
 import { usePlace } from '../session/place.ts';
 import { useMay } from '../session/session.ts';
 import { followEvents, type LiveEvent } from './event-stream.ts';
@@ -28,7 +29,7 @@ export function useAskedAgain(names: readonly string[], behindMs: number): void 
       timer ??= setTimeout(() => {
         timer = undefined;
         for (const name of named.split(' ')) {
-          void queries.invalidateQueries({ queryKey: [name] });
+          askAgain(queries, { queryKey: [name] });
         }
       }, behindMs);
     });
@@ -76,7 +77,7 @@ export function useLiveFeed(): void {
       },
       lookAnew() {
         makeOld(queries, Object.keys(STALE));
-        void queries.invalidateQueries({ queryKey: ['message'] });
+        askAgain(queries, { queryKey: ['message'] });
         for (const listener of listeners) listener([]);
       },
     });
@@ -90,7 +91,7 @@ export function useLiveFeed(): void {
 /** Only the messages that something happened to: what is looked at is seldom among them. */
 function makeMessagesOld(queries: QueryClient, events: readonly LiveEvent[]): void {
   const ids = new Set(events.map(({ data }) => (data as { message_id?: string }).message_id));
-  void queries.invalidateQueries({
+  askAgain(queries, {
     queryKey: ['message'],
     predicate: ({ queryKey }) => ids.has(queryKey[3] as string),
   });
@@ -98,5 +99,5 @@ function makeMessagesOld(queries: QueryClient, events: readonly LiveEvent[]): vo
 
 function makeOld(queries: QueryClient, families: Iterable<string>): void {
   const names = new Set([...families].flatMap((family) => STALE[family] ?? []));
-  for (const name of names) void queries.invalidateQueries({ queryKey: [name] });
+  for (const name of names) askAgain(queries, { queryKey: [name] });
 }

@@ -3,16 +3,18 @@ import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 
 const TO_COME_BACK = { timeout: 30_000 };
+const IN_AN_HOUR = new Date(Date.now() + 3_600_000).toISOString();
 
 /** The feed as a developer watches it while trying something out. */
 browserSuite('events on screen', (suite) => {
-  const send = async (email: string): Promise<string> => {
+  const send = async (email: string, more: object = {}): Promise<string> => {
     const answer = await suite.app().call('POST', '/transactional/send', {
       body: {
         to: { email },
         from: { email: 'hello@shop.example' },
         subject: 'Hello',
         html: '<p>Hello</p>',
+        ...more,
       },
     });
     return answer.json.id;
@@ -60,6 +62,29 @@ browserSuite('events on screen', (suite) => {
     expect(suite.troubles()).toEqual([]);
   });
 
+  test.each([
+    ['message', (id: string) => `/messages/${id}`, 'status', /It was cancelled/],
+    ['list', () => '/messages', 'listitem', /cancelled.*delivered\+list@/],
+  ] as const)(
+    'what happens while the %s is asked for the first time is shown',
+    async (name, at, role, words) => {
+      const id = await send(`delivered+${name}@simulator.test`, { scheduled_at: IN_AN_HOUR });
+      const page = await suite.openAs('developer');
+      const stream = await holdFirst(page, '**/events/stream*', 'question');
+      const answer = await holdFirst(page, `**/api/v1${at(id)}{,?*}`, 'answer');
+      await page.goto(`/app${at(id)}`);
+      await answer.held;
+      await suite.app().call('POST', `/messages/${id}/cancel`);
+      const opened = page.waitForResponse('**/events/stream*');
+      stream.letGo();
+      await opened;
+      // Behind the page's own handling of what it was just told.
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve))');
+      answer.letGo();
+      await page.getByRole(role).filter({ hasText: words }).waitFor();
+    },
+  );
+
   test('what happened while the connection was broken follows when it is back', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/events');
@@ -87,3 +112,19 @@ browserSuite('events on screen', (suite) => {
     expect(await rows(page).filter({ hasText: 'message.' }).count()).toBe(0);
   });
 });
+
+/** Holds the first of these requests back, before it is asked or with its answer in hand. */
+async function holdFirst(page: Page, url: string, what: 'question' | 'answer') {
+  const held = Promise.withResolvers<void>();
+  const letGo = Promise.withResolvers<void>();
+  let isFirst = true;
+  await page.route(url, async (route) => {
+    if (!isFirst) return route.continue();
+    isFirst = false;
+    const response = what === 'answer' ? await route.fetch() : undefined;
+    held.resolve();
+    await letGo.promise;
+    return response ? route.fulfill({ response }) : route.continue();
+  });
+  return { held: held.promise, letGo: () => letGo.resolve() };
+}

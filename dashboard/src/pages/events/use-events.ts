@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { askAgain } from '../../api/ask-again.ts';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { usePages } from '../../api/use-pages.ts';
@@ -47,7 +48,7 @@ export function useEvents(filters: EventFilters, paused: boolean) {
     setHeld([]);
     return onLiveEvents((events) => {
       if (events.length === 0) {
-        void queries.invalidateQueries({ queryKey: ['events'] });
+        askAgain(queries, { queryKey: ['events'] });
         return;
       }
       const wanted = events.filter((event) => fits(event, { ...filters })).toReversed();

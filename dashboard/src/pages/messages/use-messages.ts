@@ -1,5 +1,6 @@
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
+import { firstAnswer } from '../../api/ask-again.ts';
 import { type Api, ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { type PageOf, usePages } from '../../api/use-pages.ts';
@@ -52,6 +53,8 @@ export function useMessages(filters: MessageFilters) {
       running = true;
       const { api, filters, queryKey } = latest.current;
       try {
+        // There is nothing yet to lay the newest over.
+        await firstAnswer(queries.getQueryCache().find({ queryKey }));
         const head = await fetchMessages(api, filters, undefined);
         queries.setQueryData<Pages>(queryKey, (known) => known && withHead(known, head));
       } catch {

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Inbox, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
+import { askAgain } from '../../api/ask-again.ts';
 import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { pageQuery, usePages } from '../../api/use-pages.ts';
@@ -68,7 +69,7 @@ function Mailbox() {
       onLiveEvents((events) => {
         const arrived = events.some(({ type }) => type === 'message.delivered');
         if (arrived || events.length === 0) {
-          void queries.invalidateQueries({ queryKey: ['test-inbox'] });
+          askAgain(queries, { queryKey: ['test-inbox'] });
         }
       }),
     [queries],
