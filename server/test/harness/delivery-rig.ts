@@ -44,7 +44,7 @@ export interface Rig extends AsyncDisposable {
   node: TestEngine;
   send(message?: Partial<QueuedMessage>): Promise<string>;
   /** Waits, moving the clock, until every recipient is final (or has the status). */
-  settled(id: string, status?: string): Promise<DeliveryState[]>;
+  settled(id: string, status?: string, stepMs?: number): Promise<DeliveryState[]>;
   until(check: () => Promise<boolean> | boolean, stepMs?: number): Promise<void>;
   /** Waits like `settled`, but skips the time in which the delivery only rests. */
   settledMuchLater(id: string): Promise<DeliveryState>;
@@ -105,14 +105,14 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
       node.engine.wake();
       return id;
     },
-    async settled(id, status) {
+    async settled(id, status, stepMs) {
       let states: DeliveryState[] = [];
       await waitFor(async () => {
         states = await deliveriesOf(pool, id);
         return states.every((state) =>
           status ? state.status === status : state.finished_at !== null,
         );
-      });
+      }, stepMs);
       return states;
     },
     async settledMuchLater(id) {
