@@ -13,7 +13,20 @@ const PREFIXES: Record<ContentKind, IdPrefix> = { template: 'tpl', layout: 'lay'
 
 export function publicTemplate(template: Template, variables: readonly TemplateVariable[]) {
   const { kind, draft } = template;
-  return { ...basics(template), ...publicContent(kind, draft, variables), ...times(template) };
+  return {
+    ...basics(template),
+    ...publicContent(kind, draft, variables),
+    ...times(template),
+    etag: draftEtag(template),
+  };
+}
+
+/**
+ * Names one state of a draft, in the form that HTTP gives such names. With the id in it, it is never
+ * that of another template which has the key later.
+ */
+export function draftEtag({ kind, id, draftRevision }: Template): string {
+  return `"${encodeId(PREFIXES[kind], id)}.${draftRevision}"`;
 }
 
 export function publicSummary(template: TemplateSummary) {

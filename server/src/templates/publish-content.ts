@@ -5,6 +5,7 @@ import { takeTurn } from '../storage/take-turn.ts';
 import { type Finding, tooMuch } from './check-content.ts';
 import { checkTemplate, hasErrors } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
+import { type ExpectedDraft, refuseOtherDraft } from './expected-draft.ts';
 import { findUsers, type Ingredient, readRecipe, refuseTooMuch } from './recipe-store.ts';
 import type { StoredContent } from './stored-content.ts';
 import { ContentLimitError, fieldPointer } from './substitution/content-errors.ts';
@@ -29,6 +30,7 @@ export interface PublishOrder {
   note: string | null;
   by: string;
   atMs: number;
+  expected?: ExpectedDraft;
   /** Templates that are published anew in the same transaction: their old texts do not count. */
   together?: ReadonlySet<string>;
 }
@@ -56,7 +58,7 @@ export async function publishContent(
   order: PublishOrder,
 ): Promise<Publication> {
   await takeTurn(db, 'templates', ref.workspaceId);
-  const content = await contentToPublish(db, ref, order.version);
+  const content = await contentToPublish(db, ref, order);
   const company = await companyOf(db, ref, order.version ?? 'draft');
   const findings = checkInCompany(ref, content, company);
   refuseErrors(findings);
@@ -120,10 +122,11 @@ function checkInCompany(ref: Ref, content: StoredContent, used: readonly Ingredi
 async function contentToPublish(
   db: Queryable,
   ref: Ref,
-  version: number | undefined,
+  { version, expected }: PublishOrder,
 ): Promise<StoredContent> {
   const template = await findTemplate(db, ref, 'for update of t');
   if (!template) throw notFound(ref);
+  refuseOtherDraft(template, expected);
   if (version === undefined) return template.draft;
   const old = await findVersion(db, ref, version);
   if (old) return old.content;

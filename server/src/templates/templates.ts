@@ -6,6 +6,7 @@ import { inTransaction, type Pool } from '../storage/pool.ts';
 import type { SearchedPage } from '../storage/search-words.ts';
 import { takeTurn } from '../storage/take-turn.ts';
 import type { Finding } from './check-content.ts';
+import { type ExpectedDraft, refuseOtherDraft } from './expected-draft.ts';
 import { checkContentOf, notFound, type Publication, publishContent } from './publish-content.ts';
 import { findUsers } from './recipe-store.ts';
 import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
@@ -86,16 +87,18 @@ export class Templates {
     return listTemplates(this.#parts.pool, { workspaceId, kind }, page);
   }
 
-  /** Changes the draft; what is published stays as it is. */
+  /** Changes the draft, if it is in the state that is expected; what is published stays as it is. */
   async change(
     author: Author,
     kind: ContentKind,
     key: string,
     given: Readonly<Record<string, unknown>>,
+    expected?: ExpectedDraft,
   ): Promise<Template> {
     const ref = refOf(author, kind, key);
     return this.#commit(author, async (client) => {
       const before = existing(ref, await findTemplate(client, ref, 'for update of t'));
+      refuseOtherDraft(before, expected);
       const { name = before.name, content } = changedFields(kind, before.draft, given);
       const atMs = this.#parts.clock.now();
       await updateDraft(client, ref, { name, draft: content, atMs, by: author.actor });
@@ -108,13 +111,14 @@ export class Templates {
     author: Author,
     kind: ContentKind,
     key: string,
-    order: { version?: number; note?: string },
+    order: { version?: number; note?: string; expected?: ExpectedDraft },
   ): Promise<Publication> {
     const ref = refOf(author, kind, key);
     return this.#commit(author, (client) =>
       publishContent(client, ref, {
         version: order.version,
         note: order.note ?? null,
+        expected: order.expected,
         by: author.actor,
         atMs: this.#parts.clock.now(),
       }),

@@ -40,16 +40,24 @@ export function contentApi(api: Api, kind: ContentKind) {
   const versions = `${one}/versions` as '/api/v1/templates/{key}/versions';
   const publish = `${one}/publish` as '/api/v1/templates/{key}/publish';
   const path = (key: string) => ({ params: { path: { key } } });
+  const seen = (key: string, etag: string) => ({
+    params: { path: { key }, header: { 'If-Match': etag } },
+  });
   return {
     list: (query: { limit: number; cursor?: string; q?: string }) =>
       ask(api.GET(all, { params: { query } })),
     get: (key: string) => ask(api.GET(one, path(key))),
     create: (body: Schema<'CreateTemplate'>) => ask(api.POST(all, { body })),
-    change: (key: string, body: TemplateChange) => ask(api.PATCH(one, { ...path(key), body })),
+    /** Refused with `draft_changed` when the draft is no longer the one with this etag. */
+    change: (key: string, body: TemplateChange, etag: string) =>
+      ask(api.PATCH(one, { ...seen(key, etag), body })),
     remove: (key: string) => ask(api.DELETE(one, path(key))),
     versions: (key: string, query: { limit: number; cursor?: string }) =>
       ask(api.GET(versions, { params: { path: { key }, query } })),
     publish: (key: string, body: { version?: number; note?: string }) =>
       ask(api.POST(publish, { ...path(key), body })),
+    /** Refused like a change when it would publish what nobody here has seen. */
+    publishSeen: (key: string, body: { note?: string }, etag: string) =>
+      ask(api.POST(publish, { ...seen(key, etag), body })),
   };
 }

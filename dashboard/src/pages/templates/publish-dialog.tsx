@@ -2,13 +2,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
 import { tell } from '../../frame/toasts.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
 import { Field, TextInput } from '../../parts/field.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
+import { Note, ProblemNote } from '../../parts/problem-note.tsx';
 import { count } from '../../parts/size.ts';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { useNameOf } from '../team/name-of.ts';
 import { Changes } from './changes.tsx';
 import { type ContentKind, contentApi, KINDS } from './content-api.ts';
 import type { Draft } from './use-draft.ts';
@@ -29,9 +31,10 @@ export function PublishDialog({
   const { stored } = draft;
   const publishing = useMutation({
     mutationFn: async () => {
-      await draft.saveNow();
+      const { etag } = await draft.saveNow();
       const content = contentApi(api, kind);
-      const done = await content.publish(stored.key, note.trim() ? { note: note.trim() } : {});
+      const told = note.trim() ? { note: note.trim() } : {};
+      const done = await content.publishSeen(stored.key, told, etag);
       draft.reload(await content.get(stored.key));
       return done;
     },
@@ -46,6 +49,9 @@ export function PublishDialog({
           : '';
       tell(`Version ${version} is published.${also}`);
       onClose();
+    },
+    onError: async (error) => {
+      if (isChanged(error)) draft.reload(await contentApi(api, kind).get(stored.key));
     },
   });
   return (
@@ -70,7 +76,7 @@ export function PublishDialog({
             maxLength={500}
           />
         </Field>
-        {publishing.isError && <ProblemNote error={publishing.error} />}
+        {publishing.isError && <Refused error={publishing.error} draft={draft} />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={publishing.isPending}>
@@ -81,6 +87,23 @@ export function PublishDialog({
     </Dialog>
   );
 }
+
+function isChanged(error: unknown): boolean {
+  return problemOf(error).code === 'draft_changed';
+}
+
+function Refused({ error, draft }: { error: unknown; draft: Draft }) {
+  const nameOf = useNameOf();
+  if (!isChanged(error)) return <ProblemNote error={error} />;
+  if (draft.conflict) return <Note tone="warn" title={CHOOSE_FIRST} />;
+  return (
+    <Note tone="warn" title={`Changed meanwhile by ${nameOf(draft.stored.updated_by)}`}>
+      Nothing was published. Look at it once more, then publish.
+    </Note>
+  );
+}
+
+const CHOOSE_FIRST = 'Somebody else wrote in the same place: choose between theirs and yours first';
 
 function Summary({ draft }: { draft: Draft }) {
   const { api, key } = useHere();
@@ -100,7 +123,7 @@ function Summary({ draft }: { draft: Draft }) {
     enabled: ready,
     staleTime: 0,
   });
-  if (unsaved !== undefined) return <ProblemNote error={unsaved} />;
+  if (unsaved !== undefined) return <Refused error={unsaved} draft={draft} />;
   if (comparison.isError) return <ProblemNote error={comparison.error} />;
   if (!comparison.data) return <SkeletonRows rows={3} />;
   return <Changes comparison={comparison.data} />;

@@ -15,6 +15,7 @@ import { Page } from '../../parts/page.tsx';
 import { ProblemNote } from '../../parts/problem-note.tsx';
 import { SkeletonPage } from '../../parts/skeleton.tsx';
 import { useMay } from '../../session/session.ts';
+import { ConflictNote } from './conflict-note.tsx';
 import { type ContentKind, contentApi, isKind, KINDS, type Template } from './content-api.ts';
 import { PublishDialog } from './publish-dialog.tsx';
 import { SidePanels } from './side-panels.tsx';
@@ -64,7 +65,8 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <Head kind={kind} draft={draft} />
-      {draft.state === 'failed' && (
+      {draft.conflict && <ConflictNote conflict={draft.conflict} />}
+      {draft.state === 'failed' && !draft.conflict && (
         <ProblemNote
           error={draft.error}
           onRetry={() => void draft.saveNow().catch(() => {})}

@@ -2,13 +2,23 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHere } from '../../api/here.ts';
+import { problemOf } from '../../api/problem.ts';
 import { sessionEnded } from '../../api/session-ended.ts';
-import { type ContentKind, contentApi, type Template, type TemplateChange } from './content-api.ts';
+import { type ContentKind, contentApi, type Template } from './content-api.ts';
+import {
+  changeOf,
+  clashesOf,
+  type DraftFields,
+  type FieldName,
+  fieldsOf,
+  isEmpty,
+} from './draft-fields.ts';
 
 /**
  * The draft while somebody writes. What is typed is kept here and saved in pauses; a save that fails
  * loses nothing and is tried again, by hand or after signing in again. `saved` counts the saves, so
- * that previews know when to look again.
+ * that previews know when to look again. What somebody else wrote meanwhile is joined with it; where
+ * both wrote in the same field, nothing is saved before the person here has chosen.
  */
 export interface Draft {
   /** The draft as the server has it, with its inferred variables. */
@@ -18,23 +28,21 @@ export interface Draft {
   state: 'saved' | 'waiting' | 'saving' | 'failed';
   error: unknown;
   saves: number;
-  /** Rejects with the reason when it cannot be saved; `state` tells it too. */
-  saveNow: () => Promise<void>;
+  /** What is stored then. Rejects with the reason when it cannot be saved; `state` tells it too. */
+  saveNow: () => Promise<Template>;
   /** Takes what the server has, after something else changed it. */
-  reload: (stored: Template) => void;
+  reload: (stored: Template) => unknown;
+  conflict: Conflict | undefined;
   /** Somebody is about to go elsewhere, and what they wrote cannot be saved. */
   leaving: { stay: () => void; leave: () => void } | undefined;
 }
 
-export interface DraftFields {
-  name: string;
-  subject: string;
-  html: string;
-  text: string;
-  layout: string | null;
-  from: Template['from'];
-  locales: Template['locales'];
-  variables: Template['variables'];
+/** Somebody else has saved other words for fields that are being written here. */
+export interface Conflict {
+  theirs: Template;
+  fields: FieldName[];
+  takeTheirs: () => Promise<void>;
+  keepMine: () => void;
 }
 
 const PAUSE_MS = 600;
@@ -47,18 +55,52 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
   const [state, setState] = useState<Draft['state']>('saved');
   const [error, setError] = useState<unknown>();
   const [saves, setSaves] = useState(0);
+  const [clash, setClash] = useState<Pick<Conflict, 'theirs' | 'fields'>>();
+  // What `fields` began with: a save names it, and is refused when somebody else was faster.
+  const seen = useRef(loaded);
   const pending = useRef<Partial<DraftFields>>({});
-  const saving = useRef<Promise<void>>(undefined);
+  const saving = useRef<Promise<Template>>(undefined);
 
-  const save = useCallback(async (): Promise<void> => {
+  const goOnFrom = useCallback((now: Template) => {
+    seen.current = now;
+    setStored(now);
+    setFields({ ...fieldsOf(now), ...pending.current });
+    setSaves((count) => count + 1);
+    setClash(undefined);
+  }, []);
+
+  /** False where the person must choose first. */
+  const meet = useCallback(
+    (theirs: Template): boolean => {
+      const both = clashesOf(fieldsOf(seen.current), pending.current, fieldsOf(theirs));
+      if (both.length === 0) goOnFrom(theirs);
+      else setClash({ theirs, fields: both });
+      return both.length === 0;
+    },
+    [goOnFrom],
+  );
+
+  const save = useCallback(async (): Promise<Template> => {
+    const content = contentApi(api, kind);
+    const store = async (): Promise<Template> => {
+      const change = pending.current;
+      if (isEmpty(change)) return seen.current;
+      pending.current = {};
+      try {
+        seen.current = await content.change(loaded.key, changeOf(change), seen.current.etag);
+        return seen.current;
+      } catch (problem) {
+        pending.current = { ...change, ...pending.current };
+        if (problemOf(problem).code !== 'draft_changed') throw problem;
+        if (!meet(await content.get(loaded.key))) throw problem;
+        return store();
+      }
+    };
     // One after the other: two saves at once could land in the wrong order.
     while (saving.current) await saving.current.catch(() => {});
-    const change = pending.current;
-    if (isEmpty(change)) return;
-    pending.current = {};
+    if (isEmpty(pending.current)) return seen.current;
     setState('saving');
-    saving.current = contentApi(api, kind)
-      .change(loaded.key, changeOf(change))
+    saving.current = store()
       .then(
         (answer) => {
           setStored(answer);
@@ -66,9 +108,9 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
           setError(undefined);
           setState(isEmpty(pending.current) ? 'saved' : 'waiting');
           void queries.invalidateQueries({ queryKey: ['templates'] });
+          return answer;
         },
         (problem) => {
-          pending.current = { ...change, ...pending.current };
           setError(problem);
           setState('failed');
           throw problem;
@@ -78,7 +120,7 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
         saving.current = undefined;
       });
     return saving.current;
-  }, [api, kind, loaded.key, queries]);
+  }, [api, kind, loaded.key, queries, meet]);
   const trySave = useCallback(() => void save().catch(() => {}), [save]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: every change starts the pause anew.
@@ -96,18 +138,10 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     [trySave],
   );
 
-  const reload = useCallback((fresh: Template) => {
-    setStored(fresh);
-    setFields({ ...fieldsOf(fresh), ...pending.current });
-    setSaves((count) => count + 1);
-  }, []);
-
-  // Written on in another tab or by somebody else, while nobody writes here: going on from the text of
-  // before would undo theirs.
+  // Written on in another tab or by somebody else: going on from the text of before would undo theirs.
   useEffect(() => {
-    const idle = !saving.current && isEmpty(pending.current);
-    if (idle && loaded.updated_at > stored.updated_at) reload(loaded);
-  }, [loaded, stored, reload]);
+    if (!saving.current && loaded.updated_at > stored.updated_at) meet(loaded);
+  }, [loaded, stored, meet]);
 
   const blocker = useBlocker({
     // Whoever comes back at once must find what they wrote, so the way on is free after the save.
@@ -130,6 +164,19 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     error,
     saves,
     saveNow: save,
+    conflict: clash && {
+      ...clash,
+      takeTheirs: async () => {
+        while (saving.current) await saving.current.catch(() => {});
+        pending.current = {};
+        goOnFrom(clash.theirs);
+        setState('saved');
+      },
+      keepMine: () => {
+        goOnFrom(clash.theirs);
+        trySave();
+      },
+    },
     leaving:
       blocker.status === 'blocked'
         ? {
@@ -145,34 +192,6 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       setFields((now) => ({ ...now, ...change }));
       setState('waiting');
     },
-    reload,
+    reload: meet,
   };
-}
-
-function isEmpty(change: Partial<DraftFields>): boolean {
-  return Object.keys(change).length === 0;
-}
-
-function fieldsOf(template: Template): DraftFields {
-  return {
-    name: template.name,
-    subject: template.subject ?? '',
-    html: template.html ?? '',
-    text: template.text ?? '',
-    layout: template.layout ?? null,
-    from: template.from ?? null,
-    locales: template.locales,
-    variables: template.variables ?? [],
-  };
-}
-
-/** An emptied text is none: the text part is then made from the html. */
-function changeOf(fields: Partial<DraftFields>): TemplateChange {
-  const change: Record<string, unknown> = { ...fields };
-  for (const name of ['subject', 'html', 'text']) {
-    if (change[name] === '') change[name] = null;
-  }
-  // Only a name that people can read: an empty one is a slip while typing.
-  if (change.name === '') delete change.name;
-  return change as TemplateChange;
 }

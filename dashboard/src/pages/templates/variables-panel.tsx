@@ -27,7 +27,7 @@ export function VariablesPanel({ draft }: { draft: Draft }) {
   const save = (changed: TemplateVariable) => {
     const others = draft.stored.variables.filter(({ name }) => name !== changed.name);
     draft.set({ variables: [...others, { ...changed, inferred: false }] });
-    void draft.saveNow();
+    draft.saveNow().catch(() => {});
     setOpen(undefined);
   };
   return (

@@ -8,6 +8,7 @@ import { RefusedError } from '../../base/refused-error.ts';
 import type { Idempotency, IdempotencyRequest } from '../../messages/idempotency.ts';
 import { type AdmissionParts, admit, admitAgain } from './admission.ts';
 import { idempotencyOf } from './idempotency-key.ts';
+import { ifMatchOf } from './if-match.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { asksForAPage, sendNotFoundPage } from './nothing-here.ts';
@@ -248,6 +249,10 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
 
   get visit(): Visit {
     return visitOf(this.#request, this.#parts.cookie);
+  }
+
+  get ifMatch(): readonly string[] | undefined {
+    return ifMatchOf(this.#request);
   }
 
   get signal(): AbortSignal {

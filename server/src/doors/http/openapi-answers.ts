@@ -70,6 +70,7 @@ export function refusalsOf(rules: Rules): ProblemCode[] {
     codes.add('idempotency_key_in_progress');
     codes.add('idempotency_key_reused');
   }
+  if (rules.takesIfMatch) codes.add('draft_changed');
   if (rules.body) {
     if (!rules.rawBody) codes.add('malformed_json');
     codes.add('body_too_large');

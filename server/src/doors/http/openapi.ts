@@ -92,6 +92,7 @@ function describe({ rules }: Operation, named: NamedSchemas): Json {
     ...parametersOf('path', rules.params, named),
     ...parametersOf('query', rules.query, named),
     ...(rules.method === 'POST' && rules.scope !== 'public' ? [IDEMPOTENCY_KEY] : []),
+    ...(rules.takesIfMatch ? [IF_MATCH] : []),
   ];
   if (parameters.length > 0) operation.parameters = parameters;
   if (rules.body) {
@@ -138,6 +139,16 @@ const IDEMPOTENCY_KEY = {
   required: false,
   description: 'Makes it safe to repeat the request.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The `etag` of the draft that you have seen. If it has changed since, nothing is done: 412 `draft_changed`.',
+  schema: { type: 'string' },
+  example: '"tpl_01kc8x3f7ye6qvj2m4n5p6q7r8.7"',
 };
 
 function parametersOf(

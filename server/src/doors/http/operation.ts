@@ -45,6 +45,8 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
   answers: Record<number, Answer>;
   /** Refusals beyond those that the rules above imply. */
   refusals?: readonly ProblemCode[];
+  /** Done only while the draft is as the client saw it, where the client says so by If-Match. */
+  takesIfMatch?: true;
   /** Where what the answer shows is found: told in `Location`, also when the answer is repeated. */
   location?: (body: never) => string;
   /** The work commits the Idempotency-Key itself, together with what it stores. */
@@ -98,6 +100,8 @@ export interface Request<P, Q, B> {
   /** The unread body of an operation with rawBody. */
   stream: AsyncIterable<Buffer> | undefined;
   contentType: string;
+  /** The states in which the client wants it done, where it named any. */
+  ifMatch: readonly string[] | undefined;
   /** Where a stream of events is taken up again. */
   lastEventId: string | undefined;
   /** Aborts when the client goes away. */

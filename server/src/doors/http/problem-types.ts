@@ -171,6 +171,12 @@ export const PROBLEMS = {
     meaning: 'Only deferred, bounced, failed and expired deliveries can be tried again.',
     fix: 'Look at the state of the message’s recipients.',
   },
+  draft_changed: {
+    status: 412,
+    title: 'The draft was changed meanwhile',
+    meaning: 'The draft is not in the state that If-Match names: somebody else changed it.',
+    fix: 'Read it again, join your change with theirs, and send it with the new etag.',
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',

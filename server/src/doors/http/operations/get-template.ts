@@ -1,7 +1,7 @@
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { operation } from '../operation.ts';
 import { KIND_SCHEMAS, PathKey } from '../schemas/templates.ts';
-import { shownTemplate, type TemplateParts } from './shown-template.ts';
+import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './shown-template.ts';
 
 /** getTemplate, getLayout, getPartial. */
 export function getTemplate(parts: TemplateParts, kind: ContentKind) {
@@ -18,12 +18,12 @@ export function getTemplate(parts: TemplateParts, kind: ContentKind) {
         `\`GET ${path}/{key}/versions/{version}\`.`,
       scope: 'read:templates',
       params: PathKey,
-      answers: { 200: { description: `The ${noun}, with its draft.`, body: full } },
+      answers: { 200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG } },
       refusals: ['not_found'],
     },
     async ({ caller, params }) => {
       const template = await parts.templates.get(caller, kind, params.key);
-      return { status: 200, body: await shownTemplate(parts, template) };
+      return replyWithDraft(await shownTemplate(parts, template));
     },
   );
 }

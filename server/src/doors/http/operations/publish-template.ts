@@ -36,7 +36,7 @@ export function publishTemplate(parts: { templates: Templates }, kind: ContentKi
         'The draft becomes the next version, which never changes again; or an old version is ' +
         'published again, which takes a bad one back. Sends that are accepted from now on use it, in ' +
         'both modes. It is checked first: errors refuse with their places, warnings come with the ' +
-        'answer.',
+        'answer. With `If-Match` it is refused when the draft is no longer the one that was looked at.',
       scope: 'write:templates',
       params: PathKey,
       body: Publish,
@@ -44,12 +44,14 @@ export function publishTemplate(parts: { templates: Templates }, kind: ContentKi
         draft: { summary: 'The draft', value: { note: 'Friendlier words' } },
         back: { summary: 'Back to an old version', value: { version: 2 } },
       },
+      takesIfMatch: true,
       answers: { 200: { description: 'It is published.', body: Publication } },
       refusals: ['not_found', 'template_syntax', 'template_limit'],
     },
-    async ({ caller, params, body }) => {
+    async ({ caller, params, body, ifMatch }) => {
       const publication = await parts.templates.publish(caller, kind, params.key, {
         ...(body.version === undefined ? {} : { version: body.version }),
+        expected: ifMatch,
         ...(body.note === undefined ? {} : { note: body.note }),
       });
       return { status: 200, body: publicPublication(publication) };

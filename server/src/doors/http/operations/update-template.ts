@@ -1,7 +1,7 @@
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { operation } from '../operation.ts';
 import { KIND_SCHEMAS, PathKey } from '../schemas/templates.ts';
-import { shownTemplate, type TemplateParts } from './shown-template.ts';
+import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './shown-template.ts';
 
 /** updateTemplate, updateLayout, updatePartial. */
 export function updateTemplate(parts: TemplateParts, kind: ContentKind) {
@@ -15,18 +15,19 @@ export function updateTemplate(parts: TemplateParts, kind: ContentKind) {
       summary: `Change the draft of a ${noun}`,
       description:
         'Fields that are given are set, null empties one, all others stay. Sends go on using what ' +
-        'is published.',
+        'is published. With `If-Match` the change is refused when somebody else made one meanwhile.',
       scope: 'write:templates',
       params: PathKey,
       body: update,
       examples: { change: { summary: 'One field', value: updateExample } },
-      answers: { 200: { description: `The ${noun}, with its draft.`, body: full } },
+      takesIfMatch: true,
+      answers: { 200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG } },
       refusals: ['not_found'],
     },
-    async ({ caller, params, body }) => {
+    async ({ caller, params, body, ifMatch }) => {
       const fields = body as Record<string, unknown>;
-      const template = await parts.templates.change(caller, kind, params.key, fields);
-      return { status: 200, body: await shownTemplate(parts, template) };
+      const template = await parts.templates.change(caller, kind, params.key, fields, ifMatch);
+      return replyWithDraft(await shownTemplate(parts, template));
     },
   );
 }

@@ -23,6 +23,7 @@ export const TEMPLATE = {
   // A variable has `type`, `default` and `example`: linters would take one for a schema.
   variables: [],
   ...TIMES,
+  etag: '"tpl_01kc8x3f7ye6qvj2m4n5p6q7r8.7"',
 };
 
 export const LAYOUT = {
@@ -35,6 +36,7 @@ export const LAYOUT = {
   text: null,
   locales: {},
   ...TIMES,
+  etag: '"lay_01kc8x3f7ye6qvj2m4n5p6q7r8.7"',
 };
 
 export const PARTIAL = {
@@ -47,6 +49,7 @@ export const PARTIAL = {
   text: 'Example Ltd., 1 High Street',
   locales: {},
   ...TIMES,
+  etag: '"prt_01kc8x3f7ye6qvj2m4n5p6q7r8.7"',
 };
 
 export const VERSION = {

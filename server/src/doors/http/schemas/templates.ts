@@ -161,6 +161,10 @@ const TIMES = {
   updated_by: Type.String({ description: 'The id of the key or person, or `cli`.' }),
 };
 
+const Etag = Type.String({
+  description: 'Names this state of the draft, for `If-Match`; every change makes another one.',
+});
+
 const SENDER = Type.Object({
   email: Type.String(),
   name: Type.Optional(Type.String()),
@@ -312,7 +316,10 @@ function kindSchemas(words: {
     Noun,
     noun,
     path: `/${noun}s`,
-    full: Type.Object({ ...own, ...content, ...TIMES }, { title: Noun, examples: [example] }),
+    full: Type.Object(
+      { ...own, ...content, ...TIMES, etag: Etag },
+      { title: Noun, examples: [example] },
+    ),
     summaries: page(summary, `${Noun}Page`),
     create: closed({ key: Key, ...fields }, { title: `Create${Noun}` }),
     createExample: words.createExample,
@@ -330,8 +337,9 @@ function kindSchemas(words: {
 }
 
 function summaryExample(example: Record<string, unknown>): Record<string, unknown> {
-  const { html: _, text: __, from: ___, reply_to: ____, variables: _____, ...rest } = example;
-  return { ...rest, locales: Object.keys(example.locales as object) };
+  const left = new Set(['html', 'text', 'from', 'reply_to', 'variables', 'etag']);
+  const rest = Object.entries(example).filter(([name]) => !left.has(name));
+  return { ...Object.fromEntries(rest), locales: Object.keys(example.locales as object) };
 }
 
 function contentExample(example: Record<string, unknown>, fields: readonly string[]) {
