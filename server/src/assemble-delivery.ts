@@ -5,7 +5,9 @@ import { Worker } from 'node:worker_threads';
 import { aroundOf, engineLimits, openEngine } from './assemble-engine.ts';
 import { assert } from './base/assert.ts';
 import { type Clock, systemClock } from './base/clock.ts';
+import { isAddressHere } from './base/is-address-here.ts';
 import type { Log } from './base/log.ts';
+import { namedAddresses, type OutgoingAddresses } from './config/outgoing.ts';
 import type { Config } from './config/read-config.ts';
 import type { Route } from './delivery/delivery.ts';
 import type { Engine } from './delivery/engine.ts';
@@ -54,6 +56,7 @@ export async function openDelivery(needs: DeliveryNeeds): Promise<DeliveryRoom> 
     return { ...nothing, connections: async () => ({}), close: async () => {} };
   }
   const shaping = readShaping(delivery.shapingFile);
+  await checkOutgoing(delivery.outgoing);
   return hasOwnThread(needs.config) ? openThread(needs, shaping) : openHere(needs, shaping);
 }
 
@@ -119,6 +122,16 @@ async function openHere(
     connections: async () => ({ delivery: connectionsOf(pool) }),
     close: () => pool.end(),
   };
+}
+
+/** Mail that is to leave from somebody else's address would be deferred until it expires. */
+async function checkOutgoing(outgoing: OutgoingAddresses): Promise<void> {
+  for (const address of namedAddresses(outgoing)) {
+    if (await isAddressHere(address)) continue;
+    throw new StorageStartError(
+      `OUTGOING_ADDRESSES: ${address} is not an address of this machine.`,
+    );
+  }
 }
 
 function readShaping(file: string | undefined): ShapingRules | undefined {

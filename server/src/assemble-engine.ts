@@ -120,6 +120,7 @@ function createLiveRoute(parts: EngineNeeds): Route {
     routes: settings.routes,
     mxPort: settings.mxPort,
     addressAllowed,
+    outgoing: settings.outgoing,
     heloName: settings.heloName,
     senders: senderDomains(signingKeysOf(parts)),
     returnPathKey: returnPathKey(parts.secretKey),

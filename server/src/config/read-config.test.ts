@@ -132,6 +132,18 @@ describe('values', () => {
     ]);
   });
 
+  test.each([
+    ['', { ipv4: 'any', ipv6: 'any' }],
+    ['ipv4', { ipv4: 'any', ipv6: undefined }],
+    ['IPv6', { ipv4: undefined, ipv6: 'any' }],
+    ['203.0.113.5', { ipv4: '203.0.113.5', ipv6: undefined }],
+    ['2001:db8::5, 203.0.113.5', { ipv4: '203.0.113.5', ipv6: '2001:db8::5' }],
+    ['203.0.113.5,ipv6', { ipv4: '203.0.113.5', ipv6: 'any' }],
+    ['0.0.0.0, ::', { ipv4: 'any', ipv6: 'any' }],
+  ])('of OUTGOING_ADDRESSES: %j', (OUTGOING_ADDRESSES, outgoing) => {
+    expect(readConfig({ OUTGOING_ADDRESSES }).delivery.outgoing).toEqual(outgoing);
+  });
+
   test('of a secret key give the same 32 bytes in every notation of them', () => {
     const bytes = Buffer.from(SECRET_KEY, 'hex');
     const hex = readConfig({ SECRET_KEY }).secretKey;
@@ -236,6 +248,13 @@ describe('mistakes', () => {
     ['DNS_SERVERS', '127.0.0.1:99999'],
     ['HELO_NAME', 'mail_example.com'],
     ['HELO_NAME', 'mail.example.com\r\nRCPT'],
+    ['OUTGOING_ADDRESSES', 'mail.example.com'],
+    ['OUTGOING_ADDRESSES', '203.0.113.5, 203.0.113.6'],
+    ['OUTGOING_ADDRESSES', '203.0.113.5, ipv4'],
+    ['OUTGOING_ADDRESSES', '203.0.113.0/24'],
+    ['OUTGOING_ADDRESSES', '203.0.113.5, ipv6, mail'],
+    ['OUTGOING_ADDRESSES', '::ffff:203.0.113.5'],
+    ['OUTGOING_ADDRESSES', ','],
     ['DELIVERY_ROUTE', 'smtp://'],
     ['DELIVERY_ROUTE', 'smtp://host?tls=never'],
     ['DELIVERY_ROUTE', 'http://host'],

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../base/log.ts';
 import type { PortRange, ServerPlace, Variable } from './kinds.ts';
+import type { OutgoingAddresses } from './outgoing.ts';
 import type { RouteConfig } from './routes.ts';
 import type { SmtpAddress } from './submission.ts';
 import { type Role, VARIABLES, type VariableName } from './variables.ts';
@@ -65,6 +66,7 @@ export interface Config {
     readonly mxAllowPrivate: boolean;
     readonly dnsValidates: boolean;
     readonly shapingFile: string | undefined;
+    readonly outgoing: OutgoingAddresses;
     /** Empty: the system's. */
     readonly dnsServers: readonly ServerPlace[];
     readonly heloName: string;
@@ -249,6 +251,7 @@ function arrange({ of, wasGiven }: Values): Config {
       mxAllowPrivate: of('MX_ALLOW_PRIVATE') || of('MX_PORT') !== 25,
       dnsValidates: of('DNS_VALIDATES'),
       shapingFile: of('SHAPING_FILE'),
+      outgoing: of('OUTGOING_ADDRESSES'),
       dnsServers: of('DNS_SERVERS'),
       heloName,
       retryWindowMs: of('RETRY_WINDOW_HOURS') * HOUR_MS,

@@ -14,6 +14,7 @@ import {
   yesNo,
 } from './kinds.ts';
 import { limits } from './limits.ts';
+import { outgoingAddresses } from './outgoing.ts';
 import { returnPath } from './return-path.ts';
 import { routes } from './routes.ts';
 import { submission } from './submission.ts';
@@ -115,6 +116,9 @@ const delivery = {
   MX_ALLOW_PRIVATE: yesNo({
     says: 'Allow receivers whose mail servers have private or loopback addresses. Always allowed when `MX_PORT` is not 25.',
     standard: false,
+  }),
+  OUTGOING_ADDRESSES: outgoingAddresses({
+    says: 'What mail leaves from, where the machine has several addresses. `ipv4` alone keeps it off IPv6, where reverse records are often missing: receivers that have no other address are then not reached.',
   }),
   DNS_SERVERS: servers({
     says: 'Name servers to ask.',

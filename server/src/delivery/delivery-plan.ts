@@ -1,14 +1,10 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { unreachable } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import type { OutgoingAddresses } from '../config/outgoing.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';
 import type { MtaSts } from '../mail/receiving/mta-sts.ts';
-import {
-  type AddressOrder,
-  type MxHost,
-  type MxRoute,
-  resolveRoute,
-} from '../mail/receiving/mx.ts';
+import { type MxHost, type MxRoute, resolveRoute } from '../mail/receiving/mx.ts';
 import { tlsPolicyFor } from '../mail/receiving/tls-policy.ts';
 import type { SmtpCredentials } from '../mail/smtp/auth.ts';
 import type { SmtpTarget } from '../mail/smtp/open.ts';
@@ -51,7 +47,7 @@ export interface PlanParts {
   routes: readonly RouteSetting[];
   mxPort: number;
   addressAllowed: (ip: string) => boolean;
-  addressOrder?: AddressOrder;
+  outgoing: OutgoingAddresses;
 }
 
 /**
@@ -112,9 +108,11 @@ const PLAN_KNOWN_MS = 60_000;
 const PLANS_MAX = 20_000;
 
 async function directLeg(domain: string, tlsRequired: boolean, parts: PlanParts): Promise<Leg> {
-  const { resolver, addressAllowed, addressOrder } = parts;
-  const settings = { addressAllowed, ...(addressOrder ? { addressOrder } : {}) };
-  const found = await resolveRoute(domain, resolver, settings);
+  const { resolver, addressAllowed, outgoing } = parts;
+  const found = await resolveRoute(domain, resolver, {
+    addressAllowed,
+    reaches: (ip) => wayTo(ip, outgoing) !== undefined,
+  });
   if (found.kind !== 'hosts') return { stations: [], fault: faultOf(domain, found) };
   const receiver = receiverName(found.hosts);
   const stations = found.hosts.map((host): Station => {
@@ -141,6 +139,7 @@ async function directLeg(domain: string, tlsRequired: boolean, parts: PlanParts)
               ip,
               port,
               tls: decision.policy,
+              ...wayTo(ip, outgoing),
             }));
           case 'host_refused':
             return tlsTrouble('certificate_rejected', decision.detail);
@@ -170,6 +169,8 @@ function faultOf(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): Ro
       return { kind: 'domain_takes_no_mail', detail: `${domain} has a null MX: it takes no mail.` };
     case 'no_address':
       return { kind: 'domain_without_address', detail: found.detail };
+    case 'out_of_reach':
+      return { kind: 'out_of_reach', detail: found.detail };
     case 'temporary':
       return { kind: 'name_server_failed', detail: found.detail };
     default:
@@ -183,11 +184,14 @@ async function relayLeg(
   parts: PlanParts,
 ): Promise<Leg> {
   const { host, port, auth } = route;
-  const addresses = await addressesOf(host, parts.resolver);
+  const { outgoing } = parts;
+  const known = await addressesOf(host, parts.resolver);
+  const addresses = known.filter((ip) => wayTo(ip, outgoing) !== undefined);
   if (addresses.length === 0) {
+    const what = known.length === 0 ? '' : ' of a kind that mail leaves by';
     return {
       stations: [],
-      fault: { kind: 'no_relay', detail: `The relay ${host} has no address.` },
+      fault: { kind: 'no_relay', detail: `The relay ${host} has no address${what}.` },
     };
   }
   const targets = addresses.map(
@@ -198,6 +202,7 @@ async function relayLeg(
       tls: relayTls(route, ip, tlsRequired),
       implicitTls: route.tls === 'implicit',
       ...(auth ? { auth } : {}),
+      ...wayTo(ip, outgoing),
     }),
   );
   const receiver = relayName(host, port);
@@ -225,6 +230,16 @@ function relayTls(
   if (!demanded) return { kind: 'opportunistic' };
   const here = ip === '::1' || ip.startsWith('127.');
   return here ? { kind: 'required' } : { kind: 'verified', names: [route.host] };
+}
+
+/** What the connection to an address is bound to; undefined when mail does not leave that way. */
+function wayTo(
+  ip: string,
+  { ipv4, ipv6 }: OutgoingAddresses,
+): Pick<SmtpTarget, 'localAddress'> | undefined {
+  const localAddress = isIPv6(ip) ? ipv6 : ipv4;
+  if (localAddress === 'any') return {};
+  return localAddress === undefined ? undefined : { localAddress };
 }
 
 async function addressesOf(host: string, resolver: Resolver): Promise<string[]> {

@@ -20,6 +20,7 @@ export type Words =
   | 'noAddress'
   | 'noRelay'
   | 'nullMx'
+  | 'outOfReach'
   | 'receiverLoop'
   | 'receiverNetwork'
   | 'relayPassword'
@@ -186,6 +187,10 @@ const WORDS: Record<Words, Sentences> = {
   nullMx: {
     what: 'The domain says that it takes no mail at all.',
     advice: { ended: 'Check the part after the @ for a typing mistake; do not send to it again.' },
+  },
+  outOfReach: {
+    what: 'The mail servers of the receiving domain have only addresses of a kind that mail does not leave here by.',
+    advice: { deferred: 'The operator should check OUTGOING_ADDRESSES. We try again later.' },
   },
   receiverLoop: { what: 'The mail goes round in circles inside the receiving system.' },
   receiverNetwork: { what: 'The receiver could not pass the mail on inside its own network.' },

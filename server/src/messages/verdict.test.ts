@@ -410,6 +410,7 @@ const ROADS: [AttemptEnd, string][] = [
   [{ kind: 'domain_not_found', detail: '' }, 'bounced hard unknown_domain'],
   [{ kind: 'domain_takes_no_mail', detail: '' }, 'bounced hard unknown_domain'],
   [{ kind: 'domain_without_address', detail: '' }, 'bounced soft unknown_domain'],
+  [{ kind: 'out_of_reach', detail: '' }, 'deferred soft network_unreachable'],
   [{ kind: 'name_server_failed', detail: '' }, 'deferred soft network_unreachable'],
   [{ kind: 'loop', detail: '' }, 'bounced soft protocol_error'],
   [{ kind: 'no_relay', detail: '' }, 'deferred soft network_unreachable'],

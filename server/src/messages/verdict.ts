@@ -24,6 +24,7 @@ export interface RouteFault {
     | 'domain_not_found'
     | 'domain_takes_no_mail'
     | 'domain_without_address'
+    | 'out_of_reach'
     | 'name_server_failed'
     | 'loop'
     | 'no_relay';
@@ -56,6 +57,8 @@ export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: fa
     case 'domain_without_address':
       // The domain exists: its owner may mend it, so the address is not suppressed.
       return bounced('unknown_domain', 'noAddress', 'soft');
+    case 'out_of_reach':
+      return deferred('network_unreachable', 'outOfReach');
     case 'name_server_failed':
       return deferred('network_unreachable', 'dnsFailed');
     case 'loop':

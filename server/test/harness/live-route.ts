@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts';
+import type { OutgoingAddresses } from '../../src/config/outgoing.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
 import type { RouteSetting } from '../../src/delivery/delivery-plan.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
@@ -15,6 +16,7 @@ export interface LiveRouteOptions {
   dns: string;
   mxPort?: number;
   routes?: RouteSetting[];
+  outgoing?: OutgoingAddresses;
   timeouts?: Partial<SmtpTimeouts>;
   shaping?: ShapingRules;
   isOwnAddress?: (ip: string, port: number) => boolean;
@@ -45,6 +47,7 @@ export function liveRoute(options: LiveRouteOptions): Route {
     routes: options.routes ?? [{ kind: 'direct' }],
     mxPort: options.mxPort ?? 25,
     addressAllowed: () => true,
+    outgoing: options.outgoing ?? { ipv4: 'any', ipv6: 'any' },
     heloName: HELO_NAME,
     senders: options.senders,
     returnPathKey: RETURN_PATH_KEY,

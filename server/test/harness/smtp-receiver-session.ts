@@ -18,6 +18,8 @@ const ENDS_GROUP = new Set(['EHLO', 'HELO', 'DATA', 'STARTTLS', 'AUTH', 'QUIT', 
 /** One connection to the scripted receiver: reads commands one after another, as scripted. */
 export class ReceiverSession {
   readonly number: number;
+  /** The address the client comes from. */
+  readonly from: string | undefined;
   readonly commands: string[] = [];
   heloName = '';
   tls: ReceiverTls | null = null;
@@ -41,6 +43,7 @@ export class ReceiverSession {
     this.#receiver = receiver;
     this.#socket = socket;
     this.number = receiver.sessions.length + 1;
+    this.from = socket.remoteAddress;
     if (receiver.script.implicitTls) void this.#secure(receiver.script.tls as SecureContextOptions);
     else this.#listen();
     void this.#converse();

@@ -108,6 +108,38 @@ it('finds silent name servers, a taken port, a closed way out and a database tha
   expect(rows).toEqual([]);
 });
 
+it('holds the name we greet with against our addresses and their reverse records', async () => {
+  await using dns = await dnsServer({
+    'mail.example.org': { A: ['1.1.1.1', '1.1.1.2', '1.1.1.3', '10.0.0.1'], AAAA: ['2606::5'] },
+    '1.1.1.1.in-addr.arpa': { PTR: ['Mail.example.org'] },
+    '2.1.1.1.in-addr.arpa': { PTR: ['host-2.provider.example'] },
+    'nowhere.example.org': { TXT: ['nothing'] },
+  });
+  await using database = await freshDatabase();
+  const env = { ...environmentOf(database), PORT: '0', DNS_SERVERS: dns.address };
+  const wellNamed = { ...env, HELO_NAME: 'mail.example.org', OUTGOING_ADDRESSES: 'ipv4' };
+  const { checks, of } = await examine(wellNamed);
+  expect(of('greeting')?.status).toBe('ok');
+  const reverse = checks.filter(({ name }) => name === 'reverse record');
+  expect(reverse.map(({ status, detail }) => `${status} ${detail}`)).toEqual([
+    'ok 1.1.1.1 is mail.example.org.',
+    'warn That of 1.1.1.2 says host-2.provider.example, and not mail.example.org.',
+    'warn 1.1.1.3 has none: Google, Microsoft and others refuse mail from it.',
+    'warn mail.example.org is 10.0.0.1, an address that receivers cannot see.',
+  ]);
+  const foreign = await examine({ ...wellNamed, OUTGOING_ADDRESSES: '1.1.1.9' });
+  expect(foreign.of('outgoing address')).toMatchObject({ status: 'fail' });
+  expect(foreign.of('greeting')?.detail).toContain('and come from 1.1.1.9');
+  const unknown = await examine({ ...env, HELO_NAME: 'nowhere.example.org' });
+  expect(unknown.of('greeting')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('has no address record'),
+  });
+  const relayed = await examine({ ...wellNamed, DELIVERY_ROUTE: 'smtp://relay.example.net' });
+  expect(relayed.of('greeting')?.detail).toBe('We greet the relay as mail.example.org.');
+  expect(relayed.of('reverse record')).toBeUndefined();
+});
+
 it('finds a way back that leads nowhere, or to another', async () => {
   await using other = await smtpReceiver();
   await using dns = await dnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });

@@ -5,8 +5,9 @@ import { columns } from '../columns.ts';
 import { type Command, UsageError } from '../command.ts';
 import { checkDatabase } from '../doctor/database-checks.ts';
 import { type Finding, fail, ok, warn } from '../doctor/finding.ts';
+import { checkGreeting } from '../doctor/greeting-checks.ts';
 import { checkFolder, checkNode, checkPort, checkSpace } from '../doctor/machine-checks.ts';
-import { checkHeloName, checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
+import { checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
 import { checkReturnPath } from '../doctor/return-path-checks.ts';
 import { checkSubmission } from '../doctor/submission-checks.ts';
 
@@ -54,12 +55,12 @@ async function examine(outgoingHost: string | undefined, incoming: boolean): Pro
     ...(await checkDatabase(config, systemClock)),
     await checkPort(config.http),
     ...(await checkSubmission(config, systemClock)),
-    checkHeloName(config.delivery.heloName),
+    ...(await checkGreeting(config.delivery, systemClock)),
     await checkNameServers(config.delivery, systemClock),
     ...(await checkReturnPath(config, systemClock, incoming)),
   );
   if (outgoingHost !== undefined) {
-    findings.push(await checkOutgoing(outgoingHost, config.delivery.mxPort));
+    findings.push(await checkOutgoing(outgoingHost, config.delivery));
   }
   return findings;
 }

@@ -1,22 +1,12 @@
 import { connect } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
+import type { OutgoingAddresses } from '../../config/outgoing.ts';
 import type { Config } from '../../config/read-config.ts';
 import { createResolver, type Resolver } from '../../mail/dns/resolver.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { type Finding, fail, ok } from './finding.ts';
 import { introduceOurselves } from './smtp-look.ts';
 
 /** The way out: names, name servers and, when asked, a receiver's port. */
-
-export function checkHeloName(heloName: string): Finding {
-  const name = 'greeting';
-  return heloName.includes('.')
-    ? ok(name, `We greet other servers as ${heloName}.`)
-    : warn(
-        name,
-        `We greet other servers as ${heloName}, which is no full name: many refuse it.`,
-        'Set HELO_NAME to a name that has an address record and a reverse record.',
-      );
-}
 
 /** Any answer will do, also that there is no such record: only silence is a fault. */
 export async function checkNameServers(
@@ -54,9 +44,12 @@ function serversOf(dnsServers: Config['delivery']['dnsServers']): string[] {
 const GREETING_WITHIN_MS = 10_000;
 
 /** Many networks let nothing out to port 25; only a try can tell. */
-export async function checkOutgoing(host: string, port: number): Promise<Finding> {
+export async function checkOutgoing(
+  host: string,
+  { mxPort: port, outgoing }: Pick<Config['delivery'], 'mxPort' | 'outgoing'>,
+): Promise<Finding> {
   const name = 'outgoing mail';
-  const heard = await greetingOf(host, port);
+  const heard = await greetingOf(host, port, { from: outgoing });
   return heard.greeting?.startsWith('220')
     ? ok(name, `${host}:${port} greeted us: ${heard.greeting}`)
     : fail(
@@ -72,10 +65,10 @@ export async function checkOutgoing(host: string, port: number): Promise<Finding
 export function greetingOf(
   host: string,
   port: number,
-  trustProxy: readonly string[] = [],
+  { trustProxy = [], from }: { trustProxy?: readonly string[]; from?: OutgoingAddresses } = {},
 ): Promise<{ greeting?: string; reason?: string }> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: GREETING_WITHIN_MS });
+    const socket = connect({ host, port, timeout: GREETING_WITHIN_MS, ...(from && wayOut(from)) });
     let text = '';
     const end = (result: { greeting?: string; reason?: string }): void => {
       socket.destroy();
@@ -92,6 +85,14 @@ export function greetingOf(
     socket.on('error', (error) => end({ reason: error.message }));
     socket.on('close', () => end({ reason: 'it closed the connection' }));
   });
+}
+
+/** As mail leaves: by IPv4 first. */
+function wayOut({ ipv4, ipv6 }: OutgoingAddresses): { family?: 4 | 6; localAddress?: string } {
+  const address = ipv4 ?? ipv6;
+  const bound = address === undefined || address === 'any' ? {} : { localAddress: address };
+  if (ipv4 === 'any' && ipv6 === 'any') return bound;
+  return { ...bound, family: ipv4 === undefined ? 6 : 4 };
 }
 
 /** A stranger's words end up on a terminal. */

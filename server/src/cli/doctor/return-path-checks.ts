@@ -37,7 +37,7 @@ async function checkDoor({ returnPath, delivery }: Config): Promise<Finding> {
     const detail = 'RETURN_PATH_PORT is off: what receivers send back later is not heard of.';
     return warn(name, detail, 'Open it, unless another node takes bounces.');
   }
-  const { greeting, reason } = await greetingOf(reachable(host), port, trustProxy);
+  const { greeting, reason } = await greetingOf(reachable(host), port, { trustProxy });
   if (greeting === undefined) {
     return ok(name, `Nothing listens on ${host}:${port} (${reason}): no server runs there.`);
   }

@@ -4,7 +4,7 @@
  * and names may only point backwards, so no message can loop or read beyond its end.
  */
 
-export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT' | 'TLSA';
+export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'PTR' | 'TXT' | 'TLSA';
 
 export interface MxRecord {
   preference: number;
@@ -24,6 +24,7 @@ export interface RecordData {
   AAAA: string;
   CNAME: string;
   MX: MxRecord;
+  PTR: string;
   /** The character strings as published; their concatenation without spaces is the text. */
   TXT: readonly string[];
   TLSA: TlsaRecord;
@@ -57,6 +58,7 @@ export type WireRecord = {
 export const TYPE_CODES: Readonly<Record<RecordType, number>> = {
   A: 1,
   CNAME: 5,
+  PTR: 12,
   MX: 15,
   TXT: 16,
   AAAA: 28,
@@ -190,6 +192,8 @@ function readKnownRecord(bytes: Buffer, raw: RawRecord): WireRecord | undefined 
       return { type: 'AAAA', name, ttlSeconds, data: formatIpv6(bytes, start) };
     case TYPE_CODES.CNAME:
       return { type: 'CNAME', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
+    case TYPE_CODES.PTR:
+      return { type: 'PTR', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
     case TYPE_CODES.MX: {
       must(length >= 3);
       const host = readNameUpTo(bytes, start + 2, end);

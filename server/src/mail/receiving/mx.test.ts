@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { dnsServer, type Script } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -218,22 +219,35 @@ describe('addresses', () => {
     },
   };
 
-  test.each([
-    ['ipv4_first', '192.0.2.1 2001:db8::1 192.0.2.2 2001:db8::2 2001:db8::3'],
-    ['ipv6_first', '2001:db8::1 192.0.2.1 2001:db8::2 192.0.2.2 2001:db8::3'],
-    ['ipv4_only', '192.0.2.1 192.0.2.2'],
-    ['ipv6_only', '2001:db8::1 2001:db8::2 2001:db8::3'],
-  ] as const)('%s', async (addressOrder, expected) => {
-    const route = await routeFor('example.test', script, { addressOrder });
-    expect(short(route)).toEqual([['mx.test', ...expected.split(' ')]]);
+  test('of both kinds are tried in turn', async () => {
+    const route = await routeFor('example.test', script);
+    expect(short(route)).toEqual([
+      ['mx.test', '192.0.2.1', '2001:db8::1', '192.0.2.2', '2001:db8::2', '2001:db8::3'],
+    ]);
   });
+
+  test('that there is no way to are left out', async () => {
+    const route = await routeFor('example.test', script, { reaches: isIPv4 });
+    expect(short(route)).toEqual([['mx.test', '192.0.2.1', '192.0.2.2']]);
+  });
+
+  test.each([
+    ['IPv4', isIPv6, { A: ['192.0.2.1'] }, '(192.0.2.1)'],
+    ['IPv6', isIPv4, { AAAA: ['2001:db8::1', '2001:db8::2'] }, '(2001:db8::1, 2001:db8::2)'],
+  ])(
+    'of %s alone, which mail does not leave by, are out of reach and not absent',
+    async (kind, reaches, records, listed) => {
+      const zone = { 'example.test': { MX: ['10 mx.test'] }, 'mx.test': records };
+      expect(await routeFor('example.test', zone, { reaches })).toEqual({
+        kind: 'out_of_reach',
+        detail: `The mail hosts of example.test have only ${kind} addresses ${listed}, and mail does not leave here by ${kind}.`,
+      });
+    },
+  );
 
   test('that mail may not be sent to are left out', async () => {
     const addressAllowed = (ip: string) => ip !== '192.0.2.1';
-    const route = await routeFor('example.test', script, {
-      addressAllowed,
-      addressOrder: 'ipv4_only',
-    });
+    const route = await routeFor('example.test', script, { addressAllowed, reaches: isIPv4 });
     expect(short(route)).toEqual([['mx.test', '192.0.2.2']]);
   });
 

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { looksLikeAddress, normalName } from '../dns/name.ts';
 import type { Answer, MxRecord, Resolver } from '../dns/resolver.ts';
 
@@ -15,6 +16,8 @@ export type MxRoute =
   | { kind: 'no_domain' }
   /** The domain exists, but nothing in its DNS leads to an address that mail may go to. */
   | { kind: 'no_address'; detail: string }
+  /** It has addresses, but none that we have a way to. */
+  | { kind: 'out_of_reach'; detail: string }
   | { kind: 'temporary'; detail: string };
 
 export interface MxHost {
@@ -30,12 +33,11 @@ export interface MxHost {
   canonical: string;
 }
 
-export type AddressOrder = 'ipv4_first' | 'ipv6_first' | 'ipv4_only' | 'ipv6_only';
-
 export interface RouteSettings {
   /** Which addresses may be connected to at all. */
   addressAllowed: (ip: string) => boolean;
-  addressOrder?: AddressOrder;
+  /** Which of them there is a way to from here: mail may leave by addresses of one kind alone. */
+  reaches?: (ip: string) => boolean;
   /** A number from 0 up to but not including 1; shuffles hosts of equal preference. */
   random?: () => number;
 }
@@ -125,6 +127,12 @@ async function withAddresses(
 
   const failure = looked.find(({ failed }) => failed !== undefined)?.failed;
   if (failure !== undefined) return { kind: 'temporary', detail: failure };
+  const beyond = looked.flatMap(({ beyond }) => beyond);
+  if (beyond.length > 0) {
+    const kind = isIPv6(beyond[0] as string) ? 'IPv6' : 'IPv4';
+    const detail = `The mail hosts of ${domain} have only ${kind} addresses (${beyond.slice(0, 3).join(', ')}), and mail does not leave here by ${kind}.`;
+    return { kind: 'out_of_reach', detail };
+  }
   const forbidden = looked.flatMap(({ forbidden }) => forbidden);
   if (forbidden.length > 0) {
     const detail = `The mail hosts of ${domain} have only addresses that mail may not be sent to (${forbidden.slice(0, 3).join(', ')}).`;
@@ -140,6 +148,7 @@ interface LookedUpHost {
   host: MxHost;
   failed: string | undefined;
   forbidden: string[];
+  beyond: string[];
 }
 
 async function lookUpHost(
@@ -147,40 +156,37 @@ async function lookUpHost(
   resolver: Resolver,
   settings: RouteSettings,
 ): Promise<LookedUpHost> {
-  const { addressOrder = 'ipv4_first', addressAllowed } = settings;
+  const { addressAllowed, reaches = () => true } = settings;
   const [ipv4, ipv6] = await Promise.all([
-    addressOrder === 'ipv6_only' ? undefined : resolver.lookup('A', named.host),
-    addressOrder === 'ipv4_only' ? undefined : resolver.lookup('AAAA', named.host),
+    resolver.lookup('A', named.host),
+    resolver.lookup('AAAA', named.host),
   ]);
-  const all = interleaved(recordsOf(ipv4), recordsOf(ipv6), addressOrder === 'ipv6_first');
-  const found = [ipv4, ipv6].filter((answer) => answer?.kind === 'found');
-  const failed = [ipv4, ipv6].find((answer) => answer?.kind === 'failed');
+  const all = interleaved(recordsOf(ipv4), recordsOf(ipv6));
+  const allowed = all.filter(addressAllowed);
+  const found = [ipv4, ipv6].filter((answer) => answer.kind === 'found');
+  const failed = [ipv4, ipv6].find((answer) => answer.kind === 'failed');
   return {
     host: {
       ...named,
-      addresses: all.filter(addressAllowed).slice(0, ADDRESSES_PER_HOST_MAX),
+      addresses: allowed.filter(reaches).slice(0, ADDRESSES_PER_HOST_MAX),
       authenticated: found.length > 0 && found.every((answer) => answer.authenticated),
       canonical: found[0]?.canonical ?? named.host,
     },
     failed: failed?.kind === 'failed' ? failed.detail : undefined,
     forbidden: all.filter((address) => !addressAllowed(address)),
+    beyond: allowed.filter((address) => !reaches(address)),
   };
 }
 
-function recordsOf(answer: Answer<'A'> | Answer<'AAAA'> | undefined): readonly string[] {
-  return answer?.kind === 'found' ? answer.records : [];
+function recordsOf(answer: Answer<'A'> | Answer<'AAAA'>): readonly string[] {
+  return answer.kind === 'found' ? answer.records : [];
 }
 
 /** By turns, so that one family that is broken on the way costs a single failed try. */
-function interleaved(
-  ipv4: readonly string[],
-  ipv6: readonly string[],
-  ipv6First: boolean,
-): string[] {
-  const [first, second] = ipv6First ? [ipv6, ipv4] : [ipv4, ipv6];
+function interleaved(ipv4: readonly string[], ipv6: readonly string[]): string[] {
   const all: string[] = [];
-  for (let i = 0; i < Math.max(first.length, second.length); i++) {
-    for (const family of [first, second]) {
+  for (let i = 0; i < Math.max(ipv4.length, ipv6.length); i++) {
+    for (const family of [ipv4, ipv6]) {
       const address = family[i];
       if (address !== undefined) all.push(address);
     }

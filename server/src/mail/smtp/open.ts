@@ -48,6 +48,7 @@ export interface SmtpTarget {
   /** TLS from the first byte (port 465); `none` and `opportunistic` then mean `required`. */
   implicitTls?: boolean;
   auth?: SmtpCredentials;
+  /** An address of this machine to come from. */
   localAddress?: string;
 }
 
@@ -84,8 +85,9 @@ class Opening {
   }
 
   async connect(): Promise<SmtpFailure | undefined> {
-    const { host, ip, port } = this.#target;
-    this.#note(`(connecting to ${host} [${ip}]:${port})`);
+    const { host, ip, port, localAddress } = this.#target;
+    const from = localAddress === undefined ? '' : ` from ${localAddress}`;
+    this.#note(`(connecting to ${host} [${ip}]:${port}${from})`);
     const socket = await connectTcp(this.#target, this.#wait(this.#timeouts.connectMs));
     if ('kind' in socket) return trouble(socket.kind, 'connect', socket.detail);
     this.#socket = socket;
