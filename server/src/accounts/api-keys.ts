@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
 import { isAddressOrNetwork } from '../base/network-text.ts';
-import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, faultsOf, invalidFields, RefusedError } from '../base/refused-error.ts';
 import { parseTime } from '../base/rfc3339.ts';
 import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
@@ -93,6 +93,11 @@ export class ApiKeys {
       await tell(client, 'api_key.created', key, nowMs);
     });
     return { key, token };
+  }
+
+  /** What is wrong with the fields that are there, of a key whose other fields cannot be read. */
+  faultsIn(given: Partial<NewApiKey>): readonly FieldError[] {
+    return faultsOf(() => parseLimits(given, this.#clock.now()));
   }
 
   async get(maker: KeyMaker, id: string): Promise<ApiKey> {

@@ -24,6 +24,17 @@ export function invalidFields(errors: readonly FieldError[]): RefusedError {
   return new RefusedError('validation_failed', detailOf(errors), { errors });
 }
 
+/** What a check of fields that refuses would tell. */
+export function faultsOf(check: () => unknown): readonly FieldError[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof RefusedError) return error.errors;
+    throw error;
+  }
+}
+
 function detailOf(errors: readonly FieldError[]): string {
   const [first] = errors;
   if (errors.length !== 1 || !first) return `${errors.length} fields are not valid.`;

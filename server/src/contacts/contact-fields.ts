@@ -64,6 +64,12 @@ export function parseContact(given: Record<string, unknown>): ParsedContact {
   return first ? { ok: false, errors: [first, ...more] } : { ok: true, change };
 }
 
+/** What is wrong with the fields that are there, of a contact whose other fields cannot be read. */
+export function contactFaults(given: Record<string, unknown>): readonly FieldError[] {
+  const parsed = parseContact(given);
+  return parsed.ok ? [] : parsed.errors;
+}
+
 /** Attributes after a change, or undefined when they have become too large. */
 export function mergeAttributes(
   before: Attributes,

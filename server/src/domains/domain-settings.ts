@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields } from '../base/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path.ts';
 import type { Domain, TlsSetting } from './domain.ts';
@@ -10,6 +10,11 @@ export interface DomainSettings {
   tracking_host?: string | null;
 }
 
+export interface NewDomain extends DomainSettings {
+  name: string;
+  return_path_host?: string;
+}
+
 type Kept = Pick<
   Domain,
   'name' | 'returnPathHost' | 'trackingHost' | 'tls' | 'trackOpens' | 'trackClicks'
@@ -19,49 +24,100 @@ type Kept = Pick<
 const NAME_OCTETS_MAX = RETURN_PATH_HOST_OCTETS_MAX - 'bounce.'.length;
 
 export function domainNameOf(text: string): string {
-  const parsed = parseDomainName(text);
-  if (!parsed.ok) throw refused('/name', parsed.detail);
-  if (parsed.domain.length > NAME_OCTETS_MAX) {
-    throw refused('/name', `The domain is longer than ${NAME_OCTETS_MAX} octets.`);
-  }
-  return parsed.domain;
+  const errors: FieldError[] = [];
+  const name = readName(text, errors);
+  if (name === undefined) throw invalidFields(errors);
+  return name;
+}
+
+/** Of a domain that is not there yet; all that is wrong is told at once. */
+export function settingsOfNew(wanted: NewDomain): Kept {
+  const errors: FieldError[] = [];
+  const name = readName(wanted.name, errors);
+  const hosts = readHosts(name, wanted.return_path_host, wanted.tracking_host, errors);
+  if (name === undefined || errors.length > 0) throw invalidFields(errors);
+  const { returnPathHost = `bounce.${name}`, trackingHost } = hosts;
+  const standard = { tls: 'opportunistic', trackOpens: false, trackClicks: false } as const;
+  return chosen({ name, returnPathHost, trackingHost, ...standard }, wanted);
 }
 
 /** The settings after a change; hosts must lie below the domain. */
 export function settingsOf(kept: Kept, change: DomainSettings): Kept {
+  const errors: FieldError[] = [];
+  const { returnPathHost } = kept;
+  const { trackingHost } = readHosts(kept.name, returnPathHost, change.tracking_host, errors);
+  if (errors.length > 0) throw invalidFields(errors);
   const { tracking_host } = change;
-  const trackingHost =
-    tracking_host == null ? null : hostBelow(kept.name, tracking_host, '/tracking_host');
-  const returnPathHost = hostBelow(kept.name, kept.returnPathHost, '/return_path_host');
-  if (returnPathHost.length > RETURN_PATH_HOST_OCTETS_MAX) {
-    const detail = `The host is longer than ${RETURN_PATH_HOST_OCTETS_MAX} octets.`;
-    throw refused('/return_path_host', detail);
-  }
-  if (trackingHost === returnPathHost) {
-    const detail =
-      'The return path and tracking need hosts of their own: one is an MX, one an alias.';
-    throw refused('/tracking_host', detail);
-  }
+  return chosen({ ...kept, ...(tracking_host === undefined ? {} : { trackingHost }) }, change);
+}
+
+/** What is wrong with the fields that are there, of a domain whose other fields cannot be read. */
+export function domainFaults(given: Partial<NewDomain>): FieldError[] {
+  const errors: FieldError[] = [];
+  const name = given.name === undefined ? undefined : readName(given.name, errors);
+  readHosts(name, given.return_path_host, given.tracking_host, errors);
+  return errors;
+}
+
+function chosen(kept: Kept, { tls, tracking }: DomainSettings): Kept {
   return {
     name: kept.name,
-    returnPathHost,
-    trackingHost: tracking_host === undefined ? kept.trackingHost : trackingHost,
-    tls: change.tls ?? kept.tls,
-    trackOpens: change.tracking?.opens ?? kept.trackOpens,
-    trackClicks: change.tracking?.clicks ?? kept.trackClicks,
+    returnPathHost: kept.returnPathHost,
+    trackingHost: kept.trackingHost,
+    tls: tls ?? kept.tls,
+    trackOpens: tracking?.opens ?? kept.trackOpens,
+    trackClicks: tracking?.clicks ?? kept.trackClicks,
   };
 }
 
-function hostBelow(name: string, text: string, pointer: string): string {
+function readName(text: string, errors: FieldError[]): string | undefined {
   const parsed = parseDomainName(text);
-  if (!parsed.ok) throw refused(pointer, parsed.detail);
-  if (!parsed.domain.endsWith(`.${name}`)) {
-    throw refused(pointer, `Give a host below the domain, such as mail.${name}.`);
+  if (!parsed.ok) errors.push(fault('/name', parsed.detail));
+  else if (parsed.domain.length <= NAME_OCTETS_MAX) return parsed.domain;
+  else errors.push(fault('/name', `The domain is longer than ${NAME_OCTETS_MAX} octets.`));
+  return undefined;
+}
+
+/** Below a name that is not known, hosts are judged for themselves. */
+function readHosts(
+  name: string | undefined,
+  returnPath: string | undefined,
+  tracking: string | null | undefined,
+  errors: FieldError[],
+): { returnPathHost: string | undefined; trackingHost: string | null } {
+  const returnPathHost =
+    returnPath === undefined ? undefined : hostBelow(name, returnPath, '/return_path_host', errors);
+  if (returnPathHost !== undefined && returnPathHost.length > RETURN_PATH_HOST_OCTETS_MAX) {
+    const detail = `The host is longer than ${RETURN_PATH_HOST_OCTETS_MAX} octets.`;
+    errors.push(fault('/return_path_host', detail));
+  }
+  const trackingHost =
+    tracking == null ? null : (hostBelow(name, tracking, '/tracking_host', errors) ?? null);
+  if (trackingHost !== null && trackingHost === (returnPathHost ?? `bounce.${name}`)) {
+    const detail =
+      'The return path and tracking need hosts of their own: one is an MX, one an alias.';
+    errors.push(fault('/tracking_host', detail));
+  }
+  return { returnPathHost, trackingHost };
+}
+
+function hostBelow(
+  name: string | undefined,
+  text: string,
+  pointer: string,
+  errors: FieldError[],
+): string | undefined {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) {
+    errors.push(fault(pointer, parsed.detail));
+    return undefined;
+  }
+  if (name !== undefined && !parsed.domain.endsWith(`.${name}`)) {
+    errors.push(fault(pointer, `Give a host below the domain, such as mail.${name}.`));
   }
   return parsed.domain;
 }
 
-function refused(pointer: string, detail: string): RefusedError {
-  const errors: FieldError[] = [{ pointer, code: 'invalid_domain', detail }];
-  return new RefusedError('validation_failed', `${pointer}: ${detail}`, { errors });
+function fault(pointer: string, detail: string): FieldError {
+  return { pointer, code: 'invalid_domain', detail };
 }

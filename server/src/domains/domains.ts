@@ -10,7 +10,13 @@ import { newOwnershipToken } from './dns-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellVerified } from './domain-events.ts';
 import type { DomainKeyMaker } from './domain-keys.ts';
-import { type DomainSettings, domainNameOf, settingsOf } from './domain-settings.ts';
+import {
+  type DomainSettings,
+  domainNameOf,
+  type NewDomain,
+  settingsOf,
+  settingsOfNew,
+} from './domain-settings.ts';
 import { sendingStopsAtMs } from './domain-status.ts';
 import {
   countDomains,
@@ -47,11 +53,6 @@ export interface DomainsParts {
 
 /** Whoever works with domains: a caller, or the operator at the command line. */
 export type DomainOwner = Pick<Caller, 'workspaceId' | 'mode' | 'keyId'>;
-
-export interface NewDomain extends DomainSettings {
-  name: string;
-  return_path_host?: string;
-}
 
 /** More than anyone sends from; it bounds what one workspace can make us look up every day. */
 const DOMAINS_MAX = 1000;
@@ -171,9 +172,8 @@ export class Domains {
     { trusted }: { trusted: boolean },
   ): Promise<Domain | undefined> {
     const { pool, clock, keyMaker } = this.#parts;
-    const name = domainNameOf(wanted.name);
-    const settings = settingsOf(newSettings(name, wanted.return_path_host), wanted);
-    if (await findDomainByName(pool, workspaceId, name)) return undefined;
+    const settings = settingsOfNew(wanted);
+    if (await findDomainByName(pool, workspaceId, settings.name)) return undefined;
     await refuseTooMany(pool, workspaceId);
     const nowMs = clock.now();
     const keys = await Promise.all([keyMaker.make('current', nowMs), keyMaker.make('next', nowMs)]);
@@ -290,17 +290,6 @@ function refuseTooManyRotations(domain: Domain, nowMs: number): void {
   if (former.length < ROTATIONS_MAX) return;
   const detail = `The keys of this domain were rotated ${former.length} times in a week, and mail that was signed with each of them is still on its way. Wait until the oldest record may go.`;
   throw new RefusedError('conflict', detail);
-}
-
-function newSettings(name: string, returnPathHost: string | undefined) {
-  return {
-    name,
-    returnPathHost: returnPathHost ?? `bounce.${name}`,
-    trackingHost: null,
-    tls: 'opportunistic' as const,
-    trackOpens: false,
-    trackClicks: false,
-  };
 }
 
 function nextKeyOf(domain: Domain) {

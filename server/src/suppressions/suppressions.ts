@@ -88,6 +88,13 @@ export class Suppressions {
     return listSuppressions(this.#pool, scope, { ...filter, ...keys }, bounds, nowMs);
   }
 
+  /** What is wrong with the fields that are there, of an entry whose other fields cannot be read. */
+  faultsIn(given: NewSuppression, isWhole: boolean): readonly FieldError[] {
+    const nowMs = this.#clock.now();
+    const parsed = isWhole ? parseSuppression(given, nowMs) : parseChange(given, nowMs);
+    return parsed.ok ? [] : parsed.errors;
+  }
+
   /** Puts an entry on the list, or changes the one that is there. */
   async add(
     scope: SuppressionScope,

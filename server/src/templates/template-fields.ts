@@ -1,7 +1,13 @@
-import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, faultsOf, invalidFields, RefusedError } from '../base/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { canonicalLocale } from './locales.ts';
-import type { ContentKind, Sender, StoredContent, Words } from './stored-content.ts';
+import {
+  type ContentKind,
+  EMPTY_CONTENT,
+  type Sender,
+  type StoredContent,
+  type Words,
+} from './stored-content.ts';
 import { hasPlaceholder } from './substitution.ts';
 import { parseVariables } from './variable-fields.ts';
 
@@ -81,6 +87,14 @@ export function changedFields(
   if (errors.length === 0) refuseTooMuch(content, errors);
   refuseAny(errors);
   return { name, content };
+}
+
+/** What is wrong with the fields that are there, of a template whose other fields cannot be read. */
+export function templateFaults(
+  kind: ContentKind,
+  { key: _, ...fields }: Readonly<Record<string, unknown>>,
+): readonly FieldError[] {
+  return faultsOf(() => changedFields(kind, EMPTY_CONTENT, fields));
 }
 
 function refuseTooMuch(content: StoredContent, errors: FieldError[]): void {

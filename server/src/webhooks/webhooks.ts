@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, pause } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
@@ -95,6 +96,13 @@ export class Webhooks {
     return { webhook, secret: secretText(secret) };
   }
 
+  /** What is wrong with the fields that are there, of an endpoint whose other fields cannot be read. */
+  faultsIn({ mode }: Pick<Scope, 'mode'>, { url, headers = {} }: WebhookChange): FieldError[] {
+    const target = url === undefined ? undefined : parseTarget(url, mode, this.#parts.rules);
+    const { errors } = changeHeaders({}, headers);
+    return target === undefined || target.ok ? errors : [...errors, urlFault(target)];
+  }
+
   async get(scope: Scope, id: string): Promise<Webhook> {
     return known(await findWebhook(this.#parts.pool, scope, id));
   }
@@ -109,8 +117,10 @@ export class Webhooks {
     const { url } = await this.#check(scope, change, this.headersOf(now));
     return inTransaction(pool, async (client) => {
       const before = known(await findWebhook(client, scope, id, 'for update'));
-      const { headers, errors } = changeHeaders(this.headersOf(before), change.headers ?? {});
+      const headersBefore = this.headersOf(before);
+      const { headers, errors } = changeHeaders(headersBefore, change.headers ?? {});
       refuse(errors);
+      const sameHeaders = isDeepStrictEqual(headers, headersBefore);
       const enabled = change.enabled ?? before.enabled;
       const turned = enabled !== before.enabled;
       const moved = url !== undefined && url !== before.url;
@@ -121,14 +131,16 @@ export class Webhooks {
         events: change.events ? [...new Set(change.events)] : before.events,
         description: change.description ?? before.description,
         enabled,
-        sealedHeaders: change.headers ? this.#seal(headers) : before.sealedHeaders,
+        // Sealing the same twice gives two texts.
+        sealedHeaders: sameHeaders ? before.sealedHeaders : this.#seal(headers),
         failingSinceMs: (turned && enabled) || moved ? null : before.failingSinceMs,
         disabledAtMs: enabled ? null : turned ? nowMs : before.disabledAtMs,
         disabledReason: enabled ? null : turned ? 'manual' : before.disabledReason,
-        updatedAtMs: nowMs,
       };
-      await updateWebhook(client, changed);
-      return changed;
+      if (isDeepStrictEqual(changed, before)) return before;
+      const webhook = { ...changed, updatedAtMs: nowMs };
+      await updateWebhook(client, webhook);
+      return webhook;
     });
   }
 
@@ -190,7 +202,7 @@ export class Webhooks {
     if (wanted.url !== undefined) {
       const target = parseTarget(wanted.url, scope.mode, this.#parts.rules);
       const mistake = target.ok ? await this.#whereItLeads(target.url) : target;
-      if (mistake) errors.push({ pointer: '/url', code: mistake.code, detail: mistake.detail });
+      if (mistake) errors.push(urlFault(mistake));
       else if (target.ok) url = target.url.href;
     }
     refuse(errors);
@@ -232,6 +244,10 @@ function known(webhook: Webhook | undefined): Webhook {
 
 function refuse(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidFields(errors);
+}
+
+function urlFault({ code, detail }: { code: string; detail: string }): FieldError {
+  return { pointer: '/url', code, detail };
 }
 
 function timeOrNull(ms: number | null): string | null {

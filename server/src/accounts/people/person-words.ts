@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../../base/refused-error.ts';
+import { type FieldError, faultsOf, RefusedError } from '../../base/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
 import { weaknessOf } from './password-rules.ts';
 
@@ -20,6 +20,13 @@ export function checkPersonWords(words: NewPersonWords): Mailbox {
   }
   if (errors.length > 0 || !parsed.ok) throw refusedFields(errors);
   return parsed.mailbox;
+}
+
+/** What is wrong with the words that are there, when the others cannot be read. */
+export function personFaults({ email = '', name = '', password }: Partial<NewPersonWords>) {
+  return password === undefined
+    ? []
+    : faultsOf(() => checkPassword(password, { email, name }, '/password'));
 }
 
 /** For a person who exists: the new password alone. */

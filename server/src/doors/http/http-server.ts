@@ -206,7 +206,7 @@ function run(
       throw new RefusedError('malformed_json', 'The body is empty: it must be a JSON object.');
     }
     if (request.body === undefined) request.body = {};
-    checks.body?.check(request.body);
+    checks.body?.check(request.body, request.caller ?? undefined);
   }
   const asked = new AskedRequest(parts, rules, request, reply);
   if (asked.idempotency && !rules.keepsOwnIdempotency) {

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
+import type { Caller } from '../../accounts/caller.ts';
 import { likelyMeant } from '../../base/likely-meant.ts';
 import { type FieldError, invalidFields, type RefusedError } from '../../base/refused-error.ts';
 import { parseTime } from '../../base/rfc3339.ts';
@@ -13,13 +14,17 @@ import { parseMailbox } from '../../mail/address.ts';
 
 export interface Validator {
   /** Throws a RefusedError `validation_failed`. Query values are turned into their types in place. */
-  check(value: unknown): void;
+  check(value: unknown, caller?: Caller): void;
 }
 
-/** What is wrong beyond the shape, in a body that has lost its fields of a wrong shape, `faulty`. */
+/**
+ * What is wrong beyond the shape, in a body that has lost its fields of a wrong shape, `faulty`. The
+ * caller is present wherever a workspace is meant.
+ */
 export type MoreFaults = (
   body: Record<string, unknown>,
   faulty: ReadonlySet<string>,
+  caller: Caller,
 ) => readonly FieldError[];
 
 /** Finding all faults of a huge hostile body would cost more than it helps. */
@@ -41,8 +46,8 @@ for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
 export function bodyValidator(schema: TSchema, moreFaults?: MoreFaults): Validator {
   const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
   return {
-    check(value) {
-      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
+    check(value, caller) {
+      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller);
       if (refusal) throw refusal;
     },
   };
@@ -116,9 +121,9 @@ function checkOf(
   thoroughly: Ajv2020,
   part: 'body' | 'query',
   moreFaults?: MoreFaults,
-): (value: unknown, budget: { nodesLeft: number }) => RefusedError | undefined {
+): (value: unknown, budget: { nodesLeft: number }, caller?: Caller) => RefusedError | undefined {
   let quick: ValidateFunction | undefined;
-  return (value, budget) => {
+  return (value, budget, caller) => {
     quick ??= quickly.compile(schema);
     if (quick(value)) return undefined;
     const thorough = thoroughly.compile(schema);
@@ -127,7 +132,9 @@ function checkOf(
     const affordable = budget.nodesLeft > 0;
     if (affordable && !thorough(value)) faults = thorough.errors ?? faults;
     const errors = fieldErrors(faults, part);
-    if (affordable && moreFaults) errors.push(...beyondShape(value, errors, moreFaults));
+    if (affordable && moreFaults) {
+      errors.push(...beyondShape(value, errors, caller, moreFaults));
+    }
     return invalidFields(errors);
   };
 }
@@ -135,12 +142,13 @@ function checkOf(
 function beyondShape(
   body: unknown,
   errors: readonly FieldError[],
+  caller: Caller | undefined,
   moreFaults: MoreFaults,
 ): readonly FieldError[] {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return [];
   const faulty = new Set(errors.map(({ pointer = '' }) => pointer.split('/')[1] ?? ''));
   const sound = Object.entries(body).filter(([name]) => !faulty.has(escaped(name)));
-  return moreFaults(Object.fromEntries(sound), faulty);
+  return moreFaults(Object.fromEntries(sound), faulty, caller as Caller);
 }
 
 function nodesOf(value: unknown, max: number): number {

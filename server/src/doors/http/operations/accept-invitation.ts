@@ -1,3 +1,4 @@
+import { personFaults } from '../../../accounts/people/person-words.ts';
 import { operation } from '../operation.ts';
 import { AcceptInvitation, SET_COOKIE, SignedIn } from '../schemas/people.ts';
 import { type PeopleOperationParts, signedInReply } from './signed-in-reply.ts';
@@ -16,6 +17,7 @@ export function acceptInvitation(parts: PeopleOperationParts) {
       scope: 'public',
       signsIn: true,
       body: AcceptInvitation,
+      moreFaults: personFaults,
       examples: {
         fresh: {
           summary: 'Somebody without an account',

@@ -1,3 +1,4 @@
+import { personFaults } from '../../../accounts/people/person-words.ts';
 import { operation } from '../operation.ts';
 import { Password, Token } from '../schemas/people.ts';
 import { closed } from '../schemas/pieces.ts';
@@ -17,6 +18,7 @@ export function completePasswordReset({ people }: PeopleOperationParts) {
       scope: 'public',
       signsIn: true,
       body: closed({ token: Token, password: Password }, { title: 'CompletePasswordReset' }),
+      moreFaults: personFaults,
       examples: {
         link: {
           summary: 'The token of a link',

@@ -15,6 +15,7 @@ export function createApiKey(parts: { apiKeys: ApiKeys }) {
         'default to those of the key that asks, and a test key makes only test keys.',
       scope: 'write:api_keys',
       body: CreateApiKey,
+      moreFaults: (body) => parts.apiKeys.faultsIn(body),
       examples: {
         sender: {
           summary: 'A key that can only send',

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { contactFaults } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { API_PREFIX } from '../http-server.ts';
 import { operation } from '../operation.ts';
@@ -17,6 +18,7 @@ export function createContact(parts: { contacts: Contacts }) {
         'contact, whatever its case; `PUT /contacts/{email}` makes or changes it in one step.',
       scope: 'write:contacts',
       body: CreateContact,
+      moreFaults: contactFaults,
       examples: { full: { summary: 'A contact', value: CONTACT_EXAMPLE } },
       answers: {
         201: {

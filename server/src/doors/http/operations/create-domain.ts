@@ -1,4 +1,5 @@
-import type { Domains, NewDomain } from '../../../domains/domains.ts';
+import { domainFaults, type NewDomain } from '../../../domains/domain-settings.ts';
+import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { operation } from '../operation.ts';
 import { CreateDomain, Domain } from '../schemas/domains.ts';
@@ -19,6 +20,7 @@ export function createDomain(parts: { domains: Domains }) {
         'mail depends on domains: test keys may read them, only live keys may change them.',
       scope: 'write:domains',
       body: CreateDomain,
+      moreFaults: domainFaults,
       examples: {
         plain: { summary: 'A domain', value: { name: 'yourdomain.com' } },
         strict: {

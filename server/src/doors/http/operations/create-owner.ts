@@ -1,3 +1,4 @@
+import { personFaults } from '../../../accounts/people/person-words.ts';
 import { operation } from '../operation.ts';
 import { CreateOwner, SET_COOKIE, SignedIn } from '../schemas/people.ts';
 import { sitsAtThisMachine } from '../visit.ts';
@@ -18,6 +19,7 @@ export function createOwner(parts: PeopleOperationParts) {
       scope: 'public',
       signsIn: true,
       body: CreateOwner,
+      moreFaults: personFaults,
       examples: {
         owner: {
           summary: 'At the machine itself',

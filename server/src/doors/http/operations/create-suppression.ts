@@ -16,6 +16,8 @@ export function createSuppression(parts: { suppressions: Suppressions }) {
         '`suppressed`. One that is on the list already is changed in the fields that are given.',
       scope: 'write:suppressions',
       body: CreateSuppression,
+      moreFaults: (body, faulty) =>
+        parts.suppressions.faultsIn(body, !faulty.has('email') && !faulty.has('domain')),
       examples: {
         address: {
           summary: 'One address',

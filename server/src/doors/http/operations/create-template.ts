@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { ContentKind } from '../../../templates/stored-content.ts';
+import { templateFaults } from '../../../templates/template-fields.ts';
 import { API_PREFIX } from '../http-server.ts';
 import { operation } from '../operation.ts';
 import { KIND_SCHEMAS } from '../schemas/templates.ts';
@@ -18,6 +19,7 @@ export function createTemplate(parts: TemplateParts, kind: ContentKind) {
       description: `${ABOUT[kind]} It begins as a draft, which may be unfinished; sends use it once it is published. Both modes share it.`,
       scope: 'write:templates',
       body: create,
+      moreFaults: (body) => templateFaults(kind, body),
       examples: { draft: { summary: `A ${noun}`, value: createExample } },
       answers: {
         201: {

@@ -15,6 +15,7 @@ export function createWebhook(parts: { webhooks: Webhooks }) {
         'secret is in the answer and nowhere else. Addresses inside private networks are refused.',
       scope: 'write:webhooks',
       body: CreateWebhook,
+      moreFaults: (body, _, caller) => parts.webhooks.faultsIn(caller, body),
       examples: {
         messages: {
           summary: 'All that happens to messages',

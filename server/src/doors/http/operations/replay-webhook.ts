@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import { type FieldError, invalidFields } from '../../../base/refused-error.ts';
+import { type FieldError, faultsOf, invalidFields } from '../../../base/refused-error.ts';
 import { parseTime } from '../../../base/rfc3339.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../operation.ts';
@@ -23,6 +23,7 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: ReplayWebhook,
+      moreFaults: (range) => faultsOf(() => rangeOf(range, parts.clock.now())),
       examples: {
         failed: {
           summary: 'All that failed since the first of November',

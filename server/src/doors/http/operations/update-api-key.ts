@@ -16,6 +16,7 @@ export function updateApiKey(parts: { apiKeys: ApiKeys }) {
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
       body: UpdateApiKey,
+      moreFaults: (body) => parts.apiKeys.faultsIn(body),
       examples: {
         office: { summary: 'Only from the office', value: { allowed_ips: ['203.0.113.0/24'] } },
       },

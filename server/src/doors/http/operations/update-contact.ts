@@ -1,3 +1,4 @@
+import { contactFaults } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { contactPointer } from '../contact-pointer.ts';
 import { operation } from '../operation.ts';
@@ -15,6 +16,7 @@ export function updateContact(parts: { contacts: Contacts }) {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpdateContact,
+      moreFaults: contactFaults,
       examples: {
         name: {
           summary: 'Another name',

@@ -1,4 +1,4 @@
-import type { DomainSettings } from '../../../domains/domain-settings.ts';
+import { type DomainSettings, domainFaults } from '../../../domains/domain-settings.ts';
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { operation } from '../operation.ts';
@@ -18,6 +18,7 @@ export function updateDomain(parts: { domains: Domains }) {
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
       body: UpdateDomain,
+      moreFaults: domainFaults,
       examples: {
         strict: { summary: 'Never send unencrypted', value: { tls: 'required' } },
         tracked: {

@@ -17,6 +17,7 @@ export function updateSuppression(parts: { suppressions: Suppressions }) {
       scope: 'write:suppressions',
       params: pathId('sup', 'the suppression'),
       body: UpdateSuppression,
+      moreFaults: (body) => parts.suppressions.faultsIn(body, false),
       examples: { note: { summary: 'A note', value: { note: 'Asked by phone.' } } },
       answers: { 200: { description: 'The suppression as it is now.', body: Suppression } },
       refusals: ['not_found'],

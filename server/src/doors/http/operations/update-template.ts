@@ -1,4 +1,5 @@
 import type { ContentKind } from '../../../templates/stored-content.ts';
+import { templateFaults } from '../../../templates/template-fields.ts';
 import { operation } from '../operation.ts';
 import { KIND_SCHEMAS, PathKey } from '../schemas/templates.ts';
 import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './shown-template.ts';
@@ -19,6 +20,7 @@ export function updateTemplate(parts: TemplateParts, kind: ContentKind) {
       scope: 'write:templates',
       params: PathKey,
       body: update,
+      moreFaults: (body) => templateFaults(kind, body),
       examples: { change: { summary: 'One field', value: updateExample } },
       takesIfMatch: true,
       answers: { 200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG } },

@@ -16,6 +16,7 @@ export function updateWebhook(parts: { webhooks: Webhooks }) {
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: UpdateWebhook,
+      moreFaults: (body, _, caller) => parts.webhooks.faultsIn(caller, body),
       examples: { on: { summary: 'Switch it on again', value: { enabled: true } } },
       answers: { 200: { description: 'The endpoint as it is now.', body: Webhook } },
       refusals: ['not_found'],

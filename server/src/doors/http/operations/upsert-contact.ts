@@ -1,4 +1,5 @@
 import { RefusedError } from '../../../base/refused-error.ts';
+import { contactFaults } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import { operation } from '../operation.ts';
@@ -18,6 +19,7 @@ export function upsertContact(parts: { contacts: Contacts }) {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpsertContact,
+      moreFaults: contactFaults,
       examples: {
         jane: { summary: 'A contact', value: { first_name: 'Jane', attributes: { plan: 'pro' } } },
       },
