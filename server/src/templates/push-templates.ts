@@ -8,7 +8,6 @@ import { checkTemplate } from './check-template.ts';
 import { publishContent } from './publish-content.ts';
 import {
   type ContentKind,
-  contentHash,
   EMPTY_CONTENT,
   partialsUsed,
   type StoredContent,
@@ -149,10 +148,8 @@ async function writeDraft(
     await insertTemplate(db, { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: actor });
     return 'created';
   }
-  const same = contentHash(before.draft).equals(contentHash(content)) && before.name === name;
-  if (same) return 'unchanged';
-  await updateDraft(db, ref, { name, draft: content, atMs, by: actor });
-  return 'changed';
+  const change = { name, draft: content, atMs, by: actor };
+  return (await updateDraft(db, before, change)) ? 'changed' : 'unchanged';
 }
 
 /** What is used goes before what uses it. */

@@ -139,11 +139,13 @@ export async function insertTemplate(db: Queryable, template: NewTemplate): Prom
 
 export type DraftChange = Pick<NewTemplate, 'name' | 'draft' | 'atMs' | 'by'>;
 
+/** False, and nothing is written, when it says the same as before. */
 export async function updateDraft(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key, name, draft }: Template,
   change: DraftChange,
-): Promise<void> {
+): Promise<boolean> {
+  if (change.name === name && contentHash(change.draft).equals(contentHash(draft))) return false;
   await db.query(
     `update templates set name = $4, draft = $5, draft_hash = $6, draft_subject = $7,
        draft_locales = $8, draft_layout = $9, draft_partials = $10, updated_at = $11,
@@ -151,6 +153,7 @@ export async function updateDraft(
      where ${SAME}`,
     [workspaceId, kind, key, ...draftValues(change)],
   );
+  return true;
 }
 
 function draftValues({ name, draft, atMs, by }: DraftChange): unknown[] {

@@ -101,7 +101,8 @@ export class Templates {
       refuseOtherDraft(before, expected);
       const { name = before.name, content } = changedFields(kind, before.draft, given);
       const atMs = this.#parts.clock.now();
-      await updateDraft(client, ref, { name, draft: content, atMs, by: author.actor });
+      const change = { name, draft: content, atMs, by: author.actor };
+      if (!(await updateDraft(client, before, change))) return before;
       return existing(ref, await findTemplate(client, ref));
     });
   }

@@ -141,6 +141,26 @@ test('a draft is made, read, changed and listed', async () => {
   expect((await post('/templates', { key: 'draft.one' })).json.code).toBe('conflict');
 });
 
+test('a change that changes nothing leaves no trace', async () => {
+  const draft = {
+    name: 'Still',
+    subject: 'Hi {{ name }}',
+    html: '<p>Hi</p>',
+    from: { email: 'hello@example.org', name: 'Example' },
+    reply_to: [{ email: 'help@example.org' }],
+    locales: { de: { subject: 'Hallo' } },
+    variables: [{ name: 'name', type: 'string', required: true, example: 'Jane' }],
+  };
+  await ok(post('/templates', { key: 'still', ...draft }));
+  const made = await ok(get('/templates/still'));
+  const other = await app.newKey({});
+  const again = await app.call('PATCH', '/templates/still', { body: draft, key: other });
+  expect(again.json).toEqual(made);
+  expect((await ok(patch('/templates/still', { name: 'Moved' }))).updated_at).not.toBe(
+    made.updated_at,
+  );
+});
+
 test('lists are paged, newest first', async () => {
   for (const key of ['p1', 'p2', 'p3']) await ok(post('/partials', { key, html: 'x' }));
   const first = await ok(get('/partials?limit=2'));

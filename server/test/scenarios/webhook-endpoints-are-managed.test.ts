@@ -64,6 +64,21 @@ test('an endpoint is made, read, changed and removed', async () => {
   for (const method of ['GET', 'DELETE']) expect((await app.call(method, path)).status).toBe(404);
 });
 
+test('a change that changes nothing leaves no trace', async () => {
+  const fields = { url: URL_OF_NOBODY, events: ['message.*'], headers: { Authorization: 'x' } };
+  const { secret: _, ...created } = await made(fields);
+  const path = `/webhooks/${created.id}`;
+  for (const body of [
+    { ...fields, enabled: true, description: '' },
+    { headers: { Absent: null } },
+  ]) {
+    expect((await app.call('PATCH', path, { body })).json).toEqual(created);
+  }
+  expect((await app.call('GET', path)).json).toEqual(created);
+  const { json } = await app.call('PATCH', path, { body: { headers: { Authorization: 'y' } } });
+  expect(json.updated_at).not.toBe(created.updated_at);
+});
+
 test('the secret is shown at creation and at rotation, never again', async () => {
   const { id, secret } = await made();
   const rotated = await app.call('POST', `/webhooks/${id}/rotate-secret`);
