@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { placesOf } from './database-url.ts';
 
-const urls = (text: string) => placesOf(text)?.map((place) => place.connectionString);
+const urls = (text: string) => placesOf(text).map((place) => place.connectionString);
 
 test('one host is passed on as it stands', () => {
   const url = 'postgres://user:p%40ss@db.example.com:5433/mail?sslmode=verify-full';
@@ -19,9 +19,72 @@ test('several hosts become one address each, with all else the same', () => {
   ]);
 });
 
-test.each(['mysql://a/b', 'postgres:/a', 'postgres://a,,b/c', 'a=b', ''])(
-  '%j is refused',
-  (text) => {
-    expect(placesOf(text)).toBeUndefined();
+test.each(['prefer', 'require', 'verify-ca'])(
+  'sslmode=%s is verify-full, without a warning of the driver',
+  (mode) => {
+    const url = `postgres://u:p@a/mail?sslmode=${mode}&application_name=my%20app`;
+    expect(urls(url)).toEqual([
+      'postgres://u:p@a/mail?sslmode=verify-full&application_name=my+app',
+    ]);
+    const ofLibpq = `postgres://u:p@a/mail?uselibpqcompat=true&sslmode=disable`;
+    expect(urls(ofLibpq)).toEqual([ofLibpq]);
   },
 );
+
+test('parameters of other drivers do no harm', () => {
+  const url = 'postgres://u:p@a/mail?channel_binding=require&pgbouncer=true&schema=public';
+  expect(urls(url)).toEqual([url]);
+});
+
+describe('refused', () => {
+  const ADDRESS = 'DATABASE_URL is not a PostgreSQL address.';
+  const PORT = 'A port in DATABASE_URL is not a number between 1 and 65535.';
+
+  test.each([
+    ['another database', 'mysql://a/b', ADDRESS],
+    ['one slash', 'postgres:/a', ADDRESS],
+    ['key and value', 'a=b', ADDRESS],
+    ['nothing', '', ADDRESS],
+    ['a slash in the password', 'postgres://u:12/hunter2@db/d', ADDRESS],
+    ['a # in the password', 'postgres://u:hunter2#1@db/d', ADDRESS],
+    ['a question mark in the password', 'postgres://u:hunter2?1@db/d', PORT],
+    ['octets that are no text', 'postgres://u:hunter2%ff@db/d', ADDRESS],
+    ['a host that cannot be one', 'postgres://u:hunter2@[zz]/d', ADDRESS],
+    ['an empty host among others', 'postgres://a,,b/c', 'names several hosts, and one of them is'],
+    ['a port beyond all', 'postgres://u:hunter2@db:99999/d', PORT],
+    ['port 0', 'postgres://u:hunter2@db:0/d', PORT],
+    ['a port of one host among several', 'postgres://u:hunter2@a:5432,b:x/d', PORT],
+    ['a port as a parameter', 'postgres://u:hunter2@/d?host=db&port=70000', PORT],
+    [
+      'an IPv6 address without brackets',
+      'postgres://u:hunter2@2001:db8::1/d',
+      'stands in brackets',
+    ],
+    [
+      'an sslmode that is none',
+      'postgres://u:hunter2@db/d?sslmode=strict',
+      'sslmode in DATABASE_URL is one of disable, no-verify, prefer, require, verify-ca, verify-full.',
+    ],
+    ['an empty sslmode', 'postgres://u:hunter2@db/d?sslmode=', 'sslmode in DATABASE_URL is one of'],
+    ['ssl=false', 'postgres://u:hunter2@db/d?ssl=false', 'ssl in DATABASE_URL is true or 0.'],
+    [
+      'a slip in a parameter',
+      'postgres://u:hunter2@db/d?sslmod=verify-full',
+      'DATABASE_URL has a parameter that is not known. Do you mean sslmode?',
+    ],
+    [
+      'a certificate that is not there',
+      'postgres://u:hunter2@db/d?sslrootcert=/nonexistent/ca.pem',
+      'DATABASE_URL names the file /nonexistent/ca.pem, which cannot be read (ENOENT).',
+    ],
+  ])('%s', (_, text, message) => {
+    let told = '';
+    try {
+      placesOf(text);
+    } catch (error) {
+      told = (error as Error).message;
+    }
+    expect(told).toContain(message);
+    expect(told).not.toContain('hunter2');
+  });
+});

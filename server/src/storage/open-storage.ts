@@ -51,7 +51,7 @@ async function connect(
   options: StorageOptions,
   embedded: EmbeddedPostgres | undefined,
 ): Promise<Storage> {
-  const places = embedded ? ([embedded.connection] as const) : remotePlaces(options.databaseUrl);
+  const places = embedded ? ([embedded.connection] as const) : placesOf(options.databaseUrl ?? '');
   const secretKey = options.secretKey ?? (embedded && (await loadSecretKey(options.dataDir)));
   if (!secretKey) throw new StorageStartError('SECRET_KEY is needed with DATABASE_URL.');
   const pool = openPool({
@@ -68,14 +68,6 @@ async function connect(
     throw error;
   }
   return new OpenStorage(pool, places, secretKey, embedded);
-}
-
-function remotePlaces(databaseUrl: string | undefined): Places {
-  const places = placesOf(databaseUrl ?? '');
-  if (places) return places;
-  throw new StorageStartError(
-    'DATABASE_URL is not a PostgreSQL address. It takes postgres://user:password@host:5432/database; characters of the password that mean something in an address are written in percent: %40 for @, %2F for /.',
-  );
 }
 
 /** Databases and servers are often started together, so a server waits a while for its own. */
