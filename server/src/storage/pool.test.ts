@@ -55,6 +55,30 @@ describe('values', () => {
   });
 });
 
+describe('sessions', () => {
+  test('statements are neither compiled nor spread, whatever the database is set to', async () => {
+    await using other = await freshDatabase({ empty: true });
+    await other.pool.query(
+      `do $$ begin
+         execute format('alter database %I set jit = on', current_database());
+         execute format('alter database %I set max_parallel_workers_per_gather = 2', current_database());
+         execute format('alter database %I set timezone = ''Asia/Tokyo''', current_database());
+       end $$`,
+    );
+    const pool = openPool({ places: [{ connectionString: other.url }], log: silentLog });
+    const { rows } = await pool.query(
+      `select name, setting from pg_settings
+        where name in ('TimeZone', 'jit', 'max_parallel_workers_per_gather') order by name`,
+    );
+    expect(rows).toEqual([
+      { name: 'TimeZone', setting: 'UTC' },
+      { name: 'jit', setting: 'off' },
+      { name: 'max_parallel_workers_per_gather', setting: '0' },
+    ]);
+    await pool.end();
+  });
+});
+
 describe('errors', () => {
   test('a database that dies in the moment it lets us in is a lost connection, not our end', async () => {
     await using dying = await dyingDatabase();

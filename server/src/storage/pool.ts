@@ -34,6 +34,16 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 const SILENT_LONGER_MS = 5_000;
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
+/**
+ * What our statements are made for, whoever's PostgreSQL it is. They are short: compiling or spreading
+ * them costs more than it saves. And where ways of planning are switched off (events/feed-store.ts,
+ * delivery/claim-store.ts) the planner reckons with costs of billions, for which every PostgreSQL that
+ * can compile does so: a page of the feed took more than a second instead of some milliseconds.
+ */
+const SESSION = ["timezone = 'UTC'", 'jit = off', 'max_parallel_workers_per_gather = 0']
+  .map((setting) => `set ${setting}`)
+  .join('; ');
+
 /** How many connections a pool has, and how many wait for one. */
 export type Connections = Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>;
 
@@ -102,7 +112,7 @@ class StoragePool extends pg.Pool {
       Client: chooser.clientClass(),
       onConnect: async (client) => {
         endWhenSilent(client, options.silentMsMax ?? statementTimeoutMs + SILENT_LONGER_MS);
-        await client.query("set timezone = 'UTC'");
+        await client.query(SESSION);
         await chooser.check(client);
       },
     });

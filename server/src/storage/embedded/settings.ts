@@ -33,10 +33,7 @@ export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
   autovacuum_vacuum_insert_scale_factor: '0.2',
   autovacuum_analyze_scale_factor: '0.05',
 
-  // Short statements on a small machine: compiling or spreading them costs more than it saves, and
-  // each helper process that is not there is memory saved.
-  jit: 'off',
-  max_parallel_workers_per_gather: '0',
+  // Each helper process that is not there is memory saved.
   max_worker_processes: '2',
   max_logical_replication_workers: '0',
   max_wal_senders: '2',
