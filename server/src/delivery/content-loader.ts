@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { ReadContent } from './content-store.ts';
 import type { Delivery, Gate, Message } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -12,6 +13,7 @@ export interface Turn {
 
 export interface LoaderParts {
   store: Pick<DeliveryStore, 'readContents' | 'countSuspects'>;
+  clock: Clock;
   leaseEndsAtMs: () => number;
   /** The content is in memory, or known to be gone. */
   ready: (turn: Turn) => void;
@@ -109,10 +111,10 @@ export class ContentLoader {
   /** The look for room goes over all that is held, and every message that leaves asks for one. */
   #rest(): void {
     this.#resting = true;
-    setTimeout(() => {
+    this.#parts.clock.after(REST_MS, () => {
       this.#resting = false;
       this.#next();
-    }, REST_MS).unref();
+    });
   }
 
   async #read(turns: Turn[], bytesMax: number): Promise<void> {

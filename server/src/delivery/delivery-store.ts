@@ -10,7 +10,7 @@ import {
 import { type OpenSealed, readContents } from './content-store.ts';
 import type { Delivery, Message, Outcome } from './delivery.ts';
 import { countSuspects, releaseLeases, renewLeases } from './lease-store.ts';
-import { recordOutcomes } from './results-store.ts';
+import { findRecorded, recordOutcomes } from './results-store.ts';
 
 /** Everything the engine asks of the database. */
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
@@ -23,12 +23,13 @@ export function openDeliveryStore(pool: Pool, openSealed: OpenSealed = withoutKe
     claim: (request: ClaimRequest) => claimDue(pool, request),
     findRange: (nowMs: number) => findRange(pool, nowMs),
     renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),
-    release: (held: readonly Delivery[], nowMs: number) => releaseLeases(pool, held, nowMs),
+    release: (held: readonly Delivery[], dueAtMs: number) => releaseLeases(pool, held, dueAtMs),
     countSuspects: (held: readonly Delivery[], endsAtMs: number) =>
       countSuspects(pool, held, endsAtMs),
     readContents: (messages: readonly Message[], bytesMax: number) =>
       readContents(pool, messages, bytesMax, openSealed),
     record: (outcomes: readonly Outcome[]) => recordOutcomes(pool, outcomes),
+    findRecorded: (outcomes: readonly Outcome[]) => findRecorded(pool, outcomes),
   };
 }
 

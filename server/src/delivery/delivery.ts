@@ -123,6 +123,8 @@ export interface Outcome {
   delivery: Delivery;
   status: 'delivered' | 'deferred' | 'bounced' | 'failed' | 'expired' | 'suppressed';
   atMs: number;
+  /** Of the event that tells it: the same however often it is written. */
+  eventId: string;
   /** The node that writes it. */
   node: string;
   /** Null when nothing was tried. */

@@ -13,6 +13,7 @@ import { reserve, settle } from './hatch.ts';
 import { areHere, HeldMessages } from './held-messages.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { endAtClaim, expired, failed, outcomeOf } from './outcome.ts';
+import { NotPreparedError } from './outgoing-mail.ts';
 import { leaveGate, ReadyList } from './ready-list.ts';
 import { Recorder } from './recorder.ts';
 import { type DeliveryStats, type MutableStats, statsIn, statsMemory } from './stats.ts';
@@ -46,6 +47,7 @@ export interface EngineParts {
 
 const STOP_DEADLINE_MS = 25_000;
 const CUT_OFF_MS = 1_000;
+const NOT_TRIED_REST_MS = 1_000;
 
 export function createEngine(parts: EngineParts): Engine {
   return new DeliveryEngine(parts);
@@ -83,6 +85,7 @@ class DeliveryEngine implements Engine {
     );
     this.#recorder = new Recorder({
       write: store.record,
+      findWritten: store.findRecorded,
       clock,
       log,
       onStalled: () => this.#openHatch(),
@@ -103,6 +106,7 @@ class DeliveryEngine implements Engine {
     });
     this.#loader = new ContentLoader({
       store,
+      clock,
       leaseEndsAtMs: () => clock.now() + limits.leaseMs,
       ready: (turn) => this.#attempt(turn),
       broken: (turns, error) => this.#notPrepared(turns, error),
@@ -303,7 +307,10 @@ class DeliveryEngine implements Engine {
     for (const delivery of deliveries) delivery.place = 'wire';
     route.attempt(message, deliveries).then(
       (reports) => this.#judge(turn, deliveries, reports),
-      (error: unknown) => this.#fault(turn, deliveries, error),
+      (error: unknown) => {
+        if (error instanceof NotPreparedError) this.#notTried(turn, deliveries, error);
+        else this.#fault(turn, deliveries, error);
+      },
     );
   }
 
@@ -361,6 +368,14 @@ class DeliveryEngine implements Engine {
     this.#stats.faults += 1;
     this.#parts.log.error({ err: error, messageId: turn.message.id }, 'an attempt broke off');
     for (const delivery of deliveries) this.#leases.drop(delivery);
+    this.#leaveWire(turn);
+  }
+
+  /** Without suspicion, and not at once: whoever claims them next may find no database either. */
+  #notTried(turn: Turn, deliveries: Delivery[], error: NotPreparedError): void {
+    this.#parts.log.warn({ err: error, messageId: turn.message.id }, 'a message waits for storage');
+    turn.message.prepared = undefined;
+    void this.#leases.giveBack(deliveries, NOT_TRIED_REST_MS);
     this.#leaveWire(turn);
   }
 

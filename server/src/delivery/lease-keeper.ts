@@ -61,10 +61,10 @@ export class LeaseKeeper {
     held.forget(delivery);
   }
 
-  /** Makes rows due at once for whoever is left. */
-  async giveBack(deliveries: readonly Delivery[]): Promise<void> {
+  /** Makes rows due for whoever is left, at once unless told. */
+  async giveBack(deliveries: readonly Delivery[], inMs = 0): Promise<void> {
     for (const delivery of deliveries) this.drop(delivery);
-    const release = this.#release(deliveries);
+    const release = this.#release(deliveries, inMs);
     this.#releases.add(release);
     await release;
     this.#releases.delete(release);
@@ -75,10 +75,10 @@ export class LeaseKeeper {
     while (this.#releases.size > 0) await Promise.all(this.#releases);
   }
 
-  async #release(deliveries: readonly Delivery[]): Promise<void> {
+  async #release(deliveries: readonly Delivery[], inMs: number): Promise<void> {
     const { store, clock, log } = this.#parts;
     try {
-      await store.release(deliveries, clock.now());
+      await store.release(deliveries, clock.now() + inMs);
     } catch (error) {
       // Not lost: the leases run out by themselves.
       log.warn({ err: error, count: deliveries.length }, 'leases could not be given back');

@@ -13,18 +13,18 @@ export function renewLeases(
   return updateLeased(pool, 'delivery-renew', `due_at = $2::timestamptz`, held, endsAtMs);
 }
 
-/** Gives rows back, due at once, so that any node may go on with them. */
+/** Gives rows back, so that any node may go on with them when they are due. */
 export function releaseLeases(
   pool: Pool,
   held: readonly Delivery[],
-  nowMs: number,
+  dueAtMs: number,
 ): Promise<number[]> {
   return updateLeased(
     pool,
     'delivery-release',
     `due_at = $2::timestamptz, lease = null`,
     held,
-    nowMs,
+    dueAtMs,
   );
 }
 

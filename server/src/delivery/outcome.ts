@@ -1,3 +1,4 @@
+import { uuidv7 } from '../base/ids.ts';
 import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
@@ -121,6 +122,7 @@ function blank(delivery: Delivery, atMs: number, node: string): Outcome {
     delivery,
     status: 'failed',
     atMs,
+    eventId: uuidv7(atMs),
     node,
     attempt: null,
     attemptOutcome: null,

@@ -3,6 +3,7 @@ import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
 import { compose, needsSmtpUtf8 } from '../mail/mime/compose.ts';
 import { outgoingOf } from '../messages/content.ts';
 import { domainOf } from '../messages/lane.ts';
+import { isStorageGone } from '../storage/storage-gone.ts';
 import type { Message } from './delivery.ts';
 
 /** What the engine asks about a sender's domain: domains/signing-keys.ts answers. */
@@ -39,6 +40,15 @@ export type PreparedMail =
   | { kind: 'unsigned'; detail: string }
   | { kind: 'unsendable'; reason: 'sender_domain_lost' | 'malformed_message'; detail: string };
 
+/** The database is gone, so nothing is known of the sender: that is no try, and nobody's fault. */
+export class NotPreparedError extends Error {
+  override name = 'NotPreparedError';
+
+  constructor(cause: unknown) {
+    super('The sender could not be looked up', { cause });
+  }
+}
+
 /** Prepares a message once, however many recipients and domains it has. */
 export function prepareOnce(message: Message, senders: SenderDomains): Promise<PreparedMail> {
   message.prepared ??= prepareMail(message, senders);
@@ -53,6 +63,7 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
   try {
     sender = await senders.settingsFor(message.workspaceId, domain);
   } catch (error) {
+    if (isStorageGone(error)) throw new NotPreparedError(error);
     return { kind: 'unsigned', detail: `${domain} could not be looked up: ${wordsOf(error)}` };
   }
   if (!sender?.maySend) {
@@ -82,6 +93,7 @@ async function sign(
     if (signature !== '') return signature;
     return { kind: 'unsigned', detail: 'The sender domain has no signing key.' };
   } catch (error) {
+    if (isStorageGone(error)) throw new NotPreparedError(error);
     return { kind: 'unsigned', detail: `Signing failed: ${wordsOf(error)}` };
   }
 }

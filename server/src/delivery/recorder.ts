@@ -53,8 +53,10 @@ export class Recorder {
     for (let tries = 1; ; tries++) {
       try {
         const written = await this.#write(outcomes);
-        if (tries > 1) this.#recovered(outcomes.length);
-        return written;
+        if (tries === 1) return written;
+        const writtenBefore = await this.#parts.findWritten(outcomes);
+        this.#recovered(outcomes.length);
+        return written.map((now, n) => now || writtenBefore[n] === true);
       } catch (error) {
         if (!isPassing(error)) {
           if (tries > 1) this.#recovered(0);
@@ -99,6 +101,8 @@ export class Recorder {
 
 export interface RecorderParts {
   write: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
+  /** Which of them an earlier try has written, whose answer was lost. */
+  findWritten: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
   clock: Clock;
   log: Log;
   onStalled: () => void;

@@ -26,9 +26,31 @@ export async function recordOutcomes(pool: Pool, outcomes: readonly Outcome[]): 
     text: statement(parts),
     values: RESULTS.parameters(outcomes.map(rowOf)),
   });
-  const written = new Array<boolean>(outcomes.length).fill(false);
-  for (const { n } of rows) written[n] = true;
-  return written;
+  return marked(outcomes.length, rows);
+}
+
+/** Which of them stand in storage, known by their events: the answer to a commit may be lost. */
+export async function findRecorded(pool: Pool, outcomes: readonly Outcome[]): Promise<boolean[]> {
+  const keys = outcomes.map(({ delivery, eventId }, n) => ({
+    n,
+    w: delivery.message.workspaceId,
+    m: delivery.message.mode,
+    id: delivery.message.id,
+    event: eventId,
+  }));
+  const { rows } = await pool.query<{ n: number }>(
+    `select r.n from json_to_recordset($1::json) as r(n int, w uuid, m mode, id uuid, event uuid)
+       join events e on e.workspace_id = r.w and e.mode = r.m and e.message_id = r.id
+                    and e.id = r.event`,
+    [JSON.stringify(keys)],
+  );
+  return marked(outcomes.length, rows);
+}
+
+function marked(count: number, rows: readonly { n: number }[]): boolean[] {
+  const marks = new Array<boolean>(count).fill(false);
+  for (const { n } of rows) marks[n] = true;
+  return marks;
 }
 
 interface ResultRow {
@@ -197,7 +219,7 @@ function rowOf(outcome: Outcome, n: number): ResultRow {
     outcome: outcome.attemptOutcome,
     transcript: attempt?.transcript ? writeTranscript(attempt.transcript) : null,
     node: outcome.node,
-    event: uuidv7(outcome.atMs),
+    event: outcome.eventId,
     data: JSON.stringify(eventData(outcome)),
     complaint: complains(outcome) ? uuidv7(outcome.atMs) : null,
     suppression: addsSuppression(outcome) ? JSON.stringify(suppressionOf(outcome)) : null,

@@ -14,14 +14,19 @@ export interface CutDatabase extends AsyncDisposable {
   mend(): Promise<void>;
   /** Connections stay, and nothing comes through them any more. */
   hush(): void;
+  /** What is asked still arrives, and no answer comes back. */
+  loseAnswers(): void;
 }
 
 export async function cuttable(url: string): Promise<CutDatabase> {
   const { host, port, user, database } = parseIntoClientConfig(url);
   const folder = await mkdtemp(path.join(tmpdir(), 'cut-'));
   const open = new Set<net.Socket>();
+  const answering = new Set<net.Socket>();
   const server = net.createServer((near) => {
     const far = net.connect({ path: `${host}/.s.PGSQL.${port ?? 5432}` });
+    answering.add(far);
+    far.on('close', () => answering.delete(far));
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -49,6 +54,9 @@ export async function cuttable(url: string): Promise<CutDatabase> {
     mend,
     hush() {
       for (const socket of open) socket.unpipe();
+    },
+    loseAnswers() {
+      for (const socket of answering) socket.unpipe().resume();
     },
     async [Symbol.asyncDispose]() {
       if (server.listening) await cut();

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
+import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
+import { openPool } from '../../src/storage/pool.ts';
 import { cuttable } from '../harness/cut-database.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery.ts';
@@ -141,6 +144,78 @@ test('the database fenced off for a while: no result is given up, so nothing is 
     timeoutMs: 40_000,
   });
   expect(receiver.messages).toHaveLength(count);
+});
+
+test('an answer that is lost after the commit: the result counts as written, once', async () => {
+  const count = 20;
+  const { database, clock } = await setUp(count);
+  await using _database = database;
+  await using way = await cuttable(database.url);
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: unsignedSenders,
+  });
+  const holder = await database.pool.connect();
+  await holder.query('begin; lock table attempts in share mode');
+  await using node = startEngine({ url: way.url, clock, live });
+  const waiting = async () =>
+    (
+      await database.pool.query<{ n: number }>(
+        `select count(*)::int as n from pg_locks l join pg_database d on d.oid = l.database
+          where d.datname = current_database() and not l.granted`,
+      )
+    ).rows[0]?.n;
+  await until(async () => receiver.messages.length === count && (await waiting()) === 1, {
+    clock,
+    stepMs: 20,
+  });
+  way.loseAnswers();
+  await holder.query('commit');
+  holder.release();
+  // Some of them stand in storage, and nobody here knows it.
+  await until(async () => (await counts(database.pool))?.attempts !== 0, { clock, stepMs: 20 });
+  expect(node.engine.stats.delivered).toBe(0);
+  await way.cut();
+  await way.mend();
+  await until(() => node.engine.stats.unrecorded === 0, { clock, stepMs: 250 });
+  expect(node.engine.stats).toMatchObject({ delivered: count, leaseLost: 0 });
+  expect(await counts(database.pool)).toEqual({
+    deliveries: count,
+    attempts: count,
+    events: count,
+  });
+});
+
+test('gone while a sender is looked up: that is no try, and the mail leaves when it is back', async () => {
+  const { database, clock } = await setUp(3);
+  await using _database = database;
+  await using way = await cuttable(database.url);
+  await using dns = await dnsServer(DNS);
+  await using receiver = await smtpReceiver();
+  const keys = openPool({ places: [{ connectionString: way.url }], log: silentLog });
+  let lookUps = 0;
+  const senders: SenderDomains = {
+    async settingsFor(...domain) {
+      lookUps += 1;
+      await keys.query('select');
+      return unsignedSenders.settingsFor(...domain);
+    },
+    keysFor: unsignedSenders.keysFor,
+  };
+  await way.cut();
+  const live = liveRoute({ clock, dns: dns.address, mxPort: receiver.port, senders });
+  await using node = startEngine({ url: database.url, clock, live });
+  await until(() => lookUps > 6, { clock, stepMs: 50 });
+  expect(await counts(database.pool)).toEqual({ deliveries: 0, attempts: 0, events: 0 });
+  await way.mend();
+  await until(async () => (await counts(database.pool))?.deliveries === 3, { clock, stepMs: 50 });
+  expect(node.engine.stats).toMatchObject({ deferred: 0, faults: 0 });
+  expect(await counts(database.pool)).toEqual({ deliveries: 3, attempts: 3, events: 3 });
+  await keys.end();
 });
 
 test('disk full: results wait until there is room again', async () => {
