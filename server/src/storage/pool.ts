@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
 import { PrimaryChooser } from './primary-chooser.ts';
 import { rowTypes } from './row-types.ts';
-import { isStorageGone } from './storage-gone.ts';
+import { isNoConnection, isStorageGone } from './storage-gone.ts';
 
 /**
  * The connections that every room shares. Out of it come rows with times as milliseconds and int8 as
@@ -96,6 +96,8 @@ export async function withoutTimeouts(client: PoolClient): Promise<void> {
 }
 
 class StoragePool extends pg.Pool {
+  readonly #places: number;
+
   constructor(options: PoolOptions) {
     const chooser = new PrimaryChooser(options.places, options.log);
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
@@ -116,9 +118,21 @@ class StoragePool extends pg.Pool {
         await chooser.check(client);
       },
     });
+    this.#places = options.places.length;
     // Without a listener the loss of a connection at rest would end the process.
     this.on('error', (error) => options.log.debug({ err: error }, 'a database connection ended'));
   }
+
+  /** The caller sees no failure while one of the places is the primary. */
+  override connect = (async () => {
+    for (let left = this.#places; ; left -= 1) {
+      try {
+        return await super.connect();
+      } catch (error) {
+        if (left === 1 || !isNoConnection(error)) throw error;
+      }
+    }
+  }) as pg.Pool['connect'];
 
   /**
    * pg's own drops the connection after any error. An answer such as a broken constraint leaves the

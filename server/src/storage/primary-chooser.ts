@@ -6,12 +6,13 @@ import { NoConnectionError } from './storage-gone.ts';
 /**
  * Of several places, one is the primary at a time, and after a failover another. New connections go
  * to the place believed in; one that cannot be reached or only reads makes us believe in the next.
- * A caller may see one failure a place while this settles, and none with a single place.
  */
 export class PrimaryChooser {
   readonly #places: Places;
   readonly #log: Log;
   #at = 0;
+  /** Told once for each search, which may try many places many times. */
+  #searching = false;
 
   constructor(places: Places, log: Log) {
     this.#places = places;
@@ -45,8 +46,9 @@ export class PrimaryChooser {
         return undefined;
       }
 
-      notWritable(): void {
-        chooser.#leave(this.#aim);
+      judge(isPrimary: boolean): void {
+        if (isPrimary) chooser.#stay(this.#aim);
+        else chooser.#leave(this.#aim);
       }
     };
     return aimed as unknown as new () => pg.ClientBase;
@@ -58,15 +60,23 @@ export class PrimaryChooser {
     const { rows } = await client.query<{ transaction_read_only: string }>(
       'show transaction_read_only',
     );
-    if (rows[0]?.transaction_read_only === 'off') return;
-    (client as unknown as { notWritable(): void }).notWritable();
-    const refusal = new Error('Connection terminated: this PostgreSQL is a standby');
-    throw refusal;
+    const isPrimary = rows[0]?.transaction_read_only === 'off';
+    (client as unknown as { judge(isPrimary: boolean): void }).judge(isPrimary);
+    if (!isPrimary) throw new NoConnectionError(new Error('Connection terminated: a standby'));
+  }
+
+  #stay(aim: number): void {
+    this.#at = aim;
+    if (!this.#searching) return;
+    this.#searching = false;
+    this.#log.info({ place: aim + 1 }, 'the primary database is found');
   }
 
   #leave(aim: number): void {
     if (this.#places.length === 1 || aim !== this.#at) return;
     this.#at = (aim + 1) % this.#places.length;
-    this.#log.warn({ place: this.#at + 1 }, 'looking for the primary database at the next place');
+    if (this.#searching) return;
+    this.#searching = true;
+    this.#log.warn({ place: aim + 1 }, 'the primary database is gone: looking for it in all places');
   }
 }

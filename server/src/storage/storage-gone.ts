@@ -28,6 +28,12 @@ export class NoConnectionError extends Error {
   }
 }
 
+/** Also as the pool tells it when it has waited for long enough. */
+export function isNoConnection(error: unknown): boolean {
+  if (error instanceof NoConnectionError) return true;
+  return error instanceof Error && error.cause instanceof NoConnectionError;
+}
+
 const SQL_STATES = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
