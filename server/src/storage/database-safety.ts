@@ -1,4 +1,4 @@
-import type { Pool } from './pool.ts';
+import type { Pool, PoolClient } from './pool.ts';
 import { StorageStartError } from './start-error.ts';
 
 const OLDEST_MAJOR = 15;
@@ -8,6 +8,46 @@ const PROMISES = ['fsync', 'full_page_writes', 'synchronous_commit'];
 
 export interface SafetyOptions {
   allowUnsafe: boolean;
+}
+
+/**
+ * Refuses a pooler that gives each transaction to another session: notices would not arrive, prepared
+ * statements and settings be somebody else's, and all that now and then. While another transaction
+ * holds the session that answered last, such a pooler answers with a second one.
+ */
+export async function refuseSharedSessions(pool: Pool): Promise<void> {
+  const asked = await pool.connect();
+  const other = await pool.connect();
+  try {
+    const first = await sessionOf(asked);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await other.query('begin');
+      await sessionOf(other);
+      const again = await sessionOf(asked);
+      await other.query('rollback');
+      if (again !== first) throw new StorageStartError(SHARED_SESSIONS);
+    }
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== PROTOCOL_VIOLATION) throw error;
+    throw new StorageStartError(SHARED_SESSIONS, { cause: error });
+  } finally {
+    asked.release(true);
+    other.release(true);
+  }
+}
+
+/** A pooler may have other clients, who take and return sessions meanwhile. */
+const ROUNDS = 5;
+
+/** What PgBouncer calls a `begin` where not even transactions have a session. */
+const PROTOCOL_VIOLATION = '08P01';
+
+const SHARED_SESSIONS =
+  'What answers at DATABASE_URL shares its sessions between transactions, as PgBouncer does unless pool_mode = session. Postrider needs sessions of its own: set pool_mode = session, or name PostgreSQL itself.';
+
+async function sessionOf(client: PoolClient): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid;
 }
 
 /** Refuses a database that is too old, or that does not keep what it was told to keep. */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
 import { scratchFolder } from '../../test/harness/scratch-folder.ts';
+import { transactionPooler } from '../../test/harness/transaction-pooler.ts';
 import { silentLog } from '../base/log.ts';
 import { startEmbedded } from './embedded-postgres.ts';
 import { openStorage, type StorageOptions } from './open-storage.ts';
@@ -77,6 +78,14 @@ describe("an operator's database", () => {
       end $$;`);
     await expect(open({ databaseUrl: db.url, allowUnsafe: true })).rejects.toThrow(
       'The database at DATABASE_URL is PostgreSQL 14. Postrider needs 15 or newer.',
+    );
+  });
+
+  test('behind a pooler that shares its sessions is refused', async () => {
+    await using db = await freshDatabase({ empty: true });
+    await using pooler = await transactionPooler(db.url);
+    await expect(open({ databaseUrl: pooler.url, allowUnsafe: true })).rejects.toThrow(
+      'Postrider needs sessions of its own',
     );
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { refuseUnsafeDatabase } from './database-safety.ts';
+import { refuseSharedSessions, refuseUnsafeDatabase } from './database-safety.ts';
 import { type Places, placesOf } from './database-url.ts';
 import { type EmbeddedPostgres, startEmbedded } from './embedded-postgres.ts';
 import { openPool, type Pool } from './pool.ts';
@@ -62,6 +62,7 @@ async function connect(
   });
   try {
     await firstAnswer(pool, options);
+    if (!embedded) await refuseSharedSessions(pool);
     await refuseUnsafeDatabase(pool, options);
   } catch (error) {
     await pool.end();

@@ -173,6 +173,22 @@ describe('transactions', () => {
   });
 });
 
+test('a database that only reads is one that is gone, and the same one when it takes writes', async () => {
+  await using standby = await freshDatabase({ empty: true });
+  const readOnly = (on: boolean) =>
+    standby.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${on}', current_database()); end $$`,
+    );
+  await readOnly(true);
+  const pool = openPool({ places: [{ connectionString: standby.url }], log: silentLog });
+  const failure = await pool.query('select 1').catch((error: unknown) => error);
+  expect(isStorageGone(failure)).toBe(true);
+  expect(String((failure as Error).cause)).toMatch(/takes no writes/);
+  await readOnly(false);
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await pool.end();
+});
+
 describe('several places', () => {
   test('the one that takes writes is found, past one that is down and one that only reads', async () => {
     const lines: string[] = [];

@@ -39,10 +39,19 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  * them costs more than it saves. And where ways of planning are switched off (events/feed-store.ts,
  * delivery/claim-store.ts) the planner reckons with costs of billions, for which every PostgreSQL that
  * can compile does so: a page of the feed took more than a second instead of some milliseconds.
+ * As statements: a pooler in front refuses what it does not know in the greeting.
  */
-const SESSION = ["timezone = 'UTC'", 'jit = off', 'max_parallel_workers_per_gather = 0']
-  .map((setting) => `set ${setting}`)
-  .join('; ');
+function sessionFor(statementTimeoutMs: number): string {
+  return [
+    "set timezone = 'UTC'",
+    `set statement_timeout = ${statementTimeoutMs}`,
+    `set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
+    'set jit = off',
+    'set max_parallel_workers_per_gather = 0',
+    // Asked along with them: one round trip.
+    'show transaction_read_only',
+  ].join('; ');
+}
 
 /** How many connections a pool has, and how many wait for one. */
 export type Connections = Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>;
@@ -101,21 +110,20 @@ class StoragePool extends pg.Pool {
   constructor(options: PoolOptions) {
     const chooser = new PrimaryChooser(options.places, options.log);
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
+    const session = sessionFor(statementTimeoutMs);
     super({
       max: options.max ?? 20,
       application_name: options.applicationName ?? 'postrider',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: 60_000,
-      statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 30_000,
       types: rowTypes,
       Client: chooser.clientClass(),
       onConnect: async (client) => {
         endWhenSilent(client, options.silentMsMax ?? statementTimeoutMs + SILENT_LONGER_MS);
-        await client.query(SESSION);
-        await chooser.check(client);
+        const answers = (await client.query(session)) as unknown as pg.QueryResult[];
+        chooser.refuseStandby(client, answers.at(-1)?.rows[0].transaction_read_only !== 'off');
       },
     });
     this.#places = options.places.length;

@@ -3,6 +3,9 @@ import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
 import { NoConnectionError } from './storage-gone.ts';
 
+/** read_only_sql_transaction, as the first write would be told. */
+const READ_ONLY = '25006';
+
 /**
  * Of several places, one is the primary at a time, and after a failover another. New connections go
  * to the place believed in; one that cannot be reached or only reads makes us believe in the next.
@@ -54,15 +57,14 @@ export class PrimaryChooser {
     return aimed as unknown as new () => pg.ClientBase;
   }
 
-  /** Refuses a standby, when there is a choice: with one place its read-only errors say enough. */
-  async check(client: pg.ClientBase): Promise<void> {
-    if (this.#places.length === 1) return;
-    const { rows } = await client.query<{ transaction_read_only: string }>(
-      'show transaction_read_only',
+  /** A standby is no database to us: it would answer who reads, and refuse whatever is written. */
+  refuseStandby(client: pg.ClientBase, readOnly: boolean): void {
+    (client as unknown as { judge(isPrimary: boolean): void }).judge(!readOnly);
+    if (!readOnly) return;
+    const reason = new Error(
+      'this PostgreSQL takes no writes: it is a standby, or set to only read',
     );
-    const isPrimary = rows[0]?.transaction_read_only === 'off';
-    (client as unknown as { judge(isPrimary: boolean): void }).judge(isPrimary);
-    if (!isPrimary) throw new NoConnectionError(new Error('Connection terminated: a standby'));
+    throw new NoConnectionError(Object.assign(reason, { code: READ_ONLY }));
   }
 
   #stay(aim: number): void {
@@ -77,6 +79,9 @@ export class PrimaryChooser {
     this.#at = (aim + 1) % this.#places.length;
     if (this.#searching) return;
     this.#searching = true;
-    this.#log.warn({ place: aim + 1 }, 'the primary database is gone: looking for it in all places');
+    this.#log.warn(
+      { place: aim + 1 },
+      'the primary database is gone: looking for it in all places',
+    );
   }
 }
