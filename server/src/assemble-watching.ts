@@ -5,6 +5,7 @@ import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Config } from './config/read-config.ts';
 import { addHealth } from './doors/http/health.ts';
+import { addressesOf, type HttpDoor } from './doors/http/http-door.ts';
 import { addFigure } from './doors/http/metrics.ts';
 import {
   addDeliveryMetrics,
@@ -72,10 +73,10 @@ export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
  * A node that answers no API only needs its port to be watched. Where several share a machine and
  * nobody gave them ports, they work all the same.
  */
-export async function listenHttp(http: FastifyInstance, config: Config, log: Log): Promise<string> {
+export async function listenHttp(door: HttpDoor, config: Config, log: Log): Promise<string> {
   const { host, port, portIsWished } = config.http;
   try {
-    return await http.listen({ host, port });
+    return await door.open(await addressesOf(host), port);
   } catch (error) {
     const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
     if (!taken || portIsWished || config.roles.has('api')) throw error;

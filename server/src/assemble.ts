@@ -38,7 +38,7 @@ import { openDomains } from './domains/open-domains.ts';
 import { addPages } from './doors/http/add-pages.ts';
 import { addApp } from './doors/http/app-files.ts';
 import { addDocs } from './doors/http/docs/add-docs.ts';
-import { drainOf } from './doors/http/drain-http.ts';
+import { httpDoor } from './doors/http/http-door.ts';
 import { createHttpServer } from './doors/http/http-server.ts';
 import { createHttpMetrics, createRegistry } from './doors/http/metrics.ts';
 import { openapiDocument } from './doors/http/openapi.ts';
@@ -301,7 +301,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     requestTimeoutMs: config.http.requestTimeoutMs,
     changed: () => telling.ring(),
   });
-  const drainHttp = drainOf(http);
+  const door = httpDoor(http);
   addPages(http, (room) => {
     if (isApi) {
       telling.listenTo(room);
@@ -344,7 +344,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   await submission.listen();
   undo.defer(() => returnPath.drain(0));
   await returnPath.listen();
-  const address = await listenHttp(http, config, log);
+  const address = await listenHttp(door, config, log);
   engine?.start();
   telling.start();
   state = 'ready';
@@ -356,7 +356,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     erasures.stop();
     telling.closeStreams();
     const doorsMs = config.http.drainMs / 2;
-    await Promise.all([drainHttp(doorsMs), submission.drain(doorsMs), returnPath.drain(doorsMs)]);
+    await Promise.all([door.drain(doorsMs), submission.drain(doorsMs), returnPath.drain(doorsMs)]);
     await people.resets.settled();
     await imports.stop();
     await acceptor.drained();
