@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { encodeId, uuidv7 } from '../base/ids.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import {
   findWorkspaceByName,
   firstWorkspace,
@@ -26,10 +26,16 @@ export class Workspaces {
   }
 
   async create(name: string): Promise<Workspace> {
-    const nowMs = this.#clock.now();
-    const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
-    await insertWorkspace(this.#pool, workspace);
-    return workspace;
+    return insertNew(this.#pool, name, this.#clock.now());
+  }
+
+  /** For whoever tells workspaces apart by their names. Undefined when there is one of this name. */
+  async createUnlessNamed(name: string): Promise<Workspace | undefined> {
+    return inTransaction(this.#pool, async (client) => {
+      await lockWorkspaces(client);
+      if ((await findWorkspaceByName(client, name)).length > 0) return undefined;
+      return insertNew(client, name, this.#clock.now());
+    });
   }
 
   /** Undefined when there is one already: of nodes that start together one makes it. */
@@ -37,10 +43,7 @@ export class Workspaces {
     return inTransaction(this.#pool, async (client) => {
       await lockWorkspaces(client);
       if (await firstWorkspace(client)) return undefined;
-      const nowMs = this.#clock.now();
-      const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
-      await insertWorkspace(client, workspace);
-      return workspace;
+      return insertNew(client, name, this.#clock.now());
     });
   }
 
@@ -59,6 +62,12 @@ export class Workspaces {
     if (all.length === 1) return all[0];
     return (await this.list()).find((one) => encodeId('wsp', one.id) === idOrName);
   }
+}
+
+async function insertNew(db: Queryable, name: string, nowMs: number): Promise<Workspace> {
+  const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
+  await insertWorkspace(db, workspace);
+  return workspace;
 }
 
 export function publicWorkspace(workspace: Workspace) {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { postrider } from '../harness/command.ts';
@@ -88,6 +88,27 @@ test('a backup without a server starts one of its own, and one that cannot be ma
   expect(elsewhere.stderr).toContain('pg_dump');
   expect((await readdir(folder.path)).sort()).toEqual(['data', 'first', 'full']);
   expect(await readdir(full)).toEqual(['mine']);
+});
+
+test('a backup goes into an empty folder that nobody may replace, such as a disk', {
+  timeout: 300_000,
+}, async () => {
+  await using folder = await scratchFolder();
+  const [dataDir, disk] = ['data', 'disk'].map((name) => path.join(folder.path, name)) as [
+    string,
+    string,
+  ];
+  const made = await postrider(['workspaces', 'create', 'Shop'], { env: { DATA_DIR: dataDir } });
+  expect(made.code).toBe(0);
+  await mkdir(path.join(disk, 'unfinished', 'postgres'), { recursive: true });
+  const { ino } = await stat(disk);
+  const { code, stderr } = await postrider(['backup', disk], { env: { DATA_DIR: dataDir } });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect((await readdir(disk)).sort()).toEqual(['postgres', 'secret.key']);
+  expect((await readdir(folder.path)).sort()).toEqual(['data', 'disk']);
+  expect((await stat(disk)).ino).toBe(ino);
+  const { stdout } = await postrider(['workspaces', 'list'], { env: { DATA_DIR: disk } });
+  expect(stdout).toContain('Shop');
 });
 
 test('a backup that a signal ends leaves nothing, and no database that runs', {

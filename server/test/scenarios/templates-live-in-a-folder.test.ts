@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -189,7 +190,13 @@ test('files that cannot be read or written are told in a sentence', async () => 
   await mkdir(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });
   const pushed = await templates('push', odd.path);
   expect([pushed.code, pushed.stdout]).toEqual([2, '']);
-  expect(pushed.stderr).toMatch(/welcome\/html\.liquid: EISDIR: .+\.\n$/);
+  expect(pushed.stderr).toMatch(/welcome\/html\.liquid: This is not a file\.\n$/);
+  await rm(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });
+  execFileSync('mkfifo', [path.join(odd.path, 'welcome', 'html.liquid')]);
+  for (const command of ['push', 'diff']) {
+    const waiting = await templates(command, odd.path);
+    expect(waiting.stderr).toMatch(/welcome\/html\.liquid: This is not a file\.\n$/);
+  }
 
   const file = path.join(odd.path, 'file');
   await writeFile(file, '');

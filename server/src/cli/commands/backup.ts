@@ -14,9 +14,7 @@ export const backup: Command = {
     'The copy holds everything that was committed when the command began, and secret.key: keep it as ' +
     'safe as the original. It is a data folder like any other, so DATA_DIR=FOLDER starts from it. ' +
     'Mail that waited then and has left since would leave again.',
-  arguments: [
-    { name: 'FOLDER', says: 'Where the copy goes. It is made; one with files in it is refused.' },
-  ],
+  arguments: [{ name: 'FOLDER', says: 'Where the copy goes. It is made, or empty.' }],
   run: async (given) => {
     const config = configFromEnvironment();
     if (config.storage.databaseUrl !== undefined) {

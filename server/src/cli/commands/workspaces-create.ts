@@ -15,11 +15,9 @@ export const workspacesCreate: Command = {
       throw new UsageError(`NAME takes 1 to ${NAME_LENGTH_MAX} visible characters.`);
     }
     return withStorage(async (parts) => {
-      const workspaces = new Workspaces(parts);
-      if ((await workspaces.list()).some((one) => one.name === name)) {
-        throw new RefusedError('conflict', `There is a workspace "${name}" already.`);
-      }
-      const data = publicWorkspace(await workspaces.create(name));
+      const made = await new Workspaces(parts).createUnlessNamed(name);
+      if (!made) throw new RefusedError('conflict', `There is a workspace "${name}" already.`);
+      const data = publicWorkspace(made);
       return { data, text: `Made the workspace "${data.name}" (${data.id}).` };
     });
   },

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RefusedError } from '../../base/refused-error.ts';
 import type { Pushed } from '../../templates/push-templates.ts';
@@ -99,11 +99,15 @@ async function foldersIn(directory: string, folder: string): Promise<string[]> {
 
 async function textOf(directory: string, file: string, files: Files): Promise<string | undefined> {
   try {
-    const bytes = await readFile(path.join(directory, file));
+    const place = path.join(directory, file);
+    // Reading a pipe or a device would wait for whoever writes to it.
+    if (!(await stat(place)).isFile()) throw broken(file, 'This is not a file.');
+    const bytes = await readFile(place);
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     files.set(file, text);
     return text;
   } catch (error) {
+    if (error instanceof RefusedError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw broken(file, 'The file is not UTF-8.');

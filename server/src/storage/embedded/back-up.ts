@@ -37,10 +37,11 @@ export async function backUp(options: {
   leaving: AbortSignal;
 }): Promise<BackedUp> {
   const target = path.resolve(options.target);
-  refuseInside(path.resolve(options.dataDir, 'postgres'), target);
-  await refuseTaken(target);
-  // Whoever finds a backup under its own name finds a whole one.
-  const draft = `${target}.unfinished`;
+  refuseInside(path.resolve(options.dataDir, CLUSTER), target);
+  const isThere = await refuseTaken(target);
+  // Whoever finds a backup under its own name finds a whole one. A folder that is there may be another
+  // disk, which cannot be put in place by a name: then it is made inside, and its parts are.
+  const draft = isThere ? path.join(target, UNFINISHED) : `${target}.${UNFINISHED}`;
   try {
     await rm(draft, { recursive: true, force: true });
     await makeFolder(draft, 0o700);
@@ -51,9 +52,9 @@ export async function backUp(options: {
       copy.file(key as string, keyCopy as string).then(() => true),
     );
     await syncToDisk(draft);
-    await rm(target, { recursive: true, force: true });
-    await rename(draft, target);
-    await syncToDisk(path.dirname(target));
+    if (isThere) await putInPlace(draft, target);
+    else await rename(draft, target);
+    await syncToDisk(isThere ? target : path.dirname(target));
     const { files, bytes } = copy;
     return { folder: target, files, bytes, secret_key: keyIsThere ?? false };
   } catch (error) {
@@ -73,15 +74,29 @@ function refuseInside(cluster: string, target: string): void {
   );
 }
 
-async function refuseTaken(target: string): Promise<void> {
+const UNFINISHED = 'unfinished';
+
+/** Whether the folder is there already, with nothing in it but what a backup left that was killed. */
+async function refuseTaken(target: string): Promise<boolean> {
   const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    if (error.code === 'ENOENT') return undefined;
     throw new StorageStartError(`${target} cannot be used: ${error.message}.`);
   });
-  if (names.length === 0) return;
+  if (names === undefined) return false;
+  if (names.every((name) => name === UNFINISHED)) return true;
   throw new StorageStartError(
     `${target} is not empty. Give each backup a folder of its own; nothing was written.`,
   );
+}
+
+/** The database last: without it the rest is no data folder. */
+async function putInPlace(draft: string, target: string): Promise<void> {
+  const names = await readdir(draft);
+  const lastOf = (name: string): number => (name === CLUSTER ? 1 : 0);
+  for (const name of names.sort((a, b) => lastOf(a) - lastOf(b))) {
+    await rename(path.join(draft, name), path.join(target, name));
+  }
+  await rm(draft, { recursive: true });
 }
 
 async function copyCluster(
@@ -89,8 +104,8 @@ async function copyCluster(
   copy: Copy,
   draft: string,
 ): Promise<void> {
-  const from = path.join(dataDir, 'postgres');
-  const to = path.join(draft, 'postgres');
+  const from = path.join(dataDir, CLUSTER);
+  const to = path.join(draft, CLUSTER);
   // PostgreSQL ends a backup whose session ends, so all of it happens in one.
   const session = new pg.Client(connection);
   session.on('error', () => {});
@@ -120,6 +135,7 @@ async function copyCluster(
   }
 }
 
+const CLUSTER = 'postgres';
 const CONTROL = path.join('global', 'pg_control');
 
 /** Made anew at each start, or of no use to another process. */
