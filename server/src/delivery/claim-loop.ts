@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { WAIT_MAX_MS } from '../storage/patient-writes.ts';
 import {
   type ClaimedRow,
   type ClaimRequest,
@@ -9,7 +10,6 @@ import {
 } from './claim-store.ts';
 import { DueQueues, type FoundQueue, type Queue } from './due-queues.ts';
 import { newLease } from './lease.ts';
-import { WAIT_MAX_MS } from './recorder.ts';
 
 /**
  * Fetches what is due into memory, as long as there is room: a few rows of each queue (workspace and

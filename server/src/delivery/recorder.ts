@@ -1,8 +1,10 @@
-import { type Clock, pause } from '../base/clock.ts';
 import { GroupCommit } from '../base/group-commit.ts';
-import type { Log } from '../base/log.ts';
-import { isLostRace } from '../storage/lost-race.ts';
-import { isStorageGone } from '../storage/storage-gone.ts';
+import {
+  isPassing,
+  PatientWrites,
+  type PatientWritesParts,
+  WritesStoppedError,
+} from '../storage/patient-writes.ts';
 import type { Outcome } from './delivery.ts';
 
 /**
@@ -13,14 +15,14 @@ import type { Outcome } from './delivery.ts';
 export class Recorder {
   readonly #parts: RecorderParts;
   readonly #groups: GroupCommit<Outcome, boolean>;
-  readonly #stop = new AbortController();
-  #stalledGroups = 0;
+  readonly #writes: PatientWrites;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
+    this.#writes = new PatientWrites({ ...parts, what: 'results' });
     this.#groups = new GroupCommit<Outcome, boolean>({
       commit: (outcomes) => this.#commit(outcomes),
-      isItemFault: (error) => !(error instanceof RecorderStoppedError),
+      isItemFault: (error) => !(error instanceof WritesStoppedError),
       groupItemsMax: 500,
       groupBytesMax: Number.POSITIVE_INFINITY,
       // While one is written the next gathers: larger groups cost less than a second writer gains.
@@ -33,7 +35,7 @@ export class Recorder {
   }
 
   get stalled(): boolean {
-    return this.#stalledGroups > 0;
+    return this.#writes.stalled;
   }
 
   /** True once it is committed; false when the lease was lost and nothing was written. */
@@ -43,39 +45,18 @@ export class Recorder {
 
   /** Resolves when all is written, or when the deadline has passed. */
   async finish(deadlineMs: number): Promise<void> {
-    const timer = this.#parts.clock.after(deadlineMs, () => this.#stop.abort());
+    const goOn = this.#writes.giveUpIn(deadlineMs);
     await this.#groups.drained();
-    timer.cancel();
+    goOn();
   }
 
-  async #commit(outcomes: Outcome[]): Promise<boolean[]> {
-    let waitMs = 50;
-    for (let tries = 1; ; tries++) {
-      try {
-        const written = await this.#write(outcomes);
-        if (tries === 1) return written;
-        const writtenBefore = await this.#parts.findWritten(outcomes);
-        this.#recovered(outcomes.length);
-        return written.map((now, n) => now || writtenBefore[n] === true);
-      } catch (error) {
-        if (!isPassing(error)) {
-          if (tries > 1) this.#recovered(0);
-          throw error;
-        }
-        if (tries === 1) {
-          this.#stalledGroups += 1;
-          this.#parts.onStalled();
-          this.#parts.log.warn(
-            { err: error, results: outcomes.length },
-            'results wait for storage',
-          );
-        }
-      }
-      await pause(this.#parts.clock, waitMs, this.#stop.signal);
-      if (this.#stop.signal.aborted)
-        throw new RecorderStoppedError('stopped before storage came back');
-      waitMs = Math.min(waitMs * 2, WAIT_MAX_MS);
-    }
+  #commit(outcomes: Outcome[]): Promise<boolean[]> {
+    return this.#writes.outlast(outcomes.length, async (again) => {
+      const written = await this.#write(outcomes);
+      if (!again) return written;
+      const writtenBefore = await this.#parts.findWritten(outcomes);
+      return written.map((now, n) => now || writtenBefore[n] === true);
+    });
   }
 
   /**
@@ -91,22 +72,12 @@ export class Recorder {
       return this.#parts.write(outcomes.map(withoutWords));
     }
   }
-
-  #recovered(results: number): void {
-    this.#stalledGroups -= 1;
-    if (results > 0) this.#parts.log.info({ results }, 'storage is back: results recorded');
-    if (!this.stalled) this.#parts.onRecovered();
-  }
 }
 
-export interface RecorderParts {
+export interface RecorderParts extends Omit<PatientWritesParts, 'what'> {
   write: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
   /** Which of them an earlier try has written, whose answer was lost. */
   findWritten: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
-  clock: Clock;
-  log: Log;
-  onStalled: () => void;
-  onRecovered: () => void;
 }
 
 /**
@@ -114,17 +85,6 @@ export interface RecorderParts {
  * mail flows, results wait this long for company; a single one is written at once.
  */
 const SPACING_MS = 20;
-
-/** Results are tried again at least this often: see OUTAGE_GRACE_MS in claim-loop.ts. */
-export const WAIT_MAX_MS = 1_000;
-
-class RecorderStoppedError extends Error {}
-
-/** Nobody's fault, and gone the next time: no connection, a deadlock, a lock that took too long. */
-function isPassing(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return isStorageGone(error) || isLostRace(error) || code === '55P03';
-}
 
 function withoutWords(outcome: Outcome): Outcome {
   const { attempt, smtp } = outcome;

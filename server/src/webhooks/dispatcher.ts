@@ -4,6 +4,8 @@ import { FairShares } from '../base/fair-shares.ts';
 import { GroupCommit } from '../base/group-commit.ts';
 import type { Log } from '../base/log.ts';
 import { WorkLoop } from '../base/work-loop.ts';
+import { PatientWrites, WritesStoppedError } from '../storage/patient-writes.ts';
+import { isStorageGone } from '../storage/storage-gone.ts';
 import type { LeasedRow, LeaseTerms, Rooms } from './fan-out-store.ts';
 import { type Held, Lane } from './lane.ts';
 import { Pace } from './pace.ts';
@@ -18,7 +20,8 @@ import {
 /**
  * Sends events to endpoints: follows the ledger, holds a bounded number of deliveries under leases,
  * tries them, and writes what came of it in shared commits. It promises at least once: what a
- * process held when it died is taken over when its lease runs out. No endpoint waits for another, no
+ * process held when it died is taken over when its lease runs out. While the database is gone results
+ * wait, and nothing more is posted than can be remembered. No endpoint waits for another, no
  * workspace for another's, and memory is the same whether ten deliveries wait or a million.
  */
 export interface DispatcherParts {
@@ -96,6 +99,7 @@ export class Dispatcher {
   readonly #turns = new Set<Lane>();
   readonly #shares: FairShares;
   readonly #pace: Pace;
+  readonly #writes: PatientWrites;
   readonly #results: GroupCommit<TryResult, boolean>;
   readonly #following: WorkLoop;
   readonly #claiming: WorkLoop;
@@ -117,9 +121,15 @@ export class Dispatcher {
     const { clock, log, store, mailCommits = () => 0 } = parts;
     this.#shares = new FairShares(this.#limits.wireMax);
     this.#pace = new Pace({ clock, mailCommits });
+    this.#writes = new PatientWrites({
+      what: 'results of webhooks',
+      clock,
+      log,
+      onRecovered: () => this.#pump(),
+    });
     this.#results = new GroupCommit({
-      commit: store.record,
-      isItemFault: () => true,
+      commit: (results) => this.#writes.outlast(results.length, () => store.record(results)),
+      isItemFault: (error) => !(error instanceof WritesStoppedError),
       groupItemsMax: 200,
       groupBytesMax: 4 * 1024 * 1024,
       // Nobody waits for them, and larger groups cost less than a second writer gains.
@@ -165,6 +175,7 @@ export class Dispatcher {
   /** Finishes what is on the wire, gives the rest back. */
   async stop(deadlineMs: number): Promise<void> {
     this.#running = false;
+    const goOn = this.#writes.giveUpIn(deadlineMs);
     await Promise.all([this.#following.stop(), this.#claiming.stop()]);
     await this.#giveBack();
     if (this.stats.inFlight > 0) {
@@ -174,6 +185,7 @@ export class Dispatcher {
       });
     }
     await this.#results.drained();
+    goOn();
   }
 
   /** Never more than a tenth of the time, and while mail comes first seldom and much at once. */
@@ -279,6 +291,7 @@ export class Dispatcher {
 
   /** One of each lane in turn, as long as the wire has room. */
   #pump(): void {
+    if (this.#writes.stalled) return;
     const nowMs = this.#parts.clock.now();
     let idle = 0;
     while (this.#running && this.stats.inFlight < this.#limits.wireMax && idle < this.#turns.size) {
@@ -310,7 +323,8 @@ export class Dispatcher {
     this.stats.inFlight += 1;
     this.#shares.entered(held.row.workspace_id);
     void this.#try(lane, held).catch((error: unknown) => {
-      this.#parts.log.error({ err: error }, 'a webhook could not be tried');
+      const level = isStorageGone(error) ? 'warn' : 'error';
+      this.#parts.log[level]({ err: error }, 'a webhook could not be tried');
     });
   }
 
@@ -320,7 +334,8 @@ export class Dispatcher {
       tried = await this.#parts.attempt(held.row);
       this.#learn(lane, tried);
     } catch (error) {
-      lane.failed(0, this.#parts.clock.now(), undefined);
+      // The endpoint could not be looked up: that is no fault of its own.
+      if (!isStorageGone(error)) lane.failed(0, this.#parts.clock.now(), undefined);
       throw error;
     } finally {
       lane.inFlight -= 1;
@@ -345,7 +360,7 @@ export class Dispatcher {
     else lane.failed(duration_ms, this.#parts.clock.now(), tried.retryAfterMs);
   }
 
-  /** A result that cannot be written is let go: the lease runs out, and the event is sent again. */
+  /** A result that is refused is let go: the lease runs out, and the event is sent again. */
   async #record(result: TryResult): Promise<void> {
     try {
       await this.#results.add(result, (result.answer?.length ?? 0) + 500);

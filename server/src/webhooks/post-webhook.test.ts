@@ -53,6 +53,15 @@ describe('answers', () => {
     expect(elsewhere.received).toHaveLength(0);
   });
 
+  test('another protocol instead of an answer is told at once', async () => {
+    const headers = { connection: 'upgrade', upgrade: 'h2c' };
+    const { posted } = await answered({ status: 101, headers });
+    expect(posted).toMatchObject({
+      status: 101,
+      error: expect.stringContaining('Only 2xx counts'),
+    });
+  });
+
   test('410, 429 and 500 are told, with how long to wait', async () => {
     expect((await answered({ status: 410 })).posted.error).toContain('gone for good');
     const limited = await answered({ status: 429, headers: { 'retry-after': '120' } });

@@ -142,6 +142,10 @@ function send(
         timer.cancel();
         read(response);
       });
+      // Without a listener nothing would be told at all, and the try last until its deadline.
+      started.on('upgrade', ({ statusCode = 0 }) =>
+        end({ status: statusCode, retryAfter: undefined, body: Buffer.alloc(0) }),
+      );
       started.end(posting.body);
       return started;
     }
