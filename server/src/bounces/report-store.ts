@@ -1,6 +1,7 @@
 import { encodeId } from '../base/ids.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { ReturnPath } from '../mail/return-path.ts';
+import { domainOf } from '../messages/lane.ts';
 import type { DeliveryStatus } from '../messages/send-request.ts';
 import type { Pool, Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
@@ -20,10 +21,23 @@ export interface SentMessage {
 }
 
 /**
- * The host tells the workspaces that may have sent the message: those whose domain has it. Undefined
- * asks all of them, which is dear where there are many, and only ever done for a path that we wrote.
+ * The host tells the workspaces that may have sent the message: those whose domain has it. A domain
+ * may be deleted, or have another host, since the message left: then the message itself tells. An
+ * undefined host is that of all domains.
  */
 export async function findSentMessage(
+  pool: Pool,
+  path: ReturnPath,
+  host: string | undefined,
+): Promise<SentMessage | undefined> {
+  const sent = await findAmong(pool, path, host);
+  if (sent || host === undefined) return sent;
+  const anywhere = await findAmong(pool, path, undefined);
+  return anywhere && (await isOfDomainAbove(pool, anywhere, host)) ? anywhere : undefined;
+}
+
+/** An undefined host asks all workspaces: dear where there are many, and only done for our own paths. */
+async function findAmong(
   pool: Pool,
   { messageId, ordinal }: ReturnPath,
   host: string | undefined,
@@ -47,10 +61,18 @@ export async function findSentMessage(
   return rows[0] && { workspaceId: rows[0].workspaceId, mode: 'live', messageId, ordinal };
 }
 
+async function isOfDomainAbove(pool: Pool, sent: SentMessage, host: string): Promise<boolean> {
+  const { rows } = await pool.query<{ sender: string }>(
+    'select sender from messages where workspace_id = $1 and mode = $2 and id = $3',
+    [sent.workspaceId, sent.mode, sent.messageId],
+  );
+  return rows[0] !== undefined && namesAbove(host).includes(domainOf(rows[0].sender));
+}
+
 /** A return-path host lies below its domain, and domains are found by their names. */
 function namesAbove(host: string): string[] {
   const labels = host.split('.');
-  return labels.map((_, index) => labels.slice(index).join('.'));
+  return labels.map((_, index) => labels.slice(index + 1).join('.'));
 }
 
 export interface ReportedDelivery {

@@ -379,6 +379,22 @@ describe('without the database', () => {
   });
 });
 
+test('of a domain that is deleted meanwhile, and of one that has another host since', async () => {
+  await using house = await returnPathHouse();
+  const { app } = house;
+  const first = await house.send();
+  const second = await house.send();
+  await house.database.pool.query(`update domains set return_path_host = 'new.' || name`);
+  expect(await house.report(first.returnPath, dsn())).toMatchObject({ code: 250 });
+  expect((await house.message(first.id)).status).toBe('bounced');
+  const { json } = await app.call('GET', '/domains', { key: app.liveKey });
+  for (const { id } of json.data) {
+    expect((await app.call('DELETE', `/domains/${id}`, { key: app.liveKey })).status).toBe(204);
+  }
+  expect(await house.report(second.returnPath, dsn())).toMatchObject({ code: 250 });
+  expect((await house.message(second.id)).status).toBe('bounced');
+});
+
 describe('who is refused', () => {
   test('forged paths, paths at hosts that we do not know, paths of messages that are gone', async () => {
     await using house = await returnPathHouse();

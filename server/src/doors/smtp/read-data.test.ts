@@ -70,6 +70,25 @@ test('a message that is too large never reaches the work', async () => {
   });
 });
 
+test('a beginning ends with a line, wherever it is cut', async () => {
+  const held = new HeldBytes(100);
+  for (const [bytesMax, kept] of [
+    [2, ''],
+    [6, 'one\r\n'],
+    [7, 'one\r\n'],
+    [8, 'one\r\n.\r\n'],
+    [12, 'one\r\n.\r\n'],
+    [13, 'one\r\n.\r\nthree'],
+  ] as const) {
+    const work = async (data: Buffer) => {
+      refuseSmuggling(data);
+      return data.toString();
+    };
+    const read = withData(stream('one\r', '\n.\r\nth', 'ree'), held.hold('a'), work, bytesMax);
+    expect(await read).toBe(kept);
+  }
+});
+
 test.each(['a\r\n.\r\nb', '.\r\n', 'a.\nb', '\n.b\n', '..\n'])('%j is an honest line', (text) => {
   expect(() => refuseSmuggling(Buffer.from(text))).not.toThrow();
 });

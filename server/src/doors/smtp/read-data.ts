@@ -67,7 +67,7 @@ export interface Data extends AsyncIterable<Buffer> {
   sizeExceeded: boolean;
 }
 
-/** The message goes to `work` while its bytes count as held: all of it, or only its beginning. */
+/** The message goes to `work` while its bytes count as held: all of it, or the lines it begins with. */
 export async function withData<T>(
   stream: Data,
   held: Holding,
@@ -77,9 +77,11 @@ export async function withData<T>(
   const chunks: Buffer[] = [];
   let bytes = 0;
   let full = false;
+  let cut = false;
   try {
     for await (const whole of stream) {
       const chunk = whole.subarray(0, beginningBytesMax - bytes);
+      cut ||= chunk.length < whole.length;
       if (full || stream.sizeExceeded || chunk.length === 0) continue;
       full = !held.take(chunk.length);
       if (full) {
@@ -99,10 +101,16 @@ export async function withData<T>(
       const detail = 'More mail is coming in than we can hold. Nothing was accepted.';
       throw new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
     }
-    return await work(Buffer.concat(chunks, bytes));
+    const data = Buffer.concat(chunks, bytes);
+    return await work(cut ? wholeLines(data) : data);
   } finally {
     held.release();
   }
+}
+
+/** Half a line says something else than the line does, and may end in half a CRLF. */
+function wholeLines(data: Buffer): Buffer {
+  return data.subarray(0, data.lastIndexOf(LF) + 1);
 }
 
 const CR = 0x0d;
