@@ -152,6 +152,7 @@ function senderDomains(signingKeys: SigningKeys): SenderDomains {
           maySend: true,
           tls: found.tlsRequired ? 'required' : 'opportunistic',
           returnPathHost: found.returnPathHost,
+          suspendedFor: found.suspendedFor,
         }
       );
     },

@@ -1,5 +1,6 @@
 import { classNames } from '../parts/class-names.ts';
 import { goToMode, type Mode, usePlace } from '../session/place.ts';
+import { useWorkspace } from '../session/session.ts';
 
 const MODES: { mode: Mode; label: string; hint: string }[] = [
   { mode: 'test', label: 'Test', hint: 'Mail ends in the test inbox. Nothing leaves.' },
@@ -36,12 +37,29 @@ export function ModeSwitch() {
 /** Said in words too: colour alone is not enough. */
 export function ModeRibbon() {
   const { mode } = usePlace();
-  if (mode === 'live') return null;
+  if (mode === 'live') return <SuspendedRibbon />;
   return (
     <p className="flex h-6 shrink-0 items-center justify-center gap-2 bg-accent px-3 text-xs font-medium text-on-accent">
       Test mode
       <span className="hidden font-normal sm:inline">
         Mail ends in the test inbox. Nothing leaves.
+      </span>
+    </p>
+  );
+}
+
+/** What the operator has to say stands whole, however long it is. */
+function SuspendedRibbon() {
+  const { suspended } = useWorkspace();
+  if (!suspended) return null;
+  return (
+    <p
+      role="status"
+      className="shrink-0 bg-bad-solid px-3 py-1 text-center text-xs font-medium text-white"
+    >
+      Suspended
+      <span className="ml-2 font-normal wrap-anywhere">
+        The operator has stopped the live mail of this workspace: {suspended.reason}
       </span>
     </p>
   );

@@ -1,10 +1,47 @@
 import type { Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
-import type { Workspace } from './workspaces.ts';
+import type { Suspension, Workspace } from './workspaces.ts';
 
-const COLUMNS = 'id, name, created_at as "createdAtMs"';
+interface Row extends Omit<Workspace, 'suspension'>, SuspensionColumns {}
 
-export async function insertWorkspace(db: Queryable, workspace: Workspace): Promise<void> {
+export interface SuspensionColumns {
+  suspendedAtMs: number | null;
+  suspendedFor: string | null;
+}
+
+const COLUMNS = `id, name, created_at as "createdAtMs", suspended_at as "suspendedAtMs",
+  suspended_for as "suspendedFor"`;
+
+function workspaceOf({ suspendedAtMs, suspendedFor, ...workspace }: Row): Workspace {
+  return { ...workspace, suspension: suspensionOf({ suspendedAtMs, suspendedFor }) };
+}
+
+export function suspensionOf({
+  suspendedAtMs,
+  suspendedFor,
+}: SuspensionColumns): Suspension | null {
+  if (suspendedAtMs === null || suspendedFor === null) return null;
+  return { sinceMs: suspendedAtMs, reason: suspendedFor };
+}
+
+/** What nodes know of the workspace's domains holds this too, so they are told to forget them. */
+export async function setSuspension(
+  db: Queryable,
+  id: string,
+  suspension: Suspension | null,
+): Promise<void> {
+  await db.query(
+    `with changed as (
+       update workspaces set suspended_at = $2, suspended_for = $3 where id = $1 returning id)
+     select pg_notify('domains', id::text) from changed`,
+    [id, suspension && sqlTime(suspension.sinceMs), suspension?.reason ?? null],
+  );
+}
+
+export async function insertWorkspace(
+  db: Queryable,
+  workspace: Omit<Workspace, 'suspension'>,
+): Promise<void> {
   await db.query('insert into workspaces (id, name, created_at) values ($1, $2, $3)', [
     workspace.id,
     workspace.name,
@@ -18,29 +55,23 @@ export async function lockWorkspaces(db: Queryable): Promise<void> {
 }
 
 export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
-  const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces order by id`);
-  return rows;
+  const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces order by id`);
+  return rows.map(workspaceOf);
 }
 
 export async function firstWorkspace(db: Queryable): Promise<Workspace | undefined> {
-  const { rows } = await db.query<Workspace>(
-    `select ${COLUMNS} from workspaces order by id limit 1`,
-  );
-  return rows[0];
+  const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces order by id limit 1`);
+  return rows[0] && workspaceOf(rows[0]);
 }
 
 export async function findWorkspaceByName(db: Queryable, name: string): Promise<Workspace[]> {
-  const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces where name = $1`, [
-    name,
-  ]);
-  return rows;
+  const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces where name = $1`, [name]);
+  return rows.map(workspaceOf);
 }
 
 export async function findWorkspace(db: Queryable, id: string): Promise<Workspace | undefined> {
-  const { rows } = await db.query<Workspace>(`select ${COLUMNS} from workspaces where id = $1`, [
-    id,
-  ]);
-  return rows[0];
+  const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces where id = $1`, [id]);
+  return rows[0] && workspaceOf(rows[0]);
 }
 
 export async function renameWorkspace(db: Queryable, id: string, name: string): Promise<void> {

@@ -7,6 +7,7 @@ import {
   insertWorkspace,
   listWorkspaces,
   lockWorkspaces,
+  setSuspension,
 } from './workspace-store.ts';
 
 /** A tenant. */
@@ -14,6 +15,14 @@ export interface Workspace {
   id: string;
   name: string;
   createdAtMs: number;
+  suspension: Suspension | null;
+}
+
+/** The operator has stopped the live mail of a workspace: none is accepted, and what waits stays. */
+export interface Suspension {
+  sinceMs: number;
+  /** What the people of the workspace are told. */
+  reason: string;
 }
 
 export class Workspaces {
@@ -47,6 +56,18 @@ export class Workspaces {
     });
   }
 
+  /** Every node knows within a second. Who is suspended already is given the new reason. */
+  async suspend(workspace: Workspace, reason: string): Promise<Workspace> {
+    const suspension = { sinceMs: workspace.suspension?.sinceMs ?? this.#clock.now(), reason };
+    await setSuspension(this.#pool, workspace.id, suspension);
+    return { ...workspace, suspension };
+  }
+
+  async resume(workspace: Workspace): Promise<Workspace> {
+    await setSuspension(this.#pool, workspace.id, null);
+    return { ...workspace, suspension: null };
+  }
+
   list(): Promise<Workspace[]> {
     return listWorkspaces(this.#pool);
   }
@@ -65,7 +86,7 @@ export class Workspaces {
 }
 
 async function insertNew(db: Queryable, name: string, nowMs: number): Promise<Workspace> {
-  const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
+  const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs, suspension: null };
   await insertWorkspace(db, workspace);
   return workspace;
 }
@@ -75,5 +96,12 @@ export function publicWorkspace(workspace: Workspace) {
     id: encodeId('wsp', workspace.id),
     name: workspace.name,
     created_at: new Date(workspace.createdAtMs).toISOString(),
+    suspended: publicSuspension(workspace.suspension),
   };
+}
+
+export function publicSuspension(suspension: Suspension | null) {
+  return (
+    suspension && { since: new Date(suspension.sinceMs).toISOString(), reason: suspension.reason }
+  );
 }

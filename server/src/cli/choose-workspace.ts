@@ -21,6 +21,11 @@ export async function chooseWorkspace(given: Given, parts: OpenParts): Promise<W
       ((await workspaces.first()) as Workspace)
     );
   }
+  return findWorkspace(workspaces, wanted);
+}
+
+/** By id or name. */
+export async function findWorkspace(workspaces: Workspaces, wanted: string): Promise<Workspace> {
   const found = await workspaces.find(wanted);
   if (found) return found;
   throw new RefusedError(

@@ -15,6 +15,8 @@ import { templatesPull } from './commands/templates-pull.ts';
 import { templatesPush } from './commands/templates-push.ts';
 import { workspacesCreate } from './commands/workspaces-create.ts';
 import { workspacesList } from './commands/workspaces-list.ts';
+import { workspacesResume } from './commands/workspaces-resume.ts';
+import { workspacesSuspend } from './commands/workspaces-suspend.ts';
 
 /** Every command, in the order in which help lists them. */
 export const COMMANDS: readonly Command[] = [
@@ -23,6 +25,8 @@ export const COMMANDS: readonly Command[] = [
   backup,
   workspacesCreate,
   workspacesList,
+  workspacesSuspend,
+  workspacesResume,
   keysCreate,
   keysList,
   keysRotate,

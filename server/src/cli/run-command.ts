@@ -186,6 +186,7 @@ function refusalText({ code, message, errors }: RefusedError, command: Command):
 }
 
 const NEXT: Partial<Record<string, string>> = {
+  workspace_suspended: '→ "postrider workspaces resume" lets it send again.',
   domain_not_owned: '→ "postrider domains add NAME" adds it; test mode takes any domain.',
   domain_not_verified: '→ "postrider domains verify NAME" tells which records are missing.',
   template_not_found: '→ "postrider templates pull DIR" writes down those that are there.',

@@ -21,6 +21,8 @@ export interface SenderSettings {
   tls: 'opportunistic' | 'required';
   /** The host of the return path, aligned with the domain for SPF. */
   returnPathHost: string;
+  /** Why the operator has stopped the mail of the workspace: what waits stays until he lets it go. */
+  suspendedFor?: string | null;
   /** For measurements alone, and only by an explicit word: without keys nothing leaves. */
   unsigned?: boolean;
 }
@@ -38,6 +40,7 @@ export interface OutgoingMail {
 export type PreparedMail =
   | OutgoingMail
   | { kind: 'unsigned'; detail: string }
+  | { kind: 'suspended'; detail: string }
   | { kind: 'unsendable'; reason: 'sender_domain_lost' | 'malformed_message'; detail: string };
 
 /** The database is gone, so nothing is known of the sender: that is no try, and nobody's fault. */
@@ -69,6 +72,10 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
   if (!sender?.maySend) {
     const detail = `The workspace may not send for ${domain} any more.`;
     return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
+  }
+  if (typeof sender.suspendedFor === 'string') {
+    const detail = `The operator has suspended the mail of this workspace: ${sender.suspendedFor}`;
+    return { kind: 'suspended', detail };
   }
   const outgoing = outgoingOf(message.id, message.dateMs, content);
   const raw = compose(outgoing);

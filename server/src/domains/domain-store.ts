@@ -23,6 +23,7 @@ export async function findSenderDomain(
   const { rows } = await db.query<SenderDomain>({
     name: 'find-sender-domain',
     text: `select name, trusted or status in ('verified', 'degraded') as "maySend",
+        (select suspended_for from workspaces w where w.id = $1) as "suspendedFor",
         track_opens as "trackOpens", track_clicks as "trackClicks",
         case when trusted or exists (
             select from json_array_elements(checks) c
@@ -251,15 +252,21 @@ export async function findSigningDomain(
   db: Queryable,
   workspaceId: string,
   name: string,
-): Promise<{ domain: Domain; keys: SealedKey[] } | undefined> {
+): Promise<{ domain: Domain; keys: SealedKey[]; suspendedFor: string | null } | undefined> {
   const domain = await findDomainByName(db, workspaceId, name);
   if (!domain) return undefined;
+  const {
+    rows: [workspace],
+  } = await db.query<{ suspendedFor: string | null }>(
+    'select suspended_for as "suspendedFor" from workspaces where id = $1',
+    [workspaceId],
+  );
   const { rows } = await db.query<SealedKey>(
     `select ${KEY_COLUMNS}, k.sealed_private_key as "sealedPrivateKey" from domain_keys k
      where k.workspace_id = $1 and k.domain_id = $2 and k.slot = 'current'`,
     [workspaceId, domain.id],
   );
-  return { domain, keys: rows };
+  return { domain, keys: rows, suspendedFor: workspace?.suspendedFor ?? null };
 }
 
 /** Wakes every node, whose caches forget the workspace's domains; sent with the commit. */

@@ -23,6 +23,8 @@ export interface SigningDomain {
   returnPathHost: string;
   tlsRequired: boolean;
   trackingHost: string | null;
+  /** Why the operator has stopped the mail of the whole workspace; null: he has not. */
+  suspendedFor: string | null;
 }
 
 const KNOWN_MAX = 5_000;
@@ -61,7 +63,15 @@ export class SigningKeys {
     return found && maySend ? this.#open(found) : undefined;
   }
 
-  #open({ domain, keys }: { domain: Domain; keys: readonly SealedKey[] }): SigningDomain {
+  #open({
+    domain,
+    keys,
+    suspendedFor,
+  }: {
+    domain: Domain;
+    keys: readonly SealedKey[];
+    suspendedFor: string | null;
+  }): SigningDomain {
     const opened = keys
       .filter((key) => key.algorithm === 'rsa' || domain.trusted || isKeyFound(domain, key))
       .map((key) => ({
@@ -80,6 +90,7 @@ export class SigningKeys {
       returnPathHost: domain.returnPathHost,
       tlsRequired: domain.tls === 'required',
       trackingHost: domain.trackingHost,
+      suspendedFor,
     };
   }
 }

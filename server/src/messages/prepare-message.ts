@@ -127,6 +127,12 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
       `${from.domain} is not a sending domain of this workspace.`,
     );
   }
+  if (domain.suspendedFor !== null) {
+    throw new RefusedError(
+      'workspace_suspended',
+      `The operator has suspended the live mail of this workspace: ${domain.suspendedFor}`,
+    );
+  }
   if (!domain.maySend) {
     throw new RefusedError(
       'domain_not_verified',

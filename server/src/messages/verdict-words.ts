@@ -27,6 +27,7 @@ export type Words =
   | 'relayTooLarge'
   | 'reverseDns'
   | 'senderRefused'
+  | 'suspended'
   | 'unsigned';
 
 export function explain(words: Words, ending: 'deferred' | 'bounced' | 'failed'): string {
@@ -214,6 +215,10 @@ const WORDS: Record<Words, Sentences> = {
     advice: {
       ended: 'Check that the sender domain exists, takes mail and has its records published.',
     },
+  },
+  suspended: {
+    what: 'The operator of this server has suspended the mail of this workspace.',
+    advice: { deferred: 'It leaves when he resumes it, unless its time is over before.' },
   },
   unsigned: {
     what: 'The message could not be signed, and nothing leaves unsigned.',

@@ -414,6 +414,7 @@ const ROADS: [AttemptEnd, string][] = [
   [{ kind: 'name_server_failed', detail: '' }, 'deferred soft network_unreachable'],
   [{ kind: 'loop', detail: '' }, 'bounced soft protocol_error'],
   [{ kind: 'no_relay', detail: '' }, 'deferred soft network_unreachable'],
+  [{ kind: 'suspended', detail: '' }, 'deferred block blocked_policy'],
   [{ kind: 'unsigned', detail: '' }, 'deferred block authentication_failed'],
   [{ kind: 'unsendable', reason: 'content_gone', detail: '' }, 'failed content_gone'],
   [trouble('connection_refused', 'connect', ''), 'deferred soft network_unreachable'],

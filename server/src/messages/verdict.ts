@@ -16,6 +16,7 @@ export type AttemptEnd =
   | SmtpFailure
   | RouteFault
   | { kind: 'unsigned'; detail: string }
+  | { kind: 'suspended'; detail: string }
   | { kind: 'unsendable'; reason: FailureReason; detail: string };
 
 /** The way to the receiver could not be found, or must not be taken. */
@@ -67,6 +68,8 @@ export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: fa
       return deferred('network_unreachable', 'noRelay');
     case 'unsigned':
       return deferred('authentication_failed', 'unsigned');
+    case 'suspended':
+      return deferred('blocked_policy', 'suspended');
     case 'unsendable':
       return { kind: 'failed', reason: end.reason, explanation: explain(end.reason, 'failed') };
     default:

@@ -4,6 +4,7 @@ import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { encodeId } from '../../src/base/ids.ts';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
+import { tooWide } from '../harness/browser-faults.ts';
 import { makePerson } from '../harness/visitor.ts';
 
 /**
@@ -100,6 +101,24 @@ browserSuite('two workspaces', (suite) => {
     await page.getByRole('button', { name: 'Go to test mode' }).click();
     await page.getByRole('link', { name: 'A mail of test mode' }).waitFor();
     expect(await lookOf(page)).toEqual(test);
+  });
+
+  test('a suspended one says so in live mode, in the words of the operator', async () => {
+    const { app } = suite.app();
+    const bakery = await app.workspaces.create('Suspended bakery');
+    await app.workspaces.suspend(bakery, `Complaints. ${'Write-to-us'.repeat(20)}`);
+    const person = await makePerson(suite.app(), 'baker@shop.example', 'owner', bakery.id);
+    const page = await suite.openFor(person, { mode: 'live' });
+    await page.goto('/app');
+    const said = page.getByRole('status').filter({ hasText: 'has stopped the live mail' });
+    await said.getByText('Complaints.').waitFor();
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await tooWide(page)).toEqual([]);
+    await app.workspaces.resume({ ...bakery, suspension: null });
+    await page.setViewportSize({ width: 1280, height: 740 });
+    await page.reload();
+    await page.getByRole('button', { name: 'Workspace Suspended bakery. Switch' }).waitFor();
+    expect(await said.count()).toBe(0);
   });
 });
 

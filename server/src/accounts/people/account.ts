@@ -4,6 +4,7 @@ import { RefusedError } from '../../base/refused-error.ts';
 import { inTransaction, type Pool } from '../../storage/pool.ts';
 import { rightsOf } from '../roles.ts';
 import { insertWorkspace, renameWorkspace } from '../workspace-store.ts';
+import { publicSuspension } from '../workspaces.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import {
   countOwned,
@@ -12,6 +13,7 @@ import {
   listMemberships,
   lockTeam,
   type Membership,
+  ownsSuspended,
 } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { findPerson, lockUnchanged, updateName, updatePassword } from './person-store.ts';
@@ -141,6 +143,10 @@ export class Account {
         const detail = 'Only people who own a workspace make another one.';
         throw new RefusedError('insufficient_role', detail);
       }
+      if (await ownsSuspended(db, person.id)) {
+        const detail = 'The operator has suspended a workspace of yours: make no other meanwhile.';
+        throw new RefusedError('workspace_suspended', detail);
+      }
       if (owned >= workspacesMax) {
         const detail = `A person owns at most ${workspacesMax} workspaces here.`;
         const fix = 'Leave one to another owner, or ask the operator to raise WORKSPACES_MAX.';
@@ -151,7 +157,13 @@ export class Account {
       const workspaceId = workspace.id;
       const role = 'owner' as const;
       await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
-      return { workspaceId, workspaceName: name, workspaceCreatedAtMs: nowMs, role };
+      return {
+        workspaceId,
+        workspaceName: name,
+        workspaceCreatedAtMs: nowMs,
+        suspension: null,
+        role,
+      };
     });
   }
 
@@ -191,6 +203,7 @@ export function publicMembership(membership: Membership) {
     role: membership.role,
     rights: [...rightsOf(membership.role)],
     created_at: new Date(membership.workspaceCreatedAtMs).toISOString(),
+    suspended: publicSuspension(membership.suspension),
   };
 }
 

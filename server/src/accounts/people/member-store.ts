@@ -2,12 +2,15 @@ import type { Queryable } from '../../storage/pool.ts';
 import { sqlTime } from '../../storage/row-types.ts';
 import { holdsWords, type SearchedPage, searchPatterns } from '../../storage/search-words.ts';
 import type { Role } from '../roles.ts';
+import { type SuspensionColumns, suspensionOf } from '../workspace-store.ts';
+import type { Suspension } from '../workspaces.ts';
 
 /** A workspace, as somebody who belongs to it sees it. */
 export interface Membership {
   workspaceId: string;
   workspaceName: string;
   workspaceCreatedAtMs: number;
+  suspension: Suspension | null;
   role: Role;
 }
 
@@ -22,8 +25,15 @@ export interface Member {
 }
 
 const MEMBERSHIP = `m.workspace_id as "workspaceId", w.name as "workspaceName",
-  w.created_at as "workspaceCreatedAtMs", m.role
+  w.created_at as "workspaceCreatedAtMs", w.suspended_at as "suspendedAtMs",
+  w.suspended_for as "suspendedFor", m.role
   from memberships m join workspaces w on w.id = m.workspace_id`;
+
+interface MembershipRow extends Omit<Membership, 'suspension'>, SuspensionColumns {}
+
+function membershipOf({ suspendedAtMs, suspendedFor, ...membership }: MembershipRow): Membership {
+  return { ...membership, suspension: suspensionOf({ suspendedAtMs, suspendedFor }) };
+}
 
 const MEMBER = `p.id as "personId", p.email, p.name, m.role, m.created_at as "joinedAtMs",
   p.totp_confirmed_at is not null as "hasSecondFactor"
@@ -48,13 +58,13 @@ export async function listMemberships(
   personId: string,
   page: { before?: string; limit?: number } = {},
 ): Promise<Membership[]> {
-  const { rows } = await db.query<Membership>(
+  const { rows } = await db.query<MembershipRow>(
     `select ${MEMBERSHIP}
      where m.person_id = $1 and ($2::uuid is null or m.workspace_id < $2)
      order by m.workspace_id desc limit $3`,
     [personId, page.before ?? null, page.limit ?? null],
   );
-  return rows;
+  return rows.map(membershipOf);
 }
 
 export async function findMembership(
@@ -62,11 +72,11 @@ export async function findMembership(
   workspaceId: string,
   personId: string,
 ): Promise<Membership | undefined> {
-  const { rows } = await db.query<Membership>(
+  const { rows } = await db.query<MembershipRow>(
     `select ${MEMBERSHIP} where m.workspace_id = $1 and m.person_id = $2`,
     [workspaceId, personId],
   );
-  return rows[0];
+  return rows[0] && membershipOf(rows[0]);
 }
 
 /** Newest first by the person's id, which is as old as the account. */
@@ -128,6 +138,15 @@ export async function countOwned(db: Queryable, personId: string): Promise<numbe
     [personId],
   );
   return rows[0]?.owned ?? 0;
+}
+
+export async function ownsSuspended(db: Queryable, personId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from memberships m join workspaces w on w.id = m.workspace_id
+     where m.person_id = $1 and m.role = 'owner' and w.suspended_at is not null limit 1`,
+    [personId],
+  );
+  return rowCount === 1;
 }
 
 export async function updateRole(

@@ -103,7 +103,7 @@ export class Setup {
     if (!first) {
       const made = { id: uuidv7(nowMs), name: name ?? 'Default', createdAtMs: nowMs };
       await insertWorkspace(db, made);
-      return [made];
+      return [{ ...made, suspension: null }];
     }
     if (name !== undefined) await renameWorkspace(db, first.id, name);
     return all;

@@ -9,11 +9,19 @@ export const workspacesList: Command = {
   run: () =>
     withStorage(async (parts) => {
       const data = (await new Workspaces(parts).list()).map(publicWorkspace);
-      const rows = data.map(({ id, name, created_at }) => [id, created_at, name]);
+      const rows = data.map(({ id, name, created_at, suspended }) => [
+        id,
+        created_at,
+        suspended ? 'suspended' : 'active',
+        name,
+        suspended?.reason ?? '',
+      ]);
       return {
         data: { data, next_cursor: null },
         text:
-          rows.length > 0 ? columns([['ID', 'CREATED', 'NAME'], ...rows]) : 'There is none yet.',
+          rows.length > 0
+            ? columns([['ID', 'CREATED', 'STATE', 'NAME', ''], ...rows])
+            : 'There is none yet.',
       };
     }),
 };

@@ -99,6 +99,12 @@ export const PROBLEMS = {
     meaning: 'The key is limited to networks, and the request came from outside them.',
     fix: `Call from an allowed network, or change allowed_ips of the key at ${KEYS_PAGE}.`,
   },
+  workspace_suspended: {
+    status: 403,
+    title: 'The workspace is suspended',
+    meaning: 'The operator of this server has stopped its live mail, and says why in the detail.',
+    fix: 'Settle it with the operator. Test mode and everything that is no sending still work.',
+  },
   domain_not_owned: {
     status: 403,
     title: 'The sender domain is not yours',

@@ -40,6 +40,7 @@ const CODES: Record<string, Codes> = {
   revoked_api_key: NOT_ALLOWED,
   insufficient_scope: NOT_ALLOWED,
   ip_not_allowed: NOT_ALLOWED,
+  workspace_suspended: NOT_ALLOWED,
   domain_not_owned: NOT_ALLOWED,
   domain_not_verified: NOT_ALLOWED,
   domain_not_allowed: NOT_ALLOWED,

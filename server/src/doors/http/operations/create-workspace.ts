@@ -16,7 +16,7 @@ export function createWorkspace({ people }: PeopleOperationParts) {
       body: WorkspaceWords,
       examples: { shop: { summary: 'A name', value: { name: 'Second shop' } } },
       answers: { 201: { description: 'The workspace.', body: Workspace } },
-      refusals: ['insufficient_role', 'quota_exceeded'],
+      refusals: ['insufficient_role', 'workspace_suspended', 'quota_exceeded'],
     },
     async ({ signedIn, body }) => ({
       status: 201,

@@ -3,6 +3,7 @@ import type { ProblemCode } from '../problem-types.ts';
 
 /** What can be wrong with a send beyond its shape. */
 export const SEND_REFUSALS: readonly ProblemCode[] = [
+  'workspace_suspended',
   'domain_not_owned',
   'domain_not_verified',
   'domain_not_allowed',

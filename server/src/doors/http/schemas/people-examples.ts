@@ -8,6 +8,7 @@ export const WORKSPACE = {
   role: 'owner',
   rights: [...rightsOf('owner')],
   created_at: '2026-11-01T08:00:00.000Z',
+  suspended: null,
 };
 
 export const ME = {

@@ -56,6 +56,10 @@ export const Workspace = Type.Object(
       description: 'What the role may do: scopes, and rights over the team.',
     }),
     created_at: Time,
+    suspended: Type.Union([Type.Object({ since: Time, reason: Type.String() }), Type.Null()], {
+      description:
+        'Why the operator has stopped the live mail of the workspace: sends are refused with `workspace_suspended`, and what waits stays `deferred` until he resumes it.',
+    }),
   },
   { title: 'Workspace', examples: [WORKSPACE] },
 );
