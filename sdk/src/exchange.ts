@@ -6,7 +6,7 @@ import { type Time, timerMs } from './time.ts';
  * One request and its repetitions. Comes in: a request whose bytes are settled. Leaves: what `read`
  * made of a 2xx answer, a PostriderError, a PostriderConnectionError, or the reason of an abort.
  * Promises that all tries are the same, key included, that only what is safe to repeat is repeated,
- * and that tries and waits are bounded.
+ * and that tries and waits are bounded, unless it is to be patient.
  */
 export interface Exchange {
   method: Method;
@@ -21,6 +21,8 @@ export interface Exchange {
   retriesMax: number;
   /** Whether it may be sent again when nobody knows what became of it. */
   repeatable: boolean;
+  /** Whether it waits for a server that is away, for as long as that takes. */
+  patient: boolean;
   /** Whether the answer's body is read later: the signal then ends that too. */
   streamed: boolean;
 }
@@ -91,16 +93,18 @@ async function tryOnce<T>(
 
 /** Null: it is not repeated. */
 function waitBeforeRepeating(
-  { retriesMax, repeatable }: Exchange,
+  { retriesMax, repeatable, patient }: Exchange,
   failure: Failure,
   tries: number,
   time: Time,
 ): number | null {
-  if (tries > retriesMax) return null;
-  if (failure instanceof PostriderConnectionError ? !repeatable : !isForNow(failure)) return null;
+  if (!patient && tries > retriesMax) return null;
+  if (failure instanceof PostriderConnectionError) {
+    if (!repeatable) return null;
+  } else if (!isForNow(failure) && !(patient && failure.status >= 500)) return null;
   const backOffMs = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_BACK_OFF_MS);
   const askedMs = failure instanceof PostriderError ? failure.retryAfterMs : undefined;
-  if (askedMs !== undefined && askedMs > WAIT_MS_MAX) return null;
+  if (askedMs !== undefined && askedMs > WAIT_MS_MAX && !patient) return null;
   // All who were asked to wait a second would otherwise come back in the same moment.
   return askedMs === undefined
     ? backOffMs * (0.5 + time.random() / 2)

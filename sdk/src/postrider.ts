@@ -177,7 +177,8 @@ export class Postrider {
   readonly events = {
     /**
      * Pages of the ledger from a cursor on, without end and without a gap. Keep `next_cursor` when
-     * the events of its page are worked off, and a restart goes on there.
+     * the events of its page are worked off, and a restart goes on there. A server that is away is
+     * waited for: the signal ends that, a refusal does, or `retriesMax` when it is given here.
      */
     follow: (options: FollowOptions = {}): AsyncGenerator<EventPage, never, undefined> =>
       this.#follow(options),
@@ -213,7 +214,8 @@ export class Postrider {
     let cursor = from;
     for (;;) {
       const query = { limit: FEED_PAGE, cursor, type };
-      const page = (await this.#whole('GET', '/events', { ...settings, query })) as EventPage;
+      const asked = { ...settings, query, patient: settings.retriesMax === undefined };
+      const page = (await this.#whole('GET', '/events', asked)) as EventPage;
       if (page.data.length > 0) yield page;
       cursor = page.next_cursor;
       if (!page.has_more) await this.#time.wait(pollMs, settings.signal);
@@ -248,6 +250,7 @@ export class Postrider {
       timeoutMs: options.timeoutMs ?? this.#timeoutMs,
       retriesMax: options.retriesMax ?? this.#retriesMax,
       repeatable: REPEATABLE.includes(method) && path !== INBOX_WAIT,
+      patient: options.patient ?? false,
       streamed: false,
     };
   }
@@ -257,6 +260,7 @@ interface AnyOptions extends RequestSettings {
   path?: Record<string, unknown> | undefined;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
+  patient?: boolean;
 }
 
 interface AnyPage {

@@ -53,6 +53,11 @@ function page(data: unknown[], next_cursor: string, has_more: boolean) {
   return { status: 200, body: { data, next_cursor, has_more } };
 }
 
+function problem(status: number) {
+  const words = { type: 'about:blank', title: 'T', detail: 'D', fix: 'F', request_id: 'req_1' };
+  return { ...words, status, code: 'some_code' };
+}
+
 test('the ledger is followed page by page, and waited for at its end alone', async () => {
   await using peer = await startPeer(
     page([{ id: 'evt_1' }], 'c1', true),
@@ -76,6 +81,56 @@ test('the ledger is followed page by page, and waited for at its end alone', asy
   const cursors = peer.asked.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
   expect(cursors).toEqual(['c0', 'c1', 'c2', 'c3', 'c4']);
   expect(time.waitsMs).toEqual([2_000, 2_000]);
+});
+
+test('a follower waits for a server that is away, and loses nothing', async () => {
+  const away = { status: 503, body: problem(503), headers: { 'retry-after': '3600' } };
+  const proxy = { status: 502, body: '<h1>Bad Gateway</h1>' };
+  const outage = Array.from({ length: 10 }, () => 'drop' as const);
+  await using peer = await startPeer(
+    page([{ id: 'evt_1' }], 'c1', true),
+    ...outage,
+    proxy,
+    { status: 500, body: problem(500) },
+    away,
+    'unfinished',
+    page([{ id: 'evt_2' }], 'c2', false),
+  );
+  const time = playedTime();
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time, retriesMax: 1 });
+  const following = postrider.events.follow();
+  expect((await following.next()).value.next_cursor).toBe('c1');
+  expect((await following.next()).value.next_cursor).toBe('c2');
+  const cursors = peer.asked.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
+  expect(cursors).toEqual([null, ...Array.from({ length: 15 }, () => 'c1')]);
+  expect(time.waitsMs.slice(0, 6)).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
+  expect(time.waitsMs).toContain(3_600_000);
+});
+
+test.each([
+  ['a refusal', {}, { status: 401, body: problem(401) }, 1],
+  ['a number of retries of its own', { retriesMax: 2 }, 'drop' as const, 3],
+])('%s ends a follower', async (_, options, step, tries) => {
+  await using peer = await startPeer(step);
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: playedTime() });
+  await expect(postrider.events.follow(options).next()).rejects.toThrow('GET /events');
+  expect(peer.asked).toHaveLength(tries);
+});
+
+test('an abort ends a follower that waits for its server', async () => {
+  await using peer = await startPeer('drop');
+  const abort = new AbortController();
+  const reason = new Error('enough');
+  const played = playedTime();
+  const time = {
+    ...played,
+    wait: async (delayMs: number, signal?: AbortSignal) => {
+      if (peer.asked.length === 20) abort.abort(reason);
+      await played.wait(delayMs, signal);
+    },
+  };
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
+  await expect(postrider.events.follow({ signal: abort.signal }).next()).rejects.toBe(reason);
 });
 
 test('an abort ends the wait at the end of the ledger', async () => {
