@@ -1,6 +1,7 @@
+import { readableDomain } from '../mail/domain-name.ts';
 import type { Queryable } from '../storage/pool.ts';
 import { sqlTime } from '../storage/row-types.ts';
-import { holdsWords, type SearchedPage, searchPatterns } from '../storage/search-words.ts';
+import { type SearchedPage, searchWords } from '../storage/search-words.ts';
 import type { Domain, DomainKey } from './domain.ts';
 import type { SealedKey } from './domain-keys.ts';
 import type { SenderDomain } from './sender-domains.ts';
@@ -192,11 +193,34 @@ export async function listDomains(
   const { rows } = await db.query<DomainRow>(
     `select ${COLUMNS} from domains d
      where d.workspace_id = $1 and ($2::uuid is null or d.id < $2)
-       and ${holdsWords('$4', ['d.name'])}
+       and ($4::uuid[] is null or d.id = any($4))
      order by d.id desc limit $3`,
-    [workspaceId, page.before ?? null, page.limit, searchPatterns(page.text)],
+    [workspaceId, page.before ?? null, page.limit, await idsByWords(db, workspaceId, page.text)],
   );
   return withKeys(db, rows);
+}
+
+/**
+ * Null when there is nothing to look for. PostgreSQL does not know the letters behind an A-label, so
+ * names are looked through here, as they are written and as people read them: a workspace has a
+ * thousand at the most.
+ */
+async function idsByWords(
+  db: Queryable,
+  workspaceId: string,
+  text: string | undefined,
+): Promise<string[] | null> {
+  const words = searchWords(text?.normalize('NFC'));
+  if (words === null) return null;
+  const { rows } = await db.query<Pick<Domain, 'id' | 'name'>>(
+    'select id, name from domains where workspace_id = $1',
+    [workspaceId],
+  );
+  const holdsAll = (name: string): boolean => {
+    const texts = `${name}\n${readableDomain(name)}`;
+    return words.every((word) => texts.includes(word));
+  };
+  return rows.filter(({ name }) => holdsAll(name)).map(({ id }) => id);
 }
 
 export async function countDomains(db: Queryable, workspaceId: string): Promise<number> {

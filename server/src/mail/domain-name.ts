@@ -29,6 +29,11 @@ export function parseDomainName(text: string): ParsedDomainName {
   return { ok: true, domain };
 }
 
+/** As people read it, of a name that parseDomainName let through: with the letters of its A-labels. */
+export function readableDomain(domain: string): string {
+  return domain.includes('xn--') ? domainToUnicode(domain) : domain;
+}
+
 function refused(detail: string): ParsedDomainName {
   return { ok: false, detail };
 }

@@ -110,6 +110,22 @@ test('domains are found by a piece of their name', async () => {
   expect(names).toEqual(['shop.example', 'mail.shop.example']);
 });
 
+test('domains are found by the letters that people read in them', async () => {
+  const key = await app.newKey({ mode: 'live' });
+  await app.call('POST', '/domains', { body: { name: 'post.bücher.example' }, key });
+  for (const q of [
+    'bücher',
+    'BÜCH',
+    'bu\u0308cher',
+    'post ücher',
+    'xn--bcher',
+    'post.xn--bcher-kva',
+  ]) {
+    const found = await all('/domains', `q=${encodeURIComponent(q)}`, key);
+    expect([q, found.map(({ name }) => name)]).toEqual([q, ['post.xn--bcher-kva.example']]);
+  }
+});
+
 test('members are found by name and by address', async () => {
   await using own = await startApp();
   const { visitor } = await member(own, 'owner');
