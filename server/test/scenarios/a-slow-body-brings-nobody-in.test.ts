@@ -22,10 +22,10 @@ afterAll(() => app[Symbol.asyncDispose]());
 async function slowly(
   path: string,
   headers: Record<string, string>,
-  body: object,
+  body: object | string,
   meanwhile: () => Promise<unknown>,
 ): Promise<string> {
-  const text = JSON.stringify(body);
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   await once(socket, 'connect');
   const head = Object.entries({
@@ -54,6 +54,22 @@ test('a key that is revoked meanwhile sends nothing', async () => {
   expect(answer).toContain('HTTP/1.1 401');
   expect(answer).toContain('"code":"revoked_api_key"');
 });
+
+test('a key that is revoked meanwhile imports nobody', async () => {
+  const made = await app.call('POST', '/api-keys', { body: { name: 'Lost' } });
+  const headers = { authorization: `Bearer ${made.json.token}`, 'content-type': 'text/csv' };
+  const good = await slowly('/contacts/import', headers, CSV('good'), async () => {});
+  expect(good).toContain('HTTP/1.1 202');
+  const revoke = () => app.call('DELETE', `/api-keys/${made.json.id}`);
+  const keyed = { ...headers, 'idempotency-key': 'once' };
+  const answer = await slowly('/contacts/import', keyed, CSV('bad'), revoke);
+  expect(answer).toContain('HTTP/1.1 401');
+  expect(answer).toContain('"code":"revoked_api_key"');
+  const { rows } = await app.database.pool.query('select created_by from contact_imports');
+  expect(rows).toHaveLength(1);
+});
+
+const CSV = (name: string): string => `email,first_name\r\n${name}@example.com,${name}\r\n`;
 
 test('who is demoted or signed out meanwhile makes no key', async () => {
   const { visitor: owner } = await member(app, 'owner');

@@ -61,12 +61,11 @@ const BODY_AT_ONCE_MS = 1_000;
  */
 export function admitAgain(
   parts: AdmissionParts,
-  { rules }: Operation,
+  rules: Rules,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
-  if (performance.now() - request.startedAtMs < BODY_AT_ONCE_MS) return undefined;
-  if (!rules.body || rules.rawBody) return undefined;
+  if (performance.now() - request.startedAtMs < BODY_AT_ONCE_MS || !rules.body) return undefined;
   return admission(parts, rules, request, reply);
 }
 

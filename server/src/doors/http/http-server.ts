@@ -177,7 +177,9 @@ async function answer(
   reply: FastifyReply,
 ): Promise<void> {
   try {
-    const again = admitAgain(parts, operation, request, reply);
+    // A raw body is still to come: the operation asks when it has read it.
+    const { rules } = operation;
+    const again = rules.rawBody ? undefined : admitAgain(parts, rules, request, reply);
     if (again) await again;
     send(reply, await run(parts, operation, checks, request, reply), operation.rules.location);
     counted(request, reply);
@@ -228,6 +230,7 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
   readonly contentType: string;
   readonly lastEventId: string | undefined;
   readonly #parts: HttpParts;
+  readonly #rules: Rules;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
 
@@ -243,8 +246,13 @@ class AskedRequest implements Request<unknown, unknown, unknown> {
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
     this.#parts = parts;
+    this.#rules = rules;
     this.#request = request;
     this.#reply = reply;
+  }
+
+  async admitAgain(): Promise<void> {
+    await admitAgain(this.#parts, this.#rules, this.#request, this.#reply);
   }
 
   get visit(): Visit {

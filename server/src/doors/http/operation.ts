@@ -97,6 +97,8 @@ export interface Request<P, Q, B> {
   body: B;
   /** Present when the client sent an Idempotency-Key. */
   idempotency: IdempotencyRequest | undefined;
+  /** For an operation with rawBody, once it has read it: whoever lost the right meanwhile is refused. */
+  admitAgain(): Promise<void>;
   /** The unread body of an operation with rawBody. */
   stream: AsyncIterable<Buffer> | undefined;
   contentType: string;

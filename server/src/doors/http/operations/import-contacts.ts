@@ -8,7 +8,7 @@ import {
   type Upload,
 } from '../../../contacts/contact-imports.ts';
 import type { Idempotency, IdempotencyRequest } from '../../../messages/idempotency.ts';
-import { operation, type Reply } from '../operation.ts';
+import { operation, type Reply, type Request } from '../operation.ts';
 import { ContactImport } from '../schemas/contacts.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -54,22 +54,31 @@ export function importContacts(parts: { imports: ContactImports; idempotency: Id
       refusals: ['quota_exceeded'],
       keepsOwnIdempotency: true,
     },
-    async ({ caller, stream, contentType, idempotency }) => {
-      try {
-        const kind = kindOf(contentType);
-        const upload = await parts.imports.receive(caller, kind, piecesOf(stream));
-        return await started(parts.idempotency, idempotency, upload);
-      } catch (error) {
-        if (stream instanceof Readable) stream.resume();
-        if (!idempotency || !(error instanceof RefusedError)) throw error;
-        // A key that was used for something else is told as such, whatever else is wrong. When there
-        // is no room the file was not read: it may be the same one again.
-        const unread = error.code === 'quota_exceeded' || error.code.startsWith('idempotency_key');
-        if (!unread) await parts.idempotency.firstAnswer(idempotency);
+    async (request) => {
+      const upload = await received(parts, request);
+      await request.admitAgain().catch(async (error) => {
+        await upload.discard();
         throw error;
-      }
+      });
+      return started(parts.idempotency, request.idempotency, upload);
     },
   );
+}
+
+async function received(
+  parts: { imports: ContactImports; idempotency: Idempotency },
+  { caller, stream, contentType, idempotency }: Request<unknown, unknown, unknown>,
+): Promise<Upload> {
+  try {
+    return await parts.imports.receive(caller, kindOf(contentType), piecesOf(stream));
+  } catch (error) {
+    if (stream instanceof Readable) stream.resume();
+    if (!idempotency || !(error instanceof RefusedError)) throw error;
+    // A key that was used for something else is told as such, whatever else is wrong. When there is
+    // no room the file was not read: it may be the same one again.
+    if (error.code !== 'quota_exceeded') await parts.idempotency.firstAnswer(idempotency);
+    throw error;
+  }
 }
 
 /** Without a body there is no type either: that is told as an empty file. */
