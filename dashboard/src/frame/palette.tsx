@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import {
   ArrowRight,
@@ -14,12 +13,12 @@ import {
 import { useEffect, useId, useMemo, useState } from 'react';
 import { classNames } from '../parts/class-names.ts';
 import { useModal } from '../parts/use-modal.ts';
-import { goToMode, goToWorkspace, usePlace } from '../session/place.ts';
-import { signOut, useMay, useMe, useWorkspace } from '../session/session.ts';
+import { goToMode, usePlace } from '../session/place.ts';
+import { changeWorkspace, useMay, useMe, useWorkspace } from '../session/session.ts';
+import { useSignOut } from '../session/use-sign-out.ts';
 import { Kbd } from './keyboard-help.tsx';
 import { PAGES, REFERENCE } from './places.ts';
 import { chooseTheme } from './theme.ts';
-import { tellProblem } from './toasts.tsx';
 
 interface Command {
   label: string;
@@ -127,7 +126,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 function useCommands(): Command[] {
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const signOut = useSignOut();
   const { workspaces } = useMe();
   const current = useWorkspace();
   const { mode } = usePlace();
@@ -166,7 +165,7 @@ function useCommands(): Command[] {
         ({ id, name }): Command => ({
           label: `Go to workspace ${name}`,
           icon: Building2,
-          run: () => goToWorkspace(id),
+          run: () => void changeWorkspace(id),
         }),
       ),
     {
@@ -181,9 +180,7 @@ function useCommands(): Command[] {
       label: 'Sign out',
       icon: LogOut,
       words: 'log out leave',
-      run: () => {
-        signOut(queries).then(() => navigate({ to: '/sign-in' }), tellProblem);
-      },
+      run: signOut,
     },
   ];
 }

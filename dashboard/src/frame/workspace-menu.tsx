@@ -1,13 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Plus, Sun, UserRound } from 'lucide-react';
 import { useState } from 'react';
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx';
 import { NewWorkspace } from '../session/new-workspace.tsx';
-import { goToWorkspace } from '../session/place.ts';
-import { signOut, useMe, useWorkspace } from '../session/session.ts';
+import { changeWorkspace, useMe, useWorkspace } from '../session/session.ts';
+import { useSignOut } from '../session/use-sign-out.ts';
 import { chooseTheme, type Theme, useTheme } from './theme.ts';
-import { tellProblem } from './toasts.tsx';
 
 /** Which workspace, with a way into the others. */
 export function WorkspaceMenu() {
@@ -36,7 +34,7 @@ export function WorkspaceMenu() {
         {workspaces.map((workspace) => (
           <MenuItem
             key={workspace.id}
-            onSelect={() => goToWorkspace(workspace.id)}
+            onSelect={() => void changeWorkspace(workspace.id)}
             hint={
               workspace.id === current.id ? (
                 <Check className="size-4 text-accent-ink" aria-label="current" />
@@ -88,7 +86,7 @@ export function PersonMenu() {
   const me = useMe();
   const theme = useTheme();
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const signOut = useSignOut();
   return (
     <Menu
       align="start"
@@ -126,12 +124,7 @@ export function PersonMenu() {
         </MenuItem>
       ))}
       <MenuLine />
-      <MenuItem
-        icon={LogOut}
-        onSelect={() => {
-          signOut(queries).then(() => navigate({ to: '/sign-in' }), tellProblem);
-        }}
-      >
+      <MenuItem icon={LogOut} onSelect={signOut}>
         Sign out
       </MenuItem>
     </Menu>

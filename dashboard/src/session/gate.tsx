@@ -1,14 +1,13 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { problemOf } from '../api/problem.ts';
 import { Frame } from '../frame/frame.tsx';
-import { tellProblem } from '../frame/toasts.tsx';
 import { Button } from '../parts/button.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { usePlace } from './place.ts';
 import { PlainPage } from './plain-page.tsx';
-import { settleWorkspace, signOut, useMeQuery } from './session.ts';
+import { settleWorkspace, useMeQuery } from './session.ts';
+import { useSignOut } from './use-sign-out.ts';
 
 /** Lets into the frame who is signed in, and sends everybody else to the sign-in page. */
 export function Gate() {
@@ -44,20 +43,14 @@ export function Gate() {
 }
 
 function NoWorkspace() {
-  const queries = useQueryClient();
-  const router = useRouter();
+  const signOut = useSignOut();
   return (
     <PlainPage title="No workspace">
       <p className="text-sm text-soft">
         You are signed in, but no workspace counts you among its members any more. Ask an owner to
         invite you.
       </p>
-      <Button
-        className="mt-4"
-        onClick={() => {
-          signOut(queries).then(() => router.navigate({ to: '/sign-in' }), tellProblem);
-        }}
-      >
+      <Button className="mt-4" onClick={signOut}>
         Sign out
       </Button>
     </PlainPage>

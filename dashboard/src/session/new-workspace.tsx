@@ -7,8 +7,7 @@ import { Button } from '../parts/button.tsx';
 import { Dialog, DialogButtons } from '../parts/dialog.tsx';
 import { Field, TextInput } from '../parts/field.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { goToWorkspace } from './place.ts';
-import { ME } from './session.ts';
+import { changeWorkspace, ME } from './session.ts';
 
 export function NewWorkspace({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
@@ -17,9 +16,8 @@ export function NewWorkspace({ onClose }: { onClose: () => void }) {
     mutationFn: () => ask(api.POST('/api/v1/workspaces', { body: { name: name.trim() } })),
     onSuccess: async (workspace) => {
       await queries.invalidateQueries({ queryKey: ME });
-      goToWorkspace(workspace.id);
-      tell(`You are in ${workspace.name} now.`);
       onClose();
+      if (await changeWorkspace(workspace.id)) tell(`You are in ${workspace.name} now.`);
     },
   });
   return (

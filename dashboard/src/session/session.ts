@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { api, ask, type Schema } from '../api/client.ts';
 import { sessionEnded } from '../api/session-ended.ts';
+import { mayLeave } from './leaving.ts';
 import { currentPlace, goToWorkspace, usePlace } from './place.ts';
 
 export type Me = Schema<'Me'>;
@@ -53,8 +54,9 @@ export function settleWorkspace(me: Me): void {
   if (first !== undefined) goToWorkspace(first);
 }
 
-export async function signOut(queries: QueryClient): Promise<void> {
-  await ask(api.DELETE('/api/v1/session'));
-  queries.clear();
-  sessionEnded.set(false);
+/** By the person's own wish. False: they have something to save first, and stay. */
+export async function changeWorkspace(workspaceId: string): Promise<boolean> {
+  if (!(await mayLeave())) return false;
+  goToWorkspace(workspaceId);
+  return true;
 }

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { makePerson } from '../harness/visitor.ts';
@@ -117,6 +118,45 @@ browserSuite('clumsy hands', (suite) => {
     expect(order).toEqual(['saved', 'left']);
     await page.goBack();
     await expect.poll(() => written(page)).toContain('Many careful words');
+  });
+
+  test('that go to another workspace, or out, save first, and are asked where that fails', async () => {
+    const { app } = suite.app();
+    const bakery = await app.workspaces.create('Bakery');
+    const both = await makePerson(suite.app(), 'both@shop.example', 'developer');
+    await insertMembership(app.storage.pool, {
+      workspaceId: bakery.id,
+      personId: both.id,
+      role: 'developer',
+      createdAtMs: Date.now(),
+    });
+    await make('/templates', { key: 'moved', subject: 'A letter', html: '<p>One</p>' });
+    const page = await suite.openFor(both, { width: 1440 });
+    await page.goto('/app/templates/template/moved');
+    const go = async (menu: RegExp, item: string) => {
+      await page.getByRole('button', { name: menu }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await page.route('**/api/v1/templates/moved', (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    );
+    await write(page, '<p>Many careful words</p>');
+    const dialog = page.getByRole('dialog', { name: 'Leave what is not saved?' });
+    await go(/Switch/, 'Bakery');
+    await dialog.getByRole('button', { name: 'Stay' }).click();
+    await go(/Your account/, 'Sign out');
+    await dialog.getByRole('button', { name: 'Stay' }).click();
+    expect(await written(page)).toContain('Many careful words');
+    await page.unrouteAll();
+    await go(/Switch/, 'Bakery');
+    await page.getByText('There is no such template here').waitFor();
+    expect(await stored('moved')).toBe('<p>Many careful words</p>');
+    await go(/Switch/, 'Test');
+    await write(page, '<p>The last words</p>');
+    await go(/Your account/, 'Sign out');
+    await page.getByLabel('Password').waitFor();
+    expect(await stored('moved')).toBe('<p>The last words</p>');
+    suite.troubles();
   });
 
   test('that change the mode in the middle of a word write on', async () => {

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHere } from '../../api/here.ts';
 import { problemOf } from '../../api/problem.ts';
 import { sessionEnded } from '../../api/session-ended.ts';
+import { askBeforeLeaving } from '../../session/leaving.ts';
 import { type ContentKind, contentApi, type Template } from './content-api.ts';
 import {
   changeOf,
@@ -154,8 +155,25 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     withResolver: true,
   });
 
-  // To another workspace no address leads, and nothing can hold somebody back.
-  useEffect(() => trySave, [trySave]);
+  const [asked, setAsked] = useState<(go: boolean) => void>();
+  useEffect(
+    () =>
+      askBeforeLeaving(() =>
+        save().then(
+          () => true,
+          () => new Promise<boolean>((answer) => setAsked(() => answer)),
+        ),
+      ),
+    [save],
+  );
+  const answer = (go: boolean) => {
+    if (go) pending.current = {};
+    setAsked(undefined);
+    asked?.(go);
+    if (blocker.status !== 'blocked') return;
+    if (go) blocker.proceed();
+    else blocker.reset();
+  };
 
   return {
     stored,
@@ -178,14 +196,8 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       },
     },
     leaving:
-      blocker.status === 'blocked'
-        ? {
-            stay: blocker.reset,
-            leave: () => {
-              pending.current = {};
-              blocker.proceed();
-            },
-          }
+      asked || blocker.status === 'blocked'
+        ? { stay: () => answer(false), leave: () => answer(true) }
         : undefined,
     set: (change) => {
       pending.current = { ...pending.current, ...change };
