@@ -45,7 +45,7 @@ function Asking({ asked }: { asked: Question }) {
     }
   };
   return (
-    <Dialog title={asked.title} onClose={close}>
+    <Dialog title={asked.title} onClose={close} nothingToLose>
       <form
         className="grid gap-4"
         onSubmit={(event) => {

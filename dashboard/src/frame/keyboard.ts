@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { isHeldByDialog } from '../parts/dialog.tsx';
 import { PAGES } from './places.ts';
 
 export interface KeyboardActions {
@@ -20,7 +21,7 @@ export function useKeyboard({ openPalette, openHelp }: KeyboardActions): void {
     const onKey = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
-        openPalette();
+        if (!isHeldByDialog()) openPalette();
         return;
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event)) return;

@@ -1,13 +1,17 @@
 import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { useEffect } from 'react';
+import { createPortal } from 'react-dom';
 import { problemOf } from '../api/problem.ts';
 import { createStore, useStore } from '../base/store.ts';
 import { IconButton } from '../parts/button.tsx';
 import { classNames } from '../parts/class-names.ts';
+import { useTopmost } from '../parts/use-modal.ts';
 
 /** Short words about what was just done, with a way back where there is one. */
 interface Toast {
   id: number;
+  /** A time and not a span: a window that opens or closes meanwhile takes it along. */
+  goesAtMs: number;
   tone: 'good' | 'bad';
   text: string;
   more?: string;
@@ -30,9 +34,11 @@ export function tellProblem(error: unknown): void {
   add({ tone: 'bad', text: problem.detail, more: problem.fix });
 }
 
-function add(toast: Omit<Toast, 'id'>): void {
+function add(toast: Omit<Toast, 'id' | 'goesAtMs'>): void {
   lastId += 1;
-  toasts.set([...toasts.get(), { ...toast, id: lastId }].slice(-TOASTS_MAX));
+  const shownMs = toast.action || toast.tone === 'bad' ? SHOWN_WITH_ACTION_MS : SHOWN_MS;
+  const added = { ...toast, id: lastId, goesAtMs: Date.now() + shownMs };
+  toasts.set([...toasts.get(), added].slice(-TOASTS_MAX));
 }
 
 function remove(id: number): void {
@@ -41,7 +47,8 @@ function remove(id: number): void {
 
 export function Toasts() {
   const shown = useStore(toasts);
-  return (
+  const topmost = useTopmost();
+  return createPortal(
     <section
       aria-label="Notices"
       aria-live="polite"
@@ -50,17 +57,17 @@ export function Toasts() {
       {shown.map((toast) => (
         <ToastCard key={toast.id} toast={toast} />
       ))}
-    </section>
+    </section>,
+    topmost,
   );
 }
 
 function ToastCard({ toast }: { toast: Toast }) {
-  const { id, action, tone } = toast;
+  const { id, action, tone, goesAtMs } = toast;
   useEffect(() => {
-    const shownMs = action || tone === 'bad' ? SHOWN_WITH_ACTION_MS : SHOWN_MS;
-    const timer = setTimeout(() => remove(id), shownMs);
+    const timer = setTimeout(() => remove(id), goesAtMs - Date.now());
     return () => clearTimeout(timer);
-  }, [id, action, tone]);
+  }, [id, goesAtMs]);
   const Icon = tone === 'good' ? CircleCheck : CircleAlert;
   return (
     <div className="pop pointer-events-auto flex w-full max-w-sm items-start gap-2.5 rounded-lg border border-line bg-raised py-2.5 pr-2 pl-3 text-sm shadow-pop">

@@ -1,12 +1,12 @@
 import { X } from 'lucide-react';
-import { type MouseEvent, type ReactNode, useId, useRef } from 'react';
-import { IconButton } from './button.tsx';
+import { type MouseEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { useModal } from './use-modal.ts';
 
 /**
- * A window over the page, as the browser itself makes them: focus stays inside, Escape closes, the
- * page behind is inert. `side` slides a tall panel in from the right instead.
+ * A window over the page, as the browser itself makes them: focus stays inside, Escape closes (and
+ * asks first, where something is filled in), the page behind is inert. `side` slides a tall panel in from the right instead.
  */
 export interface DialogProps {
   title: ReactNode;
@@ -17,32 +17,75 @@ export interface DialogProps {
   wide?: boolean;
   /** Must be answered: no Escape, no click beside it, no cross. */
   stays?: boolean;
+  /** What is typed into it is typed again in a moment: a slip closes it without a question. */
+  nothingToLose?: boolean;
+}
+
+/** Nothing may lead away from it but itself: it must be answered, or has words in it. */
+const HOLDS = { 'data-holds': '' };
+
+export function isHeldByDialog(): boolean {
+  return document.querySelector('dialog[open][data-holds]') !== null;
 }
 
 const FIRST_FOCUS =
   '[data-first-focus], form input:not([readonly]), form select, form textarea, form button';
 
-export function Dialog({ title, description, onClose, children, side, wide, stays }: DialogProps) {
+export function Dialog({
+  title,
+  description,
+  onClose,
+  children,
+  side,
+  wide,
+  stays,
+  nothingToLose,
+}: DialogProps) {
   const ref = useModal(FIRST_FOCUS);
   const pressedBeside = useRef(false);
+  const written = useRef(new Set<Element>());
+  const [touched, setTouched] = useState(false);
+  const [asking, setAsking] = useState(false);
+  // Escape and a click beside it happen by accident; the cross and the buttons do not.
+  const slip = () => {
+    if (stays) return;
+    const filled = [...written.current].some((field) => field.isConnected);
+    if (filled && !nothingToLose) setAsking(true);
+    else onClose();
+  };
   const titleId = useId();
   const descriptionId = useId();
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
     <dialog
       ref={ref}
+      {...(stays || (touched && !nothingToLose) ? HOLDS : {})}
       aria-labelledby={titleId}
       aria-describedby={description === undefined ? undefined : descriptionId}
       onCancel={(event) => {
         event.preventDefault();
-        if (!stays) onClose();
+        slip();
+      }}
+      onClose={({ currentTarget }) => {
+        // The browser insists when it is asked twice in a row, and would leave a window that nobody sees.
+        if (!currentTarget.isConnected || currentTarget.open) return;
+        currentTarget.showModal();
+        slip();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        event.preventDefault();
+        slip();
+      }}
+      onInput={({ target }) => {
+        written.current.add(target as Element);
+        setTouched(true);
       }}
       onPointerDown={(event) => {
         pressedBeside.current = isBeside(event);
       }}
       onClick={(event) => {
         // Pressed and let go: a selection that is drawn out of a field also ends beside the window.
-        if (!stays && pressedBeside.current && isBeside(event)) onClose();
+        if (pressedBeside.current && isBeside(event)) slip();
       }}
       className={classNames(
         'border border-line bg-raised text-ink shadow-pop',
@@ -66,7 +109,27 @@ export function Dialog({ title, description, onClose, children, side, wide, stay
         {!stays && <IconButton icon={X} label="Close" onClick={onClose} className="-mr-1.5" />}
       </div>
       <div className="px-5 pt-3 pb-5">{children}</div>
+      {asking && <DropQuestion onStay={() => setAsking(false)} onDrop={onClose} />}
     </dialog>
+  );
+}
+
+function DropQuestion({ onStay, onDrop }: { onStay: () => void; onDrop: () => void }) {
+  return (
+    <Dialog
+      title="Close without saving?"
+      description="What you have filled in is lost then."
+      onClose={onStay}
+    >
+      <DialogButtons>
+        <Button kind="danger" onClick={onDrop}>
+          Close without saving
+        </Button>
+        <Button data-first-focus onClick={onStay}>
+          Go on filling in
+        </Button>
+      </DialogButtons>
+    </Dialog>
   );
 }
 

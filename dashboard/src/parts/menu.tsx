@@ -2,6 +2,7 @@ import type { LucideIcon } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
+import { useTopmost } from './use-modal.ts';
 
 /** A menu that opens at a button. Not modal: the library's scroll lock would need inline styles. */
 export interface MenuProps {
@@ -12,10 +13,11 @@ export interface MenuProps {
 }
 
 export function Menu({ trigger, children, align = 'end', className }: MenuProps) {
+  const topmost = useTopmost();
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <DropdownMenu.Portal container={topmost}>
         <DropdownMenu.Content
           align={align}
           sideOffset={6}

@@ -1,9 +1,22 @@
+import { useBlocker } from '@tanstack/react-router';
 import { KeyRound } from 'lucide-react';
 import { CopyButton } from './copy.tsx';
 import { Field, Select } from './field.tsx';
 
+/**
+ * While something is on screen that is never shown again, the browser's way back leads nowhere, and
+ * closing the tab asks first. The window has a button for who has kept it.
+ */
+export function useShownOnce(): void {
+  useBlocker({
+    shouldBlockFn: ({ action }) => action !== 'PUSH' && action !== 'REPLACE',
+    enableBeforeUnload: true,
+  });
+}
+
 /** A secret that is shown this once, to be copied. */
 export function ShownSecret({ secret, copy }: { secret: string; copy: string }) {
+  useShownOnce();
   return (
     <div className="flex flex-wrap items-center gap-2 rounded-lg border border-accent-ink/40 bg-accent-wash/60 p-2 pl-3">
       <KeyRound className="size-4 shrink-0 text-accent-ink" aria-hidden />

@@ -1,4 +1,5 @@
 import { type RefObject, useLayoutEffect, useRef } from 'react';
+import { createStore, useStore } from '../base/store.ts';
 
 /**
  * Opens a dialog over the page as long as it is there, and gives the focus back to where it was. An
@@ -13,8 +14,10 @@ export function useModal(firstFocus?: string): RefObject<HTMLDialogElement | nul
     if (!dialog) return;
     const opener = lastFocused;
     if (!dialog.open) dialog.showModal();
+    modals.set([...modals.get(), dialog]);
     if (firstFocus !== undefined) dialog.querySelector<HTMLElement>(firstFocus)?.focus();
     return () => {
+      modals.set(modals.get().filter((one) => one !== dialog));
       dialog.close();
       const at = document.activeElement;
       // The browser gave it back, or what closed it has moved it on, into another window perhaps.
@@ -24,6 +27,13 @@ export function useModal(firstFocus?: string): RefObject<HTMLDialogElement | nul
     };
   }, [firstFocus]);
   return ref;
+}
+
+const modals = createStore<readonly HTMLDialogElement[]>([]);
+
+/** Where to put what must be seen and used now: all that is not in the topmost window lies behind it, dead. */
+export function useTopmost(): HTMLElement {
+  return useStore(modals).at(-1) ?? document.body;
 }
 
 let lastFocused: HTMLElement | null = null;

@@ -35,6 +35,12 @@ browserSuite('clumsy hands', (suite) => {
     return (await suite.app().call('GET', `/templates/${key}`)).json.html;
   }
 
+  async function answer(page: Page, name: string): Promise<void> {
+    const dialog = page.getByRole('dialog', { name: 'Close without saving?' });
+    await dialog.getByRole('button', { name }).click();
+    await dialog.waitFor({ state: 'detached' });
+  }
+
   test('that let go of a selection outside a window leave it open', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts?new=true');
@@ -49,6 +55,7 @@ browserSuite('clumsy hands', (suite) => {
     await page.mouse.up();
     expect(await field.inputValue()).toBe('Carefully typed');
     await page.mouse.click(20, y);
+    await answer(page, 'Close without saving');
     await field.waitFor({ state: 'detached' });
   });
 
@@ -61,7 +68,80 @@ browserSuite('clumsy hands', (suite) => {
     await page.mouse.click(1100, 1380);
     expect(await field.inputValue()).toBe('Carefully typed');
     await page.mouse.click(200, 1380);
+    await answer(page, 'Close without saving');
     await field.waitFor({ state: 'detached' });
+  });
+
+  test('that press Escape, or click beside a form that is filled in, are asked first', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/contacts?new=true');
+    const field = page.getByLabel('First name');
+    await field.waitFor();
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    await page.goto('/app/contacts?new=true');
+    await field.fill('Carefully typed');
+    for (const slip of [
+      () => page.keyboard.press('Escape'),
+      () => page.mouse.click(20, 400),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await slip();
+      await answer(page, 'Go on filling in');
+      expect(await field.inputValue()).toBe('Carefully typed');
+    }
+    // The browser itself insists on the second of two in a row.
+    for (const _ of [1, 2, 3, 4, 5]) await page.keyboard.press('Escape');
+    if (await page.getByRole('dialog', { name: 'Close without saving?' }).count()) {
+      await answer(page, 'Go on filling in');
+    }
+    expect(await field.inputValue()).toBe('Carefully typed');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await field.waitFor({ state: 'detached' });
+  });
+
+  test('get no further than a secret that is shown once', async () => {
+    const page = await suite.openAs('developer');
+    await page.goto('/app/api-keys');
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
+    await page.keyboard.press('ControlOrMeta+K');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const token = page.getByTestId('token');
+    await token.waitFor();
+    for (const slip of ['ControlOrMeta+K', 'Escape', 'Escape', 'Escape', 'Escape']) {
+      await page.keyboard.press(slip);
+      expect(await token.isVisible()).toBe(true);
+      expect(await page.getByRole('combobox').count()).toBe(0);
+    }
+    await page.mouse.click(20, 400);
+    await page.evaluate('history.back()');
+    await page.getByRole('button', { name: 'Copy key' }).click();
+    expect(await token.isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await token.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  });
+
+  test('reach the notices, and menus, that lie over an open window', async () => {
+    const sent = await suite.app().call('POST', '/transactional/send', {
+      key: suite.app().testKey,
+      body: goodSend({ subject: 'A mail to bring back' }),
+    });
+    const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
+    await expect.poll(async () => (await inbox()).status).toBe(200);
+    const page = await suite.openAs('developer', { width: 360 });
+    await page.clock.install();
+    await page.goto(`/app/test-inbox?id=${sent.json.id}`);
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: /Your account/ }).click();
+    await page.getByRole('menuitem', { name: 'Dark' }).click();
+    await page.keyboard.press('Escape');
+    await page.clock.fastForward('00:10');
+    expect((await inbox()).status).toBe(200);
   });
 
   test('that publish what could not be saved publish nothing, and keep the words', async () => {

@@ -12,6 +12,7 @@ import { Field, TextInput } from '../../parts/field.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Note, ProblemNote } from '../../parts/problem-note.tsx';
 import { QrCode } from '../../parts/qr-code.tsx';
+import { useShownOnce } from '../../parts/secret.tsx';
 import { ME, useMe } from '../../session/session.ts';
 
 type Open = 'add' | 'renew' | 'remove';
@@ -80,7 +81,7 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
   if (confirming.data)
     return <RecoveryCodes codes={confirming.data.recovery_codes} onClose={onClose} />;
   return (
-    <Dialog title="Scan this with your authenticator" onClose={onClose}>
+    <Dialog title="Scan this with your authenticator" onClose={onClose} nothingToLose>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -193,7 +194,7 @@ function PasswordDialog({
     onSubmit(password);
   };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} nothingToLose>
       <form className="grid gap-4" onSubmit={submit}>
         {children}
         <Field label="Your password" error={fieldError(error, '/password')}>
@@ -218,6 +219,7 @@ function PasswordDialog({
 }
 
 function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => void }) {
+  useShownOnce();
   return (
     <Dialog title="Your recovery codes" onClose={onClose} stays>
       <div className="grid gap-4">

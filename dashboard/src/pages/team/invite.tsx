@@ -9,6 +9,7 @@ import { CodeBlock } from '../../parts/code-block.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
 import { Choice, Field, TextInput } from '../../parts/field.tsx';
 import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { useShownOnce } from '../../parts/secret.tsx';
 import { useWorkspace } from '../../session/session.ts';
 import { ROLES, type Role, rolesToGive } from './roles.ts';
 
@@ -79,8 +80,9 @@ function LinkToHandOver({
   link: string;
   onClose: () => void;
 }) {
+  useShownOnce();
   return (
-    <Dialog title="Hand over this link" onClose={onClose}>
+    <Dialog title="Hand over this link" onClose={onClose} stays>
       <div className="grid gap-4">
         <Note tone="info" title="No domain can send mail yet">
           <p>Give {email} this link yourself. It works once, and only for that address.</p>
