@@ -37,6 +37,21 @@ export function usePages<T>(
   return { ...query, rows: query.data?.pages.flatMap((page) => page.data) ?? [] };
 }
 
+const ROWS_MAX = 100;
+
+/** Every row of a list, for those who must know them all: to name one, or to offer a choice. */
+export async function everyRow<T>(
+  fetchPage: (query: { limit: number; cursor?: string }) => Promise<PageOf<T>>,
+): Promise<T[]> {
+  const rows: T[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await fetchPage(pageQuery(cursor, ROWS_MAX));
+    rows.push(...page.data);
+    if (page.next_cursor === null) return rows;
+    cursor = page.next_cursor;
+  }
+}
+
 /** The query parameters for a page of the usual size. */
 export function pageQuery(cursor: string | undefined, limit = 50) {
   return { limit, ...(cursor === undefined ? {} : { cursor }) };

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson } from '../harness/visitor.ts';
+import { makePerson, member } from '../harness/visitor.ts';
 
 /**
  * Goal: in a long list somebody types a few words and sees what has them; the address says what was
@@ -53,6 +54,55 @@ browserSuite('long lists', (suite) => {
     await page.getByText('colleague59.@').waitFor({ state: 'detached' });
     await search(page).fill('nobody');
     await page.getByRole('heading', { name: 'No member with “nobody”' }).waitFor();
+  });
+
+  test('a choice, and a name, know more than the first hundred', async () => {
+    const { call } = suite.app();
+    const { visitor } = await member(suite.app(), 'developer', 'ada@crew.example');
+    await call('POST', '/layouts', { body: { key: 'oldest', html: '{{ content }}' } });
+    await visitor.call('POST', '/templates', { body: { key: 'old', subject: '-', html: '-' } });
+    await visitor.call('POST', '/templates/old/publish', { body: {} });
+    await Promise.all(
+      Array.from({ length: 101 }, async (_, n) => {
+        await call('POST', '/layouts', { body: { key: `layout-${n}`, html: '{{ content }}' } });
+        await makePerson(suite.app(), `newer${n}@crew.example`, 'viewer');
+      }),
+    );
+    const page = await suite.openAs('owner', { width: 1440 });
+    await page.goto('/app/templates/template/old');
+    await page.getByLabel('Layout').selectOption('oldest');
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await page.getByText('by ada', { exact: false }).waitFor();
+  });
+
+  test('an answer that comes too late is not shown for the question after it', async () => {
+    for (const key of ['slow-one', 'quick-one']) {
+      await suite.app().call('POST', '/templates', { body: { key, subject: '-', html: '-' } });
+      const body = goodSend({ subject: `About ${key}`, to: { email: `${key}@example.com` } });
+      await suite.app().call('POST', '/transactional/send', { body });
+      await suite.app().call('POST', '/contacts', { body: { email: `${key}@example.com` } });
+    }
+    for (const list of ['templates', 'messages', 'contacts']) {
+      const page = await suite.openAs('developer', { mode: 'test' });
+      const { promise: late, resolve: answerNow } = Promise.withResolvers<void>();
+      await page.route(`**/api/v1/${list}?*q=slow*`, async (route) => {
+        await late;
+        await route.continue();
+      });
+      await page.goto(`/app/${list}`);
+      const row = (text: string) => page.getByRole('link', { name: text }).first();
+      await row('quick-one').waitFor();
+      const asked = page.waitForRequest(`**/api/v1/${list}?*q=slow*`);
+      const answered = page.waitForResponse(`**/api/v1/${list}?*q=slow*`);
+      await search(page).fill('slow-one');
+      await asked;
+      await search(page).fill('quick-one');
+      await row('slow-one').waitFor({ state: 'detached' });
+      answerNow();
+      await (await answered).finished();
+      await row('quick-one').waitFor();
+      expect(await row('slow-one').count()).toBe(0);
+    }
   });
 
   test('keys and domains have the same field', async () => {

@@ -4,6 +4,7 @@ import { ArrowRight, Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { apiOf, ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { everyRow } from '../../api/use-pages.ts';
 import { keep, recall } from '../../base/kept.ts';
 import { classNames } from '../../parts/class-names.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
@@ -113,7 +114,7 @@ export function useSteps(): Step[] | undefined {
       const delivered = { params: { query: { limit: 1, status: 'delivered' as const } } };
       const [keys, domains, tried, sent] = await Promise.all([
         ask(live.GET('/api/v1/api-keys', one)),
-        ask(live.GET('/api/v1/domains', { params: { query: { limit: 100 } } })),
+        everyRow((query) => ask(live.GET('/api/v1/domains', { params: { query } }))),
         ask(test.GET('/api/v1/messages', one)),
         ask(live.GET('/api/v1/messages', delivered)),
       ]);
@@ -121,8 +122,8 @@ export function useSteps(): Step[] | undefined {
       return {
         key: keys.data.length > 0,
         tried: tried.data.length > 0,
-        domain: domains.data.length > 0,
-        verified: domains.data.some(({ status }) => status === 'verified' || status === 'degraded'),
+        domain: domains.length > 0,
+        verified: domains.some(({ status }) => status === 'verified' || status === 'degraded'),
         delivered: sent.data.length > 0,
       };
     },

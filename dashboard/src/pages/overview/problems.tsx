@@ -12,6 +12,7 @@ import {
 import type { ReactNode } from 'react';
 import { apiOf, ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
+import { everyRow } from '../../api/use-pages.ts';
 import { classNames } from '../../parts/class-names.ts';
 import { Time } from '../../parts/time.tsx';
 import { useMay } from '../../session/session.ts';
@@ -95,12 +96,12 @@ function useDomainProblems(): ProblemRow[] | undefined {
   const may = useMay()('read:domains');
   const { data, isError } = useQuery({
     queryKey: key('domains', 'overview'),
-    queryFn: () => ask(api.GET('/api/v1/domains', { params: { query: { limit: 100 } } })),
+    queryFn: () => everyRow((query) => ask(api.GET('/api/v1/domains', { params: { query } }))),
     enabled: may,
     refetchInterval: LOOK_MS,
   });
   if (!may || (isError && !data)) return [];
-  return data?.data.flatMap(({ id, name, status, sending_stops_at }): ProblemRow[] => {
+  return data?.flatMap(({ id, name, status, sending_stops_at }): ProblemRow[] => {
     const row = { id, icon: AtSign, to: `/domains/${id}` };
     if (status === 'failed') {
       const detail = 'Its records were gone for too long. Publish them again.';
@@ -206,15 +207,13 @@ function useKeyProblems(): ProblemRow[] | undefined {
   const { data, isError } = useQuery({
     queryKey: ['api-keys', place.workspaceId, 'overview'],
     queryFn: () =>
-      ask(
-        apiOf({ ...place, mode: 'live' }).GET('/api/v1/api-keys', {
-          params: { query: { limit: 100 } },
-        }),
+      everyRow((query) =>
+        ask(apiOf({ ...place, mode: 'live' }).GET('/api/v1/api-keys', { params: { query } })),
       ),
     enabled: may,
   });
   if (!may || (isError && !data)) return [];
-  return data?.data.flatMap(({ id, name, expires_at, revoked_at }): ProblemRow[] => {
+  return data?.flatMap(({ id, name, expires_at, revoked_at }): ProblemRow[] => {
     const leftMs =
       expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - Date.now();
     if (revoked_at !== null || leftMs > SOON_MS || leftMs < 0) return [];

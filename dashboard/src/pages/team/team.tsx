@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
 import { ask, type Schema } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
+import { everyRow, pageQuery, usePages } from '../../api/use-pages.ts';
 import { confirmFirst } from '../../frame/confirm.tsx';
 import { tell, tellProblem } from '../../frame/toasts.tsx';
 import { Badge, StatusBadge } from '../../parts/badge.tsx';
@@ -228,9 +228,9 @@ function Invitations() {
   const queries = useQueryClient();
   const invitations = useQuery({
     queryKey: ['invitations', place.workspaceId],
-    queryFn: () => ask(api.GET('/api/v1/invitations', { params: { query: { limit: 100 } } })),
+    queryFn: () => everyRow((query) => ask(api.GET('/api/v1/invitations', { params: { query } }))),
   });
-  const open = invitations.data?.data.filter(({ status }) => status === 'pending') ?? [];
+  const open = invitations.data?.filter(({ status }) => status === 'pending') ?? [];
   if (open.length === 0) return null;
   const revoke = (id: string, email: string) =>
     confirmFirst({

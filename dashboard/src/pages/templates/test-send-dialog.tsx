@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { ask } from '../../api/client.ts';
 import { useHere } from '../../api/here.ts';
 import { fieldError, isAboutFields } from '../../api/problem.ts';
+import { everyRow } from '../../api/use-pages.ts';
 import { tell } from '../../frame/toasts.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
@@ -103,10 +104,10 @@ function useSuggestedSender(wanted: boolean): string {
   const { api, key } = useHere();
   const domains = useQuery({
     queryKey: key('domains', 'of senders'),
-    queryFn: () => ask(api.GET('/api/v1/domains', { params: { query: { limit: 100 } } })),
+    queryFn: () => everyRow((query) => ask(api.GET('/api/v1/domains', { params: { query } }))),
     enabled: wanted,
   });
-  const rows = domains.data?.data ?? [];
+  const rows = domains.data ?? [];
   const domain = rows.find(({ status }) => status === 'verified') ?? rows[0];
   return domain ? `hello@${domain.name}` : '';
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useHere } from '../../api/here.ts';
+import { everyRow } from '../../api/use-pages.ts';
 import { contentApi, type TemplateSummary } from './content-api.ts';
 
 const NONE: TemplateSummary[] = [];
@@ -8,7 +9,7 @@ export function useLayouts(): TemplateSummary[] {
   const { api, key } = useHere();
   const { data } = useQuery({
     queryKey: key('templates', 'layout', 'choice'),
-    queryFn: () => contentApi(api, 'layout').list({ limit: 100 }),
+    queryFn: () => everyRow(contentApi(api, 'layout').list),
   });
-  return data?.data ?? NONE;
+  return data ?? NONE;
 }
