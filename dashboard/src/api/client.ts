@@ -2,6 +2,7 @@ import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../dist/types/api.d.ts';
 import type { Place } from '../session/place.ts';
 import { ProblemError, problemOfAnswer, unreachable } from './problem.ts';
+import { roleDoubted } from './role-doubted.ts';
 import { sessionEnded } from './session-ended.ts';
 
 /**
@@ -79,9 +80,12 @@ export async function askRaw(
 }
 
 const ENDED = ['missing_api_key', 'invalid_session'];
+const OF_ROLE = ['insufficient_role', 'not_a_member'];
 
 function refusal(response: Response, body: unknown): ProblemError {
   const error = new ProblemError(problemOfAnswer(response.status, body));
-  if (response.status === 401 && ENDED.includes(error.problem.code)) sessionEnded.set(true);
+  const { code } = error.problem;
+  if (response.status === 401 && ENDED.includes(code)) sessionEnded.set(true);
+  if (response.status === 403 && OF_ROLE.includes(code)) roleDoubted.set(roleDoubted.get() + 1);
   return error;
 }

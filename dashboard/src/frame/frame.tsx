@@ -10,6 +10,7 @@ import { ConfirmDialog } from './confirm.tsx';
 import { PALETTE_KEYS, useKeyboard } from './keyboard.ts';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { useLiveFeed } from './live-feed.ts';
+import { LostWorkspace } from './lost-workspace.tsx';
 import { ModeRibbon, ModeSwitch } from './mode-switch.tsx';
 import { Navigation } from './navigation.tsx';
 import { PersonMenu, WorkspaceMenu } from './workspace-menu.tsx';
@@ -35,6 +36,7 @@ export function Frame() {
         Skip to the content
       </a>
       <ModeRibbon />
+      <LostWorkspace />
       <div className="flex min-h-0 flex-1">
         <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex">
           <SideContent openPalette={openPalette} />

@@ -12,6 +12,7 @@ export function WorkspaceMenu() {
   const { workspaces } = useMe();
   const current = useWorkspace();
   const [making, setMaking] = useState(false);
+  const open = workspaces.filter(({ lost }) => !lost);
   const mayMake = workspaces.some(({ role }) => role === 'owner');
   return (
     <>
@@ -31,7 +32,7 @@ export function WorkspaceMenu() {
         }
       >
         <MenuLabel>Workspaces</MenuLabel>
-        {workspaces.map((workspace) => (
+        {open.map((workspace) => (
           <MenuItem
             key={workspace.id}
             onSelect={() => void changeWorkspace(workspace.id)}

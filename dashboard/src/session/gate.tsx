@@ -1,12 +1,15 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { problemOf } from '../api/problem.ts';
+import { roleDoubted } from '../api/role-doubted.ts';
 import { Frame } from '../frame/frame.tsx';
+import { tell } from '../frame/toasts.tsx';
 import { Button } from '../parts/button.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { usePlace } from './place.ts';
 import { PlainPage } from './plain-page.tsx';
-import { settleWorkspace, useMeQuery } from './session.ts';
+import { ME, settleWorkspace, useMeQuery, type Workspace } from './session.ts';
 import { useSignOut } from './use-sign-out.ts';
 
 /** Lets into the frame who is signed in, and sends everybody else to the sign-in page. */
@@ -20,6 +23,7 @@ export function Gate() {
   useEffect(() => {
     if (me.data) settleWorkspace(me.data);
   }, [me.data]);
+  useRole(me.data?.workspaces.find(({ id }) => id === workspaceId));
   useEffect(() => {
     if (!stranger) return;
     const { pathname, searchStr } = router.state.location;
@@ -40,6 +44,24 @@ export function Gate() {
       <ProblemNote error={me.error} onRetry={() => void me.refetch()} />
     </PlainPage>
   );
+}
+
+/** A role can be changed at any time: a refusal is the first to tell, and then it is said in words. */
+function useRole(workspace: Workspace | undefined): void {
+  const queries = useQueryClient();
+  const { id, name, role, lost } = workspace ?? {};
+  useEffect(() => {
+    if (lost) return;
+    return roleDoubted.subscribe(() => {
+      void queries.invalidateQueries({ queryKey: ME }, { cancelRefetch: false });
+    });
+  }, [queries, lost]);
+  const before = useRef({ id, role });
+  useEffect(() => {
+    const changed = before.current.id === id && before.current.role !== role;
+    before.current = { id, role };
+    if (changed) tell(`Your role in ${name} is ${role} now.`);
+  }, [id, name, role]);
 }
 
 function NoWorkspace() {

@@ -1,21 +1,38 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { api, ask, type Schema } from '../api/client.ts';
 import { sessionEnded } from '../api/session-ended.ts';
 import { mayLeave } from './leaving.ts';
 import { currentPlace, goToWorkspace, usePlace } from './place.ts';
 
-export type Me = Schema<'Me'>;
-export type Workspace = Me['workspaces'][number];
+export type Workspace = Schema<'Me'>['workspaces'][number] & {
+  /** The person stands in it and is no member any more. */
+  lost?: true;
+};
+export type Me = Omit<Schema<'Me'>, 'workspaces'> & { workspaces: Workspace[] };
 
 export const ME = ['me'] as const;
 
 export function useMeQuery() {
   return useQuery({
     queryKey: ME,
-    queryFn: () => ask(api.GET('/api/v1/me')),
+    queryFn: async ({ client }): Promise<Me> =>
+      withoutMoving(client.getQueryData(ME), await ask(api.GET('/api/v1/me'))),
     retry: false,
     staleTime: 60_000,
   });
+}
+
+/**
+ * Who loses the workspace in which they stand is told so, and stays on the page: what they write
+ * there would be gone with it.
+ */
+function withoutMoving(before: Me | undefined, now: Me): Me {
+  const { workspaceId } = currentPlace();
+  const isHere = ({ id }: Workspace) => id === workspaceId;
+  const here = before?.id === now.id ? before.workspaces.find(isHere) : undefined;
+  if (!here || now.workspaces.some(isHere)) return now;
+  return { ...now, workspaces: [...now.workspaces, { ...here, rights: [], lost: true }] };
 }
 
 /** The person who is signed in. Only inside the frame, which waits for it. */
@@ -39,11 +56,32 @@ export function useMay(): (right: string) => boolean {
   return (right) => (rights as readonly string[]).includes(right);
 }
 
+/**
+ * Whether a form is shown that was asked for: to those who may fill it in. One that is open stays when
+ * the right is taken away: sending it tells so, and the words are still there.
+ */
+export function useFormOpen(asked: boolean, right: string): boolean {
+  const may = useMay()(right);
+  const open = useRef(false);
+  open.current = asked && (open.current || may);
+  return open.current;
+}
+
 /** After a sign-in by whatever way: keep who it is, and stand in a workspace that is theirs. */
 export function signedIn(queries: QueryClient, me: Me): void {
-  queries.setQueryData(ME, me);
+  queries.setQueryData(ME, withoutMoving(queries.getQueryData(ME), me));
   sessionEnded.set(false);
-  settleWorkspace(me);
+  settleWorkspace(queries.getQueryData<Me>(ME) ?? me);
+}
+
+/** Away from a workspace that is the person's no more. */
+export function leaveWorkspace(queries: QueryClient): void {
+  const me = queries.getQueryData<Me>(ME);
+  if (!me) return;
+  const { workspaceId } = currentPlace();
+  const left = { ...me, workspaces: me.workspaces.filter(({ id }) => id !== workspaceId) };
+  queries.setQueryData(ME, left);
+  settleWorkspace(left);
 }
 
 export function settleWorkspace(me: Me): void {

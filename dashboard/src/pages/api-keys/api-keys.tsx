@@ -19,7 +19,7 @@ import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { usePlace } from '../../session/place.ts';
-import { useMay } from '../../session/session.ts';
+import { useFormOpen, useMay } from '../../session/session.ts';
 import { useNameOf } from '../team/name-of.ts';
 import { type ApiKey, CreateKey, EditKey, RotateKey } from './key-dialogs.tsx';
 import { scopesInWords } from './scopes.ts';
@@ -31,6 +31,7 @@ export function ApiKeysPage() {
   const may = useMay();
   const navigate = useNavigate();
   const { q, new: making } = useSearch({ from: '/inside/api-keys' });
+  const formOpen = useFormOpen(making !== undefined, 'write:api_keys');
   const filter = q === undefined ? {} : { q };
   const [open, setOpen] = useState<{ key: ApiKey; what: 'edit' | 'rotate' }>();
   const list = usePages(['api-keys', place.workspaceId, 'both', q], (cursor) =>
@@ -99,7 +100,7 @@ export function ApiKeysPage() {
           <LoadMore {...list} />
         </>
       )}
-      {making !== undefined && may('write:api_keys') && <CreateKey onClose={() => create(false)} />}
+      {formOpen && <CreateKey onClose={() => create(false)} />}
       {open?.what === 'edit' && <EditKey apiKey={open.key} onClose={() => setOpen(undefined)} />}
       {open?.what === 'rotate' && (
         <RotateKey apiKey={open.key} onClose={() => setOpen(undefined)} />

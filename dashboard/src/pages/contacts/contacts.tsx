@@ -17,7 +17,7 @@ import { SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { useFormOpen, useMay } from '../../session/session.ts';
 import { ContactSheet, NewContact } from './contact-sheet.tsx';
 import { ImportContacts } from './import-contacts.tsx';
 
@@ -30,6 +30,7 @@ export function ContactsPage() {
   const navigate = useNavigate();
   const [importing, setImporting] = useState(false);
   const { q, open, new: adding } = search;
+  const formOpen = useFormOpen(adding !== undefined, 'write:contacts');
   const list = usePages(key('contacts', q), (cursor) =>
     ask(
       api.GET('/api/v1/contacts', {
@@ -93,7 +94,7 @@ export function ContactsPage() {
         </>
       )}
       {open !== undefined && <ContactSheet key={open} email={open} onClose={() => go(filter)} />}
-      {adding !== undefined && mayWrite && <NewContact onClose={() => go(filter)} />}
+      {formOpen && <NewContact onClose={() => go(filter)} />}
       {importing && <ImportContacts onClose={() => setImporting(false)} />}
     </Page>
   );

@@ -18,7 +18,7 @@ import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { useFormOpen, useMay } from '../../session/session.ts';
 
 export type Domain = Schema<'Domain'>;
 
@@ -27,6 +27,7 @@ export function DomainsPage() {
   const may = useMay();
   const navigate = useNavigate();
   const { q, new: adding } = useSearch({ from: '/inside/domains' });
+  const formOpen = useFormOpen(adding !== undefined, 'write:domains');
   const filter = q === undefined ? {} : { q };
   const list = usePages(key('domains', q), (cursor) =>
     ask(api.GET('/api/v1/domains', { params: { query: { ...pageQuery(cursor), ...filter } } })),
@@ -85,7 +86,7 @@ export function DomainsPage() {
           <LoadMore {...list} />
         </>
       )}
-      {adding !== undefined && may('write:domains') && <AddDomain onClose={() => add(false)} />}
+      {formOpen && <AddDomain onClose={() => add(false)} />}
     </Page>
   );
 }

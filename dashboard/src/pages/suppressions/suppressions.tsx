@@ -19,7 +19,7 @@ import { SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { useFormOpen, useMay } from '../../session/session.ts';
 import { AddSuppressions } from './add-suppressions.tsx';
 
 export type Suppression = Schema<'Suppression'>;
@@ -34,6 +34,7 @@ export const REASONS: Record<Reason, { label: string; tone: Tone }> = {
 
 export function SuppressionsPage() {
   const { q, reason, new: adding } = useSearch({ from: '/inside/suppressions' });
+  const formOpen = useFormOpen(adding !== undefined, 'write:suppressions');
   const { api, key } = useHere();
   const mayWrite = useMay()('write:suppressions');
   const navigate = useNavigate();
@@ -103,7 +104,7 @@ export function SuppressionsPage() {
           <LoadMore {...list} />
         </>
       )}
-      {adding !== undefined && mayWrite && <AddSuppressions onClose={() => search(filters)} />}
+      {formOpen && <AddSuppressions onClose={() => search(filters)} />}
     </Page>
   );
 }

@@ -16,7 +16,14 @@ import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { ME, useMay, useMe, useWorkspace } from '../../session/session.ts';
+import {
+  leaveWorkspace,
+  ME,
+  useFormOpen,
+  useMay,
+  useMe,
+  useWorkspace,
+} from '../../session/session.ts';
 import { Invite } from './invite.tsx';
 import { ROLES, type Role, rolesToGive } from './roles.ts';
 
@@ -24,6 +31,7 @@ type Member = Schema<'Member'>;
 
 export function TeamPage() {
   const { q, new: inviting } = useSearch({ from: '/inside/team' });
+  const formOpen = useFormOpen(inviting !== undefined, 'write:members');
   const may = useMay();
   const navigate = useNavigate();
   const go = (search: { q?: string; new?: string }) =>
@@ -45,7 +53,7 @@ export function TeamPage() {
     >
       <Members q={q} onSearch={(text) => go({ q: text })} />
       <Invitations />
-      {inviting !== undefined && may('write:members') && <Invite onClose={() => invite(false)} />}
+      {formOpen && <Invite onClose={() => invite(false)} />}
     </Page>
   );
 }
@@ -216,7 +224,7 @@ function useMemberChanges() {
           await ask(
             api.POST('/api/v1/workspaces/{id}/leave', { params: { path: { id: workspace.id } } }),
           );
-          await queries.invalidateQueries({ queryKey: ME });
+          leaveWorkspace(queries);
         },
       }),
   };

@@ -13,7 +13,7 @@ import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { usePlace } from '../../session/place.ts';
-import { useMay } from '../../session/session.ts';
+import { useFormOpen, useMay } from '../../session/session.ts';
 import {
   EndpointBadge,
   EndpointUrl,
@@ -28,6 +28,7 @@ export function WebhooksPage() {
   const mayWrite = useMay()('write:webhooks');
   const navigate = useNavigate();
   const { new: adding } = useSearch({ from: '/inside/webhooks' });
+  const formOpen = useFormOpen(adding !== undefined, 'write:webhooks');
   const list = usePages(key('webhooks'), (cursor) =>
     ask(api.GET('/api/v1/webhooks', { params: { query: pageQuery(cursor) } })),
   );
@@ -75,7 +76,7 @@ export function WebhooksPage() {
           <LoadMore {...list} />
         </>
       )}
-      {adding !== undefined && mayWrite && <CreateWebhook onClose={() => add(false)} />}
+      {formOpen && <CreateWebhook onClose={() => add(false)} />}
     </Page>
   );
 }
