@@ -8,6 +8,9 @@ import { keysCreate } from './commands/keys-create.ts';
 import { keysList } from './commands/keys-list.ts';
 import { keysRevoke } from './commands/keys-revoke.ts';
 import { keysRotate } from './commands/keys-rotate.ts';
+import { peopleList } from './commands/people-list.ts';
+import { peopleRemoveSecondFactor } from './commands/people-remove-second-factor.ts';
+import { peopleResetPassword } from './commands/people-reset-password.ts';
 import { send } from './commands/send.ts';
 import { start } from './commands/start.ts';
 import { templatesDiff } from './commands/templates-diff.ts';
@@ -27,6 +30,9 @@ export const COMMANDS: readonly Command[] = [
   workspacesList,
   workspacesSuspend,
   workspacesResume,
+  peopleList,
+  peopleResetPassword,
+  peopleRemoveSecondFactor,
   keysCreate,
   keysList,
   keysRotate,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { codeAt } from '../../src/accounts/people/totp.ts';
+import { fromBase32 } from '../harness/base32.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { readQr } from '../harness/browser-qr.ts';
 import { makePerson, PASSWORD } from '../harness/visitor.ts';
@@ -61,12 +62,4 @@ function modulesOf(sizeWithMargin: number, path: string): boolean[][] {
     row[Number(x) - 4] = true;
   }
   return modules;
-}
-
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-
-function fromBase32(text: string): Buffer {
-  const bits = [...text].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0'));
-  const octets = bits.join('').match(/.{8}/g) ?? [];
-  return Buffer.from(octets.map((octet) => Number.parseInt(octet, 2)));
 }

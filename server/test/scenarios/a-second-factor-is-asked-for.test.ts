@@ -4,6 +4,7 @@ import { insertToken } from '../../src/accounts/people/token-store.ts';
 import { codeAt } from '../../src/accounts/people/totp.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { fromBase32 } from '../harness/base32.ts';
 import { raceFor } from '../harness/held-rows.ts';
 import { member, PASSWORD, Visitor } from '../harness/visitor.ts';
 
@@ -183,13 +184,4 @@ async function resetToken(): Promise<string> {
     endsAtMs: clock.now() + MINUTE_MS,
   });
   return token;
-}
-
-function fromBase32(text: string): Buffer {
-  const bits = [...text]
-    .map((letter) =>
-      'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-    )
-    .join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

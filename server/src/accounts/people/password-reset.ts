@@ -85,14 +85,7 @@ export class PasswordResets {
     if (!(await limits.allows({ kind: 'reset', of: emailKey }))) return;
     const person = await findPersonByEmail(pool, emailKey);
     if (!person) return;
-    const token = newSecret();
-    await insertToken(pool, {
-      hash: hashSecret(token),
-      personId: person.id,
-      purpose: 'password_reset',
-      endsAtMs: clock.now() + LINK_MS,
-    });
-    const link = `${appUrl}/app/reset-password#${token}`;
+    const link = await newResetLink({ pool, clock, appUrl }, person.id);
     if (await post(resetLetter(person, link), await this.#workspacesFor(person))) return;
     // The one secret that is ever logged: without a domain the operator is the only way to the person.
     log.warn(
@@ -108,6 +101,21 @@ export class PasswordResets {
     const own = await listMemberships(pool, person.id);
     return [...(first ? [first.id] : []), ...own.map((one) => one.workspaceId)];
   }
+}
+
+/** Whoever has it sets the password of the person. */
+export async function newResetLink(
+  { pool, clock, appUrl }: Pick<ResetParts, 'pool' | 'clock' | 'appUrl'>,
+  personId: string,
+): Promise<string> {
+  const token = newSecret();
+  await insertToken(pool, {
+    hash: hashSecret(token),
+    personId,
+    purpose: 'password_reset',
+    endsAtMs: clock.now() + LINK_MS,
+  });
+  return `${appUrl}/app/reset-password#${token}`;
 }
 
 function linkOver(): RefusedError {

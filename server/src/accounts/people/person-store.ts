@@ -79,6 +79,25 @@ export async function findPerson(
   return rows[0];
 }
 
+/** Oldest first, with the workspaces of each by name. */
+export async function listPeople(
+  db: Queryable,
+): Promise<(Person & { memberships: MembershipText[] })[]> {
+  const { rows } = await db.query<Person & { memberships: MembershipText[] }>(
+    `select ${PERSON_COLUMNS}, coalesce((
+       select json_agg(json_build_object('workspace', w.name, 'role', m.role) order by w.id)
+       from memberships m join workspaces w on w.id = m.workspace_id
+       where m.person_id = p.id), '[]') as memberships
+     from people p order by p.id`,
+  );
+  return rows;
+}
+
+export interface MembershipText {
+  workspace: string;
+  role: string;
+}
+
 export async function findPersonByEmail(
   db: Queryable,
   emailKey: string,
