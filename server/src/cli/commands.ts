@@ -11,6 +11,7 @@ import { keysRotate } from './commands/keys-rotate.ts';
 import { peopleList } from './commands/people-list.ts';
 import { peopleRemoveSecondFactor } from './commands/people-remove-second-factor.ts';
 import { peopleResetPassword } from './commands/people-reset-password.ts';
+import { queue } from './commands/queue.ts';
 import { send } from './commands/send.ts';
 import { start } from './commands/start.ts';
 import { templatesDiff } from './commands/templates-diff.ts';
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   start,
   doctor,
   backup,
+  queue,
   workspacesCreate,
   workspacesList,
   workspacesSuspend,

@@ -40,3 +40,50 @@ export async function readQueue(
     more: rows.reduce((sum, { n }) => sum + n, 0) === COUNTED_MAX,
   };
 }
+
+/** Live mail of one workspace to one receiving domain that has not left. */
+export interface WaitingMail {
+  workspaceId: string;
+  workspaceName: string;
+  domain: string;
+  queued: number;
+  deferred: number;
+  scheduled: number;
+  /** When the first of it is tried next, or was to be. */
+  dueAtMs: number;
+  /** What most of the deferred were told; null where nothing is deferred. */
+  reason: string | null;
+}
+
+const GROUPS_MAX = 100;
+
+/** Where most waits comes first. Of more than is counted, it is a sample. */
+export async function listWaiting(
+  pool: Pool,
+  workspaceId: string | undefined,
+): Promise<{ waiting: WaitingMail[]; more: boolean }> {
+  const { rows } = await pool.query<WaitingMail & { counted: number }>(
+    // The most frequent value; a type of ours has the same name.
+    `select d.workspace_id as "workspaceId", w.name as "workspaceName", d.domain,
+        count(*) filter (where d.status = 'queued')::int as queued,
+        count(*) filter (where d.status = 'deferred')::int as deferred,
+        count(*) filter (where d.status = 'scheduled')::int as scheduled,
+        min(d.due_at) as "dueAtMs",
+        pg_catalog.mode() within group (order by d.reason) as reason,
+        (sum(count(*)) over ())::int as counted
+       from (select workspace_id, split_part(recipient_key, '@', -1) as domain, status, due_at,
+                case when status = 'deferred' then bounce->>'reason' end as reason
+               from deliveries
+              where mode = 'live' and status in ('scheduled', 'queued', 'deferred')
+                and ($1::uuid is null or workspace_id = $1)
+              limit $2) d
+       join workspaces w on w.id = d.workspace_id
+      group by d.workspace_id, w.name, d.domain
+      order by count(*) desc, w.name, d.domain limit $3`,
+    [workspaceId ?? null, COUNTED_MAX, GROUPS_MAX],
+  );
+  return {
+    waiting: rows.map(({ counted: _, ...group }) => group),
+    more: (rows[0]?.counted ?? 0) === COUNTED_MAX,
+  };
+}
