@@ -73,6 +73,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+/** No look is further ahead; with room for the clocks of nodes that differ. */
+export const CHECK_WITHIN_MS = DAY_MS + HOUR_MS;
+
 /**
  * When to look again. Somebody who has just added a domain waits for it: every minute at first, and
  * then each time a twentieth of its age later, down to once a day. `spread` between 0 and 1 keeps

@@ -249,24 +249,31 @@ export async function findVerifiedElsewhere(
  * Takes domains whose check is due, for the caller to check: the first of each workspace before the
  * second of any, so that nobody waits for a thousand of somebody else's. Nodes share the work: rows in
  * somebody's hands are passed over, and one that is not checked by `takenUntilMs` is due again for all.
+ * So is one that is to be looked at later than ever happens: a clock that was wrong has said so.
  */
 export async function takeDue(
   db: Queryable,
-  options: { nowMs: number; takenUntilMs: number; limit: number },
+  options: { nowMs: number; takenUntilMs: number; furthestMs: number; limit: number },
 ): Promise<Pick<Domain, 'workspaceId' | 'id'>[]> {
+  const isDue = '(check_due_at <= $1 or check_due_at > $4)';
   const { rows } = await db.query<Pick<Domain, 'workspaceId' | 'id'>>(
     `update domains d set check_due_at = $2
      from (select workspace_id, id from domains
-           where check_due_at <= $1 and (workspace_id, id) in (
+           where ${isDue} and (workspace_id, id) in (
              select workspace_id, id from (
                select workspace_id, id, check_due_at,
                  row_number() over (partition by workspace_id order by check_due_at) as turn
-               from domains where check_due_at <= $1) waiting
+               from domains where ${isDue}) waiting
              order by turn, check_due_at limit $3)
            for update skip locked) due
      where d.workspace_id = due.workspace_id and d.id = due.id
      returning d.workspace_id as "workspaceId", d.id`,
-    [sqlTime(options.nowMs), sqlTime(options.takenUntilMs), options.limit],
+    [
+      sqlTime(options.nowMs),
+      sqlTime(options.takenUntilMs),
+      options.limit,
+      sqlTime(options.furthestMs),
+    ],
   );
   return rows;
 }

@@ -5,7 +5,7 @@ import { inTransaction, type Pool } from '../storage/pool.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellDegraded, tellVerified } from './domain-events.ts';
-import { goneRecords, judgeDomain, nextCheckAtMs } from './domain-status.ts';
+import { CHECK_WITHIN_MS, goneRecords, judgeDomain, nextCheckAtMs } from './domain-status.ts';
 import {
   deleteKeys,
   findDomain,
@@ -72,7 +72,12 @@ export class DomainVerifier {
     });
     while (!leaving.aborted) {
       const nowMs = clock.now();
-      const due = await takeDue(pool, { nowMs, takenUntilMs: nowMs + TAKEN_MS, limit: AT_ONCE });
+      const due = await takeDue(pool, {
+        nowMs,
+        takenUntilMs: nowMs + TAKEN_MS,
+        furthestMs: nowMs + CHECK_WITHIN_MS,
+        limit: AT_ONCE,
+      });
       if (due.length === 0) return;
       const checks = Promise.all(due.map((domain) => this.#verifyOne(domain)));
       await Promise.race([checks, left]);

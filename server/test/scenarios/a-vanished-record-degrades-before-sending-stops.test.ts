@@ -223,6 +223,21 @@ test('a look that a wrong clock dated keeps nobody from the next', async () => {
   });
 });
 
+test('a next look that a wrong clock put off is not waited for', async () => {
+  await using rig = await verifiedDomain();
+  const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
+  await rig.app.database.pool.query('update domains set checked_at = $1, check_due_at = $1', [
+    year,
+  ]);
+  rig.dns.remove(rig.record('ownership').name);
+  await until(async () => (await rig.read()).status === 'degraded', {
+    clock: rig.clock,
+    stepMs: 200,
+    what: 'the server looks by itself',
+  });
+  expect(Date.parse((await rig.read()).next_check_at)).toBeLessThan(rig.clock.now() + 2 * HOUR_MS);
+});
+
 test('a new domain is not verified while a look-up fails', async () => {
   await using rig = await verifiedDomain();
   const { app, dns } = rig;
