@@ -41,12 +41,30 @@ export async function setSuspension(
 export async function insertWorkspace(
   db: Queryable,
   workspace: Omit<Workspace, 'suspension'>,
+  originId: string | null = null,
 ): Promise<void> {
-  await db.query('insert into workspaces (id, name, created_at) values ($1, $2, $3)', [
-    workspace.id,
-    workspace.name,
-    sqlTime(workspace.createdAtMs),
-  ]);
+  await db.query(
+    'insert into workspaces (id, name, created_at, origin_id) values ($1, $2, $3, $4)',
+    [workspace.id, workspace.name, sqlTime(workspace.createdAtMs), originId],
+  );
+}
+
+/** Of the origins that the person owns something of, one that has fewer than `max` workspaces. */
+export async function findOriginWithRoom(
+  db: Queryable,
+  personId: string,
+  max: number,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>(
+    `select o.id from (
+       select distinct coalesce(w.origin_id, w.id) as id
+       from memberships m join workspaces w on w.id = m.workspace_id
+       where m.person_id = $1 and m.role = 'owner') o
+     where 1 + (select count(*) from workspaces w where w.origin_id = o.id) < $2
+     order by o.id limit 1`,
+    [personId, max],
+  );
+  return rows[0]?.id;
 }
 
 /** Until the transaction ends, nobody else makes a workspace. */

@@ -72,7 +72,7 @@ export const limits = {
     max: 365,
   }),
   WORKSPACES_MAX: integer({
-    says: 'Workspaces that one person may own. The command line makes more.',
+    says: 'Workspaces that there may be out of one, by all of its owners together. The command line makes more.',
     standard: 50,
     min: 1,
     max: 1_000_000,

@@ -314,9 +314,9 @@ test('workspaces are made, renamed and left', async () => {
 
 test('nobody owns more workspaces than the operator allows, however many are made at once', async () => {
   await using app = await startApp({ env: { WORKSPACES_MAX: '3' } });
-  const { visitor: owner, person } = await member(app, 'owner');
+  const { visitor: owner } = await member(app, 'owner');
   const make = () => owner.call('POST', '/workspaces', { body: { name: 'Another' } });
-  const row = { sql: 'select from people where id = $1 for update', values: [person.id] };
+  const row = { sql: 'lock table workspaces in share row exclusive mode', values: [] };
   const answers = await raceFor(app, row, [make, make, make]);
   expect(answers.map(({ status, json }) => [status, json.code]).sort()).toEqual([
     [201, undefined],
@@ -325,6 +325,30 @@ test('nobody owns more workspaces than the operator allows, however many are mad
   ]);
   expect((await make()).json.detail).toContain('at most 3 workspaces');
   expect(await ownersOf(app)).toBe(3);
+});
+
+test('a second account of an owner makes no more workspaces than the first', async () => {
+  await using app = await startApp({ env: { WORKSPACES_MAX: '3' } });
+  const { visitor: owner } = await member(app, 'owner');
+  const { visitor: other } = await member(app, 'owner', 'other@people.example');
+  const make = (visitor: Visitor) =>
+    visitor.call('POST', '/workspaces', { body: { name: 'Another' } });
+  expect((await make(owner)).status).toBe(201);
+  expect((await make(other)).status).toBe(201);
+  const first = `/workspaces/${other.workspace}`;
+  expect((await other.call('POST', `${first}/leave`)).status).toBe(204);
+  for (const visitor of [owner, other]) {
+    expect((await make(visitor)).json.code).toBe('quota_exceeded');
+  }
+  // What the operator makes is another beginning.
+  const { id } = await app.app.workspaces.create('Of the operator');
+  await app.database.pool.query(
+    `insert into memberships (workspace_id, person_id, role, created_at)
+     select $1, id, 'owner', now() from people where email = 'other@people.example'`,
+    [id],
+  );
+  expect((await make(other)).status).toBe(201);
+  expect((await make(owner)).status).toBe(429);
 });
 
 test('members are listed in pages', async () => {

@@ -3,7 +3,12 @@ import { encodeId, uuidv7 } from '../../base/ids.ts';
 import { RefusedError } from '../../base/refused-error.ts';
 import { inTransaction, type Pool } from '../../storage/pool.ts';
 import { rightsOf } from '../roles.ts';
-import { insertWorkspace, renameWorkspace } from '../workspace-store.ts';
+import {
+  findOriginWithRoom,
+  insertWorkspace,
+  lockWorkspaces,
+  renameWorkspace,
+} from '../workspace-store.ts';
 import { publicSuspension } from '../workspaces.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import {
@@ -136,8 +141,6 @@ export class Account {
     const { pool, clock, workspacesMax } = this.#parts;
     const nowMs = clock.now();
     return inTransaction(pool, async (db) => {
-      // Locked, or many at once would all be the last that may be.
-      await findPerson(db, person.id, 'for update');
       const owned = await countOwned(db, person.id);
       if (owned === 0) {
         const detail = 'Only people who own a workspace make another one.';
@@ -147,13 +150,16 @@ export class Account {
         const detail = 'The operator has suspended a workspace of yours: make no other meanwhile.';
         throw new RefusedError('workspace_suspended', detail);
       }
-      if (owned >= workspacesMax) {
-        const detail = `A person owns at most ${workspacesMax} workspaces here.`;
-        const fix = 'Leave one to another owner, or ask the operator to raise WORKSPACES_MAX.';
+      // Or many at once would all be the last that may be.
+      await lockWorkspaces(db);
+      const originId = await findOriginWithRoom(db, person.id, workspacesMax);
+      if (originId === undefined) {
+        const detail = `There are at most ${workspacesMax} workspaces that owners make out of one, all of them together.`;
+        const fix = 'Ask the operator to make one, or to raise WORKSPACES_MAX.';
         throw new RefusedError('quota_exceeded', detail, { fix });
       }
       const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
-      await insertWorkspace(db, workspace);
+      await insertWorkspace(db, workspace, originId);
       const workspaceId = workspace.id;
       const role = 'owner' as const;
       await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });

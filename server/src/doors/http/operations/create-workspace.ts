@@ -11,7 +11,9 @@ export function createWorkspace({ people }: PeopleOperationParts) {
       path: '/workspaces',
       tag: 'Account',
       summary: 'Make a workspace',
-      description: 'One becomes its owner. Only people who own a workspace make another one.',
+      description:
+        'One becomes its owner. Only people who own a workspace make another one, and those that come ' +
+        'of one workspace are counted together, whoever made them.',
       scope: 'person',
       body: WorkspaceWords,
       examples: { shop: { summary: 'A name', value: { name: 'Second shop' } } },
