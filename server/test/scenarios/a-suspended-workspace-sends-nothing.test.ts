@@ -27,7 +27,7 @@ async function attemptsOf(app: TestApp, id: string) {
   return json.data as { outcome: string; bounce: { reason: string; explanation: string } | null }[];
 }
 
-test('until it is resumed', { timeout: 60_000 }, async () => {
+test('until it is resumed', async () => {
   await using receiver = await smtpReceiver({ onRcpt: () => '451 4.3.0 Later' });
   await using dns = await dnsServer({
     'example.com': { MX: ['10 mx.example.test'] },

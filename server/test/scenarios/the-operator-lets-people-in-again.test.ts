@@ -18,7 +18,7 @@ async function people(app: TestApp, ...args: string[]) {
   return { ...told, json: told.stdout === '' ? undefined : JSON.parse(told.stdout) };
 }
 
-test('with a link for a new password, which works once', { timeout: 60_000 }, async () => {
+test('with a link for a new password, which works once', async () => {
   await using app = await startApp();
   const { person } = await member(app, 'owner');
   const listed = await people(app, 'list');
