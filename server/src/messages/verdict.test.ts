@@ -387,6 +387,18 @@ describe('what receivers say', () => {
     }
   });
 
+  test('a relay that cannot be reached is no word about the receiving domain', () => {
+    const end = trouble('connection_refused', 'connect', '');
+    const explanations = [true, false].map((relay) => {
+      const verdict = judge(end, { relay });
+      return verdict.kind === 'deferred' && verdict.bounce.explanation;
+    });
+    expect(explanations).toEqual([
+      'No relay could be reached. The operator should check DELIVERY_ROUTE. We try again later.',
+      'No mail server of the receiving domain could be reached. We try again later.',
+    ]);
+  });
+
   test('what a relay refuses us is no word about the recipient', () => {
     expect(inShort(judged('auth', '535 5.7.8 Authentication credentials invalid'))).toBe(
       'deferred soft relaying_denied',

@@ -115,7 +115,7 @@ function judgeTrouble(end: SmtpTrouble, relay: boolean): Verdict {
   switch (end.kind) {
     case 'connection_refused':
     case 'network_unreachable':
-      return deferred('network_unreachable');
+      return deferred('network_unreachable', relay ? 'noRelay' : undefined);
     case 'connection_lost':
     case 'aborted':
       return deferred('connection_lost', ambiguous);
