@@ -4,6 +4,7 @@ import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { environmentOf, postrider } from '../harness/command.ts';
 import { dnsServer } from '../harness/dns-server.ts';
 import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
 import { until } from '../harness/until.ts';
 import { member } from '../harness/visitor.ts';
 
@@ -74,6 +75,19 @@ test('until it is resumed', async () => {
   await until(async () => (await send(app, app.liveKey)).status === 202);
   expect((await tryNow()).status).toBe(200);
   await until(async () => (await attemptsOf(app, waiting.id)).at(-1)?.outcome === 'delivered');
+});
+
+test('by SMTP neither, and the program is told why', async () => {
+  await using app = await startApp({ env: { SUBMISSION_PORT: '0' } });
+  await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+  const [workspace] = await app.app.workspaces.list();
+  await app.app.workspaces.suspend(workspace as NonNullable<typeof workspace>, REASON);
+  const port = app.app.submission.port as number;
+  using client = await SubmissionClient.loggedIn(port, app.liveKey);
+  const data = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
+  const { code, text } = await client.send({ to: ['a@example.com'], data });
+  expect(code).toBe(550);
+  expect(text).toContain(REASON);
 });
 
 test('its people are told why, and its owner makes no other meanwhile', async () => {
