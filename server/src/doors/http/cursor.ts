@@ -56,8 +56,8 @@ export function isUuid(part: Part | undefined): part is string {
 }
 
 /** A cursor that is the uuid of the last row of the page before. */
-export function decodeUuidCursor(list: string, cursor: string | undefined): string | undefined {
-  if (cursor === undefined) return undefined;
+export function uuidCursor(list: string, { cursor }: { cursor?: unknown }): string | undefined {
+  if (typeof cursor !== 'string') return undefined;
   const [uuid] = decodeCursor(list, cursor, 1);
   if (!isUuid(uuid)) throw badCursor();
   return uuid;

@@ -54,8 +54,8 @@ function idOf(prefix: 'msg' | 'evt' | 'whk', text: string): string {
 /** One list with all of its filters: the endpoint is one of them, wherever it stands. */
 const LIST = '/webhook-deliveries';
 
-export function deliveryPlaceOf(cursor: string | undefined): DeliveryPlace | undefined {
-  if (cursor === undefined) return undefined;
+export function deliveryPlaceOf({ cursor }: { cursor?: unknown }): DeliveryPlace | undefined {
+  if (typeof cursor !== 'string') return undefined;
   const [eventId, webhookId] = decodeCursor(LIST, cursor, 2);
   if (!isUuid(eventId) || !isUuid(webhookId)) throw badCursor();
   return { eventId, webhookId };

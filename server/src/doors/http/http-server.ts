@@ -163,7 +163,7 @@ const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} }
 
 function validatorsOf({ rules }: Operation): Checks {
   return {
-    query: queryValidator(rules.query ?? NO_QUERY),
+    query: queryValidator(rules.query ?? NO_QUERY, rules.queryReads),
     body: rules.body && bodyValidator(rules.checkedBody ?? rules.body, rules.moreFaults),
     bodyOptional: rules.body !== undefined && isOptionalBody(rules.body),
   };

@@ -5,7 +5,7 @@ import type { TeamRight } from '../../accounts/roles.ts';
 import type { Scope } from '../../accounts/scopes.ts';
 import type { IdempotencyRequest } from '../../messages/idempotency.ts';
 import type { ProblemCode } from './problem-types.ts';
-import type { MoreFaults } from './validate.ts';
+import type { MoreFaults, QueryRead } from './validate.ts';
 import type { Visit } from './visit.ts';
 
 /**
@@ -33,6 +33,8 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
   signsIn?: true;
   params?: P;
   query?: Q;
+  /** What refuses parameters beyond their shape. All are asked, so that all faults come at once. */
+  queryReads?: readonly QueryRead[];
   body?: B;
   /** What the door checks of the body, where the operation itself looks at the rest. */
   checkedBody?: TSchema;

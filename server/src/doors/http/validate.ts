@@ -2,7 +2,12 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { TSchema } from 'typebox';
 import type { Caller } from '../../accounts/caller.ts';
 import { likelyMeant } from '../../base/likely-meant.ts';
-import { type FieldError, invalidFields, type RefusedError } from '../../base/refused-error.ts';
+import {
+  type FieldError,
+  faultsOf,
+  invalidFields,
+  type RefusedError,
+} from '../../base/refused-error.ts';
 import { parseTime } from '../../base/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 
@@ -26,6 +31,9 @@ export type MoreFaults = (
   faulty: ReadonlySet<string>,
   caller: Caller,
 ) => readonly FieldError[];
+
+/** Reads some parameters and may refuse them. Those of a wrong shape, `faulty`, are taken out. */
+export type QueryRead = (query: Record<string, unknown>, faulty: ReadonlySet<string>) => unknown;
 
 /** Finding all faults of a huge hostile body would cost more than it helps. */
 const THOROUGH_NODES_MAX = 20_000;
@@ -71,15 +79,20 @@ export function isOptionalBody(schema: TSchema): boolean {
   return required.length === 0 && quickBody.validate(schema, {}) === true;
 }
 
-export function queryValidator(schema: TSchema): Validator {
+export function queryValidator(schema: TSchema, reads: readonly QueryRead[] = []): Validator {
   const check = checkOf(schema, quickQuery, thoroughQuery, 'query');
   const typed = typedParameters(schema);
   return {
     check(value) {
       for (const [name, type] of typed) turnInto(type, value as Record<string, unknown>, name);
       const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
-      if (refusal) throw refusal;
-      refuseNul(value as Record<string, unknown>);
+      const query = value as Record<string, unknown>;
+      if (!refusal && !hasAny(query)) return;
+      const errors = [...(refusal?.errors ?? []), ...nulFaults(query)];
+      const faulty = new Set(errors.map(({ parameter = '' }) => parameter));
+      const sound = Object.fromEntries(Object.entries(query).filter(([name]) => !faulty.has(name)));
+      for (const read of reads) errors.push(...faultsOf(() => read(sound, faulty)));
+      if (errors.length > 0) throw invalidFields(errors);
     },
   };
 }
@@ -100,13 +113,10 @@ function turnInto(type: unknown, query: Record<string, unknown>, name: string): 
 }
 
 /** No parameter means anything with a NUL in it, and PostgreSQL takes none in a text. */
-function refuseNul(query: Record<string, unknown>): void {
-  if (!hasAny(query)) return;
-  const errors = Object.entries(query)
+function nulFaults(query: Record<string, unknown>): FieldError[] {
+  return Object.entries(query)
     .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
     .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Cannot hold NUL.' }));
-  if (errors.length === 0) return;
-  throw invalidFields(errors);
 }
 
 function hasAny(query: object): boolean {

@@ -24,6 +24,7 @@ export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
         'number of deliveries, so a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:webhooks',
       query: closed({ ...DELIVERY_FILTERS, ...WEBHOOK_FILTER }),
+      queryReads: [(query) => deliveryPlaceOf(query)],
       answers: {
         200: {
           description: 'A page of deliveries.',
@@ -32,7 +33,7 @@ export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
       },
     },
     async ({ caller, query }) => {
-      const after = deliveryPlaceOf(query.cursor);
+      const after = deliveryPlaceOf(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
       const filter = deliveryFilterOf(query);
       const found = await parts.webhookHistory.list(caller, filter, { after, limit });

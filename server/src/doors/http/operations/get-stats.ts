@@ -14,6 +14,7 @@ import { timeParameter } from '../time-parameter.ts';
 const SPANS = ['minute', 'hour', 'day'] as const;
 const SPAN_MS: Record<Span, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 const DEFAULT_POINTS: Record<Span, number> = { minute: 60, hour: 24, day: 30 };
+const SPAN_DEFAULT = 'hour';
 const POINTS_MAX = 1_500;
 const GROUPS_DEFAULT = 20;
 
@@ -57,15 +58,16 @@ export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeA
           }),
         ),
       }),
+      queryReads: [
+        (query, faulty) => faulty.has('interval') || rangeOf(query, parts.clock.now()),
+        (query, faulty) => faulty.has('group_by') || refuseValueAlone(query),
+      ],
       answers: { 200: { description: 'The figures.', body: Stats } },
       refusals: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
-      const span = query.interval ?? 'hour';
-      const { fromMs, toMs } = rangeOf(query, span, parts.clock.now());
-      if (query.value !== undefined && query.group_by === undefined) {
-        throw refused('value', 'Say by group_by what this is a value of.');
-      }
+      const span = query.interval ?? SPAN_DEFAULT;
+      const { fromMs, toMs } = rangeOf(query, parts.clock.now());
       const withPoints = query.points ?? true;
       // With the points of a hundred groups it is as large as a message.
       if (withPoints && query.group_by) await parts.largeAnswers.begin(caller.workspaceId, signal);
@@ -91,7 +93,8 @@ export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeA
   );
 }
 
-function rangeOf(query: Record<string, unknown>, span: Span, nowMs: number) {
+function rangeOf(query: Record<string, unknown>, nowMs: number) {
+  const span = (query.interval ?? SPAN_DEFAULT) as Span;
   const spanMs = SPAN_MS[span];
   const given = {
     ...timeParameter('fromMs', 'from', query),
@@ -108,6 +111,11 @@ function rangeOf(query: Record<string, unknown>, span: Span, nowMs: number) {
     throw refused('from', `A range has at most ${POINTS_MAX} intervals: take a longer interval.`);
   }
   return { fromMs, toMs };
+}
+
+function refuseValueAlone({ value, group_by }: Record<string, unknown>): void {
+  if (value === undefined || group_by !== undefined) return;
+  throw refused('value', 'Say by group_by what this is a value of.');
 }
 
 /** Rounding to whole intervals must not lead out of the years that can be written down. */

@@ -7,7 +7,7 @@ import {
 } from '../../../contacts/search-contacts.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { encodeCursor } from '../cursor.ts';
-import { decodeKeyedCursor } from '../keyed-cursor.ts';
+import { keyedCursor } from '../keyed-cursor.ts';
 import { operation } from '../operation.ts';
 import { Contact } from '../schemas/contacts.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
@@ -49,24 +49,33 @@ export function listContacts(parts: { pool: Pool }) {
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
+      queryReads: [(query, faulty) => faulty.has('q') || placeOf(query)],
       answers: { 200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
-      const list = isByAddress(wanted) ? '/contacts?q' : '/contacts';
-      const from = decodeKeyedCursor(list, query.cursor);
+      const from = placeOf(query);
       const after = from && { id: from.id, emailKey: from.key };
       const found = await searchContacts(parts.pool, caller, wanted, { after, limit });
       return {
         status: 200,
         body: {
           data: found.contacts.map((contact) => publicContact(caller, contact)),
-          next_cursor: found.next && encodeCursor(list, [found.next.id, found.next.emailKey]),
+          next_cursor:
+            found.next && encodeCursor(listOf(query), [found.next.id, found.next.emailKey]),
         },
       };
     },
   );
+}
+
+function placeOf(query: Record<string, unknown>) {
+  return keyedCursor(listOf(query), query);
+}
+
+function listOf(query: Record<string, unknown>): string {
+  return isByAddress(queryOf(query)) ? '/contacts?q' : '/contacts';
 }
 
 function queryOf(query: Record<string, unknown>): ContactQuery {

@@ -69,6 +69,15 @@ export function listEvents(parts: { pool: Pool }) {
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
+      queryReads: [
+        ({ cursor, order = 'asc' }, faulty) =>
+          typeof cursor !== 'string' ||
+          cursor === LATEST ||
+          faulty.has('order') ||
+          ledgerPosition(cursor, order as FeedOrder),
+        ({ type }) => typeof type === 'string' && typesOf(type),
+        (query) => addressParameter('recipient', 'recipient', query),
+      ],
       answers: {
         200: {
           description: 'A page of events.',

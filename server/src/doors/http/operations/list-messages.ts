@@ -7,11 +7,13 @@ import { publicMessage } from '../../../messages/public-message.ts';
 import type { MessageStatus } from '../../../messages/send-request.ts';
 import type { Pool } from '../../../storage/pool.ts';
 import { addressParameter } from '../address-parameter.ts';
-import { decodeUuidCursor, encodeCursor } from '../cursor.ts';
+import { encodeCursor, uuidCursor } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { MESSAGE_STATUSES, MessageSummary } from '../schemas/messages.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../schemas/pieces.ts';
 import { timeParameter } from '../time-parameter.ts';
+
+const LIST = '/messages';
 
 export function listMessages(parts: { pool: Pool }) {
   return operation(
@@ -63,20 +65,26 @@ export function listMessages(parts: { pool: Pool }) {
         },
         { patternProperties: { '^metadata\\[.{1,64}\\]$': { type: 'string' } } },
       ),
+      queryReads: [
+        (query) => uuidCursor(LIST, query),
+        (query) => addressParameter('recipientKey', 'recipient', query),
+        ({ domain }) => domain === undefined || domainOf('domain', domain),
+        ({ receiver }) => receiverOf(receiver),
+      ],
       answers: {
         200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
       },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const beforeId = decodeUuidCursor('/messages', query.cursor);
+      const beforeId = uuidCursor(LIST, query);
       const found = await findPage(parts.pool, caller, queryOf(query), { beforeId, limit });
       return {
         status: 200,
         body: {
           data: found.messages.map(publicMessage),
           next_cursor:
-            found.nextBeforeId === null ? null : encodeCursor('/messages', [found.nextBeforeId]),
+            found.nextBeforeId === null ? null : encodeCursor(LIST, [found.nextBeforeId]),
         },
       };
     },

@@ -7,7 +7,7 @@ import {
   type Suppressions,
 } from '../../../suppressions/suppressions.ts';
 import { pageOf } from '../cursor.ts';
-import { decodeKeyedCursor } from '../keyed-cursor.ts';
+import { keyedCursor } from '../keyed-cursor.ts';
 import { operation } from '../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import { SuppressionReason as Reason, Suppression } from '../schemas/suppressions.ts';
@@ -45,6 +45,7 @@ export function listSuppressions(parts: { suppressions: Suppressions }) {
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
+      queryReads: [(query, faulty) => faulty.has('q') || faulty.has('email') || placeOf(query)],
       answers: {
         200: {
           description: 'A page of suppressions.',
@@ -55,16 +56,23 @@ export function listSuppressions(parts: { suppressions: Suppressions }) {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
-      const list = isByKey(wanted) ? '/suppressions?q' : '/suppressions';
-      const after = decodeKeyedCursor(list, query.cursor);
+      const after = placeOf(query);
       const found = await parts.suppressions.list(caller, wanted, {
         after,
         limit: limit + 1,
       });
-      const { rows, next_cursor } = pageOf(list, found, limit, ({ id, key }) => [id, key]);
+      const { rows, next_cursor } = pageOf(listOf(query), found, limit, ({ id, key }) => [id, key]);
       return { status: 200, body: { data: rows.map(publicSuppression), next_cursor } };
     },
   );
+}
+
+function placeOf(query: Record<string, unknown>) {
+  return keyedCursor(listOf(query), query);
+}
+
+function listOf(query: Record<string, unknown>): string {
+  return isByKey(queryOf(query)) ? '/suppressions?q' : '/suppressions';
 }
 
 function queryOf(query: Record<string, unknown>): SuppressionQuery {

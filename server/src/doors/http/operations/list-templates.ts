@@ -1,7 +1,7 @@
 import { publicSummary } from '../../../templates/public-template.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { pageOf, uuidCursor } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, searched } from '../schemas/pieces.ts';
 import { KIND_SCHEMAS } from '../schemas/templates.ts';
@@ -22,11 +22,12 @@ export function listTemplates(parts: { templates: Templates }, kind: ContentKind
         ...PAGE,
         q: searched('Words that stand in the key, the name or the subject of the draft.'),
       }),
+      queryReads: [(query) => uuidCursor(path, query)],
       answers: { 200: { description: `A page of ${noun}s.`, body: summaries } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor(path, query.cursor);
+      const before = uuidCursor(path, query);
       const found = await parts.templates.list(caller, kind, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),

@@ -25,6 +25,7 @@ export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
       scope: 'read:webhooks',
       params: pathId('whk', 'the endpoint'),
       query: closed(DELIVERY_FILTERS),
+      queryReads: [(query) => deliveryPlaceOf(query)],
       answers: {
         200: {
           description: 'A page of deliveries.',
@@ -35,7 +36,7 @@ export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
     },
     async ({ caller, params, query }) => {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
-      const after = deliveryPlaceOf(query.cursor);
+      const after = deliveryPlaceOf(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
       const filter = deliveryFilterOf(query);
       const found = await parts.webhookHistory.listOf(caller, id, filter, { after, limit });

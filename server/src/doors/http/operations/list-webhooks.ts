@@ -1,8 +1,10 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { decodeUuidCursor, pageOf } from '../cursor.ts';
+import { pageOf, uuidCursor } from '../cursor.ts';
 import { operation } from '../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../schemas/pieces.ts';
 import { Webhook } from '../schemas/webhooks.ts';
+
+const LIST = '/webhooks';
 
 export function listWebhooks(parts: { webhooks: Webhooks }) {
   return operation(
@@ -15,16 +17,17 @@ export function listWebhooks(parts: { webhooks: Webhooks }) {
       description: 'Newest first. Each mode has its own.',
       scope: 'read:webhooks',
       query: closed(PAGE),
+      queryReads: [(query) => uuidCursor(LIST, query)],
       answers: { 200: { description: 'A page of endpoints.', body: page(Webhook, 'WebhookPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = decodeUuidCursor('/webhooks', query.cursor);
+      const before = uuidCursor(LIST, query);
       const found = await parts.webhooks.list(caller, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf('/webhooks', found, limit, (webhook) => [webhook.id]);
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (webhook) => [webhook.id]);
       const data = rows.map((webhook) => parts.webhooks.publicWebhook(webhook));
       return { status: 200, body: { data, next_cursor } };
     },

@@ -42,6 +42,7 @@ export function waitForTestMessage(parts: { inbox: TestInbox }) {
           }),
         ),
       }),
+      queryReads: [(query) => addressParameter('recipientKey', 'to', query)],
       answers: {
         200: {
           description: 'The mail, or null.',
