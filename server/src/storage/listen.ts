@@ -2,6 +2,7 @@ import pg from 'pg';
 import { type Clock, systemClock, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
+import { chooserFor } from './primary-chooser.ts';
 
 /**
  * Notices between nodes (LISTEN/NOTIFY) over one connection of its own. Handlers of a channel get
@@ -134,6 +135,7 @@ class NoticeHub implements Listener {
       return;
     }
     if (this.#client !== client) return;
+    chooserFor(this.#options.places, this.#options.log).found(this.#place);
     this.#retryMs = RECONNECT_MIN_MS;
     this.#connected = true;
     this.#beat(client);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cuttable } from '../../test/harness/cut-database.ts';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { createLog, silentLog } from '../base/log.ts';
-import { inTransaction, openPool } from './pool.ts';
+import { inTransaction, openPool, type Pool } from './pool.ts';
 import { sqlTime } from './row-types.ts';
 import { isStorageGone } from './storage-gone.ts';
 
@@ -211,6 +211,29 @@ describe('several places', () => {
       'the primary database is found',
     ]);
     await pool.end();
+  });
+
+  test('when the primary is found elsewhere, nobody waits for the place that fell silent', async () => {
+    await using first = await freshDatabase({ empty: true });
+    await using way = await cuttable(first.url);
+    const places = [{ connectionString: way.url }, { connectionString: db.url }] as const;
+    // Nothing ends by itself while the test lasts.
+    const open = () => openPool({ places, log: silentLog, silentMsMax: 3_600_000 });
+    const [pool, other] = [open(), open()];
+    const here = async (one: Pool) =>
+      (await one.query('select current_database() as name')).rows[0].name as string;
+    expect(first.url).toContain(await here(pool));
+    expect(first.url).toContain(await here(other));
+    await first.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    way.hush();
+    const unanswered = [here(pool), here(other)].map((asked) => asked.catch(isStorageGone));
+    // All connections are taken, so this one is new.
+    expect(db.url).toContain(await here(pool));
+    expect(await Promise.all(unanswered)).toEqual([true, true]);
+    expect(db.url).toContain(await here(other));
+    await Promise.all([pool.end(), other.end()]);
   });
 
   test('a primary that becomes a standby is left', async () => {

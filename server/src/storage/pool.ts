@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
-import { PrimaryChooser } from './primary-chooser.ts';
+import { chooserFor } from './primary-chooser.ts';
 import { rowTypes } from './row-types.ts';
 import { isNoConnection, isStorageGone } from './storage-gone.ts';
 
@@ -108,7 +108,7 @@ class StoragePool extends pg.Pool {
   readonly #places: number;
 
   constructor(options: PoolOptions) {
-    const chooser = new PrimaryChooser(options.places, options.log);
+    const chooser = chooserFor(options.places, options.log);
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
     const session = sessionFor(statementTimeoutMs);
     super({

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../base/log.ts';
 import type { Places } from './database-url.ts';
@@ -6,13 +7,25 @@ import { NoConnectionError } from './storage-gone.ts';
 /** read_only_sql_transaction, as the first write would be told. */
 const READ_ONLY = '25006';
 
+const choosers = new WeakMap<Places, PrimaryChooser>();
+
+/** One for all who use the same places: what one of them finds out the others need not. */
+export function chooserFor(places: Places, log: Log): PrimaryChooser {
+  const known = choosers.get(places) ?? new PrimaryChooser(places, log);
+  choosers.set(places, known);
+  return known;
+}
+
 /**
  * Of several places, one is the primary at a time, and after a failover another. New connections go
  * to the place believed in; one that cannot be reached or only reads makes us believe in the next.
+ * When the primary is found elsewhere, connections to other places are ended: a machine that vanished
+ * without a word would keep each of them waiting for its own time-out.
  */
 export class PrimaryChooser {
   readonly #places: Places;
   readonly #log: Log;
+  readonly #connected = new Map<pg.Client, number>();
   #at = 0;
   /** Told once for each search, which may try many places many times. */
   #searching = false;
@@ -40,7 +53,10 @@ export class PrimaryChooser {
       override connect(): Promise<this>;
       override connect(callback: (error: Error) => void): void;
       override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+        chooser.#connected.set(this, this.#aim);
+        this.once('end', () => chooser.#connected.delete(this));
         const attempt = super.connect().catch((error: Error) => {
+          chooser.#connected.delete(this);
           chooser.#leave(this.#aim);
           throw new NoConnectionError(error);
         });
@@ -50,7 +66,7 @@ export class PrimaryChooser {
       }
 
       judge(isPrimary: boolean): void {
-        if (isPrimary) chooser.#stay(this.#aim);
+        if (isPrimary) chooser.found(this.#aim);
         else chooser.#leave(this.#aim);
       }
     };
@@ -67,8 +83,10 @@ export class PrimaryChooser {
     throw new NoConnectionError(Object.assign(reason, { code: READ_ONLY }));
   }
 
-  #stay(aim: number): void {
+  /** Somebody has seen the primary there. */
+  found(aim: number): void {
     this.#at = aim;
+    for (const [client, other] of this.#connected) if (other !== aim) cut(client);
     if (!this.#searching) return;
     this.#searching = false;
     this.#log.info({ place: aim + 1 }, 'the primary database is found');
@@ -84,4 +102,8 @@ export class PrimaryChooser {
       'the primary database is gone: looking for it in all places',
     );
   }
+}
+
+function cut(client: pg.Client): void {
+  (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
 }
