@@ -86,3 +86,13 @@ test('holds about as much as it sends in two seconds', () => {
   for (let n = 0; n < 33; n++) slow.add({} as Held);
   expect(slow.room(NOW)).toBe(0);
 });
+
+test('a clock that is set back ends a rest instead of making it longer', () => {
+  const lane = laneWith(100);
+  for (let n = 0; n < 30; n++) lane.failed(5, NOW, 60_000);
+  expect(lane.mayStart(NOW + 1_000)).toBe(false);
+  expect(lane.mayStart(NOW - 3_600_000)).toBe(true);
+  lane.failed(5, NOW - 3_600_000, undefined);
+  expect(lane.mayStart(NOW - 3_600_000 + 4_999)).toBe(false);
+  expect(lane.mayStart(NOW - 3_600_000 + 5_000)).toBe(true);
+});

@@ -23,7 +23,7 @@ export class Lane {
   usedAtMs = 0;
   #limit: number;
   #failuresInARow = 0;
-  #restUntilMs = 0;
+  #rest = { fromMs: 0, untilMs: 0 };
   #usualMs = USUAL_START_MS;
 
   constructor(webhookId: string, limitMax: number) {
@@ -42,12 +42,12 @@ export class Lane {
   }
 
   mayStart(nowMs: number): boolean {
-    return this.waiting > 0 && this.inFlight < this.#limit && nowMs >= this.#restUntilMs;
+    return this.waiting > 0 && this.inFlight < this.#limit && !this.#rests(nowMs);
   }
 
   /** How many more rows are worth holding: about as much as is sent in the next two seconds. */
   room(nowMs: number): number {
-    if (nowMs < this.#restUntilMs) return 0;
+    if (this.#rests(nowMs)) return 0;
     const ahead = Math.ceil((this.#limit * AHEAD_MS) / this.#usualMs);
     const wanted = this.#failuresInARow > 0 ? this.#limit : Math.min(HELD_MAX, ahead);
     return Math.max(0, wanted - this.waiting);
@@ -77,7 +77,7 @@ export class Lane {
 
   succeeded(durationMs: number): void {
     this.#failuresInARow = 0;
-    this.#restUntilMs = 0;
+    this.#rest = { fromMs: 0, untilMs: 0 };
     this.#usualMs = Math.max(1, this.#usualMs * 0.9 + durationMs * 0.1);
     if (this.#limit < this.#limitMax) this.#limit += 1;
   }
@@ -89,13 +89,20 @@ export class Lane {
     const ownMs = over < 0 ? 0 : Math.min(REST_MAX_MS, REST_MIN_MS * 2 ** Math.min(over, 10));
     if (over >= 0) this.#limit = 1;
     const restMs = Math.max(ownMs, Math.min(askedToRestMs ?? 0, ASKED_REST_MAX_MS));
-    this.#restUntilMs = Math.max(this.#restUntilMs, nowMs + restMs);
+    const untilMs = nowMs + restMs;
+    if (this.#rests(nowMs) && untilMs < this.#rest.untilMs) return;
+    this.#rest = { fromMs: nowMs, untilMs };
   }
 
   /** Nothing has come for it for so long that it may be gone, and what is known of it is old. */
   isAbandoned(nowMs: number): boolean {
-    if (this.inFlight > 0 || this.waiting > 0 || nowMs < this.#restUntilMs) return false;
+    if (this.inFlight > 0 || this.waiting > 0 || this.#rests(nowMs)) return false;
     return nowMs - this.usedAtMs >= ABANDONED_MS;
+  }
+
+  /** A clock that was set back behind the beginning of a rest says nothing of its end. */
+  #rests(nowMs: number): boolean {
+    return nowMs >= this.#rest.fromMs && nowMs < this.#rest.untilMs;
   }
 
   /** Nothing is known of it that a new lane would not know. */
