@@ -28,7 +28,8 @@ export function Frame() {
   useLiveFeed();
   const ended = useStore(sessionEnded);
   return (
-    <div className="flex h-dvh flex-col bg-canvas">
+    // On paper nothing scrolls: the page goes on over as many sheets as it needs, without its frame.
+    <div className="flex h-dvh flex-col bg-canvas print:block print:h-auto">
       <a
         href="#content"
         className="absolute left-2 z-70 -translate-y-20 rounded-md bg-accent px-3 py-1.5 text-sm font-medium text-on-accent focus:translate-y-2"
@@ -37,12 +38,12 @@ export function Frame() {
       </a>
       <ModeRibbon />
       <LostWorkspace />
-      <div className="flex min-h-0 flex-1">
-        <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex">
+      <div className="flex min-h-0 flex-1 print:block">
+        <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex print:hidden">
           <SideContent openPalette={openPalette} />
         </aside>
-        <div className="flex min-w-0 flex-1 flex-col">
-          <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden">
+        <div className="flex min-w-0 flex-1 flex-col print:block">
+          <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
             <IconButton
               icon={MenuIcon}
               label="Open the navigation"
@@ -85,7 +86,7 @@ function Content() {
       id="content"
       tabIndex={-1}
       data-scroller
-      className="min-h-0 flex-1 overflow-y-auto border-(--canvas-line) border-t bg-panel outline-none lg:mt-2 lg:mr-2 lg:mb-2 lg:rounded-xl lg:border lg:shadow-panel"
+      className="min-h-0 flex-1 overflow-y-auto border-(--canvas-line) border-t bg-panel outline-none lg:mt-2 lg:mr-2 lg:mb-2 lg:rounded-xl lg:border lg:shadow-panel print:m-0 print:overflow-visible print:border-0 print:shadow-none"
     >
       <Outlet />
     </main>

@@ -107,12 +107,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
             onPointerMove={() => setAt(index)}
             onClick={() => run(command)}
             className={classNames(
-              'flex h-9 cursor-default items-center gap-2.5 rounded-md px-2.5 text-sm',
+              'flex min-h-9 cursor-default items-center gap-2.5 rounded-md px-2.5 py-1.5 text-sm',
               index === chosen && 'bg-accent-wash',
             )}
           >
             <command.icon className="size-4 shrink-0 text-faint" aria-hidden />
-            <span className="min-w-0 flex-1 truncate">{command.label}</span>
+            <span className="min-w-0 flex-1 break-words">{command.label}</span>
             {command.keys && <Kbd>{command.keys}</Kbd>}
           </div>
         ))}

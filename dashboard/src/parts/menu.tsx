@@ -68,7 +68,7 @@ export function MenuItem({
       {Icon && (
         <Icon className={classNames('size-4 shrink-0', !danger && 'text-faint')} aria-hidden />
       )}
-      <span className="min-w-0 flex-1 truncate">{children}</span>
+      <span className="min-w-0 flex-1 break-words">{children}</span>
       {hint}
     </DropdownMenu.Item>
   );
@@ -76,7 +76,7 @@ export function MenuItem({
 
 export function MenuLabel({ children }: { children: ReactNode }) {
   return (
-    <DropdownMenu.Label className="px-2 pt-1.5 pb-1 text-xs text-faint">
+    <DropdownMenu.Label className="px-2 pt-1.5 pb-1 text-xs break-words text-faint">
       {children}
     </DropdownMenu.Label>
   );

@@ -46,7 +46,7 @@ function AttemptCard({ attempt, open }: { attempt: Schema<'Attempt'>; open: bool
       <summary className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-xl px-4 py-2.5 text-sm">
         <span className="font-medium">Attempt {attempt.number}</span>
         <StatusBadge status={attempt.outcome} />
-        <span className="min-w-0 truncate text-soft">{attempt.recipient}</span>
+        <span className="min-w-0 break-words text-soft">{attempt.recipient}</span>
         <span className="ml-auto flex gap-3 text-xs text-faint">
           {attempt.smtp?.mx && <span>{attempt.smtp.mx}</span>}
           <span>{tookMs} ms</span>

@@ -80,10 +80,10 @@ export function Attachments({
         <li
           // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same name.
           key={index}
-          className="flex items-center gap-3 rounded-lg border border-line px-3 py-2 text-sm"
+          className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg border border-line px-3 py-2 text-sm"
         >
           <Paperclip className="size-4 shrink-0 text-faint" aria-hidden />
-          <span className="min-w-0 flex-1 truncate font-medium">{filename}</span>
+          <span className="min-w-0 flex-1 basis-40 font-medium break-words">{filename}</span>
           {content_id && <code className="font-mono text-xs text-faint">cid:{content_id}</code>}
           <span className="text-xs text-faint">{content_type}</span>
           <span className="text-xs text-faint">{sizeInWords(size_bytes)}</span>

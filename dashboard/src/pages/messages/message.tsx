@@ -56,7 +56,7 @@ export function MessagePage() {
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <StatusBadge status={message.status} />
           <Time at={message.created_at} className="text-faint" />
-          <span>
+          <span className="min-w-0 break-words">
             {message.from.email} <span aria-hidden>→</span>
             <span className="sr-only">to</span> {message.recipients[0]?.email}
             {many && ` and ${message.recipients.length - 1} more`}
@@ -114,9 +114,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
         {recipients.map((recipient) => (
           <li key={`${recipient.kind} ${recipient.email}`} className="text-sm">
             <div className="flex items-center gap-2">
-              <span className="min-w-0 flex-1 truncate font-medium" title={recipient.email}>
-                {recipient.email}
-              </span>
+              <span className="min-w-0 flex-1 font-medium break-words">{recipient.email}</span>
               <StatusBadge status={recipient.status} />
             </div>
             <div className="text-xs break-words text-faint">
@@ -180,9 +178,9 @@ function Details({ message }: { message: Schema<'Message'> }) {
           <Fact name="Tags">
             <span className="flex flex-wrap gap-1">
               {message.tags.map((tag) => (
-                <Link key={tag} to="/messages" search={{ tag }} title={tag} className="max-w-full">
+                <Link key={tag} to="/messages" search={{ tag }} className="max-w-full">
                   <Badge>
-                    <span className="truncate">{tag}</span>
+                    <span className="min-w-0 break-words whitespace-normal">{tag}</span>
                   </Badge>
                 </Link>
               ))}

@@ -180,7 +180,7 @@ function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
             onChange={(event) => draft.set({ name: event.target.value })}
             className="-mx-1 max-w-full field-sizing-content rounded bg-transparent px-1 text-xl font-semibold tracking-tight hover:bg-sunken"
           />
-          <code className="font-mono text-xs text-faint">{stored.key}</code>
+          <code className="min-w-0 font-mono text-xs break-words text-faint">{stored.key}</code>
           <PublishedBadge template={stored} />
           <span
             role="status"

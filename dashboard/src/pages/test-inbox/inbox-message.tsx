@@ -151,7 +151,7 @@ function Envelope({ mail }: { mail: InboxMessage }) {
         {[...sender][0]?.toUpperCase()}
       </span>
       <div className="min-w-0 flex-1 text-sm">
-        <div className="truncate">
+        <div className="break-words">
           <span className="font-medium">{sender}</span>
           {mail.from.name && <span className="text-faint"> &lt;{mail.from.email}&gt;</span>}
         </div>
