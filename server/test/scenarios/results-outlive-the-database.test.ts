@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
-import { openPool } from '../../src/storage/pool.ts';
+import { openPool, type Pool } from '../../src/storage/pool.ts';
 import { cuttable } from '../harness/cut-database.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery.ts';
@@ -25,8 +25,16 @@ const DNS = {
   'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
 };
 
-async function setUp(count: number) {
-  const database = await freshDatabase();
+/** A queue of so many, the way to its database that can be cut, and a receiver. */
+async function setUp(
+  count: number,
+  sendersOf: (url: string) => SenderDomains = () => unsignedSenders,
+) {
+  await using parts = new AsyncDisposableStack();
+  const database = parts.use(await freshDatabase());
+  const way = parts.use(await cuttable(database.url));
+  const dns = parts.use(await dnsServer(DNS));
+  const receiver = parts.use(await smtpReceiver());
   const clock = new ManualClock(systemClock.now());
   const workspaceId = await newWorkspace(database.pool, clock.now());
   await enqueue(
@@ -37,7 +45,28 @@ async function setUp(count: number) {
       recipients: [`u${n}@example.org`],
     })),
   );
-  return { database, clock, workspaceId };
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: sendersOf(way.url),
+  });
+  const standing = parts.move();
+  return {
+    database,
+    way,
+    receiver,
+    clock,
+    live,
+    pool: database.pool,
+    allDelivered: () =>
+      until(async () => (await counts(database.pool))?.deliveries === count, {
+        clock,
+        stepMs: 250,
+        timeoutMs: 40_000,
+      }),
+    [Symbol.asyncDispose]: () => standing.disposeAsync(),
+  };
 }
 
 async function counts(pool: Awaited<ReturnType<typeof freshDatabase>>['pool']) {
@@ -51,17 +80,8 @@ async function counts(pool: Awaited<ReturnType<typeof freshDatabase>>['pool']) {
 
 test('the database gone for 60 seconds in the middle: no loss, no double', async () => {
   const count = 1_500;
-  const { database, clock } = await setUp(count);
-  await using _database = database;
-  await using way = await cuttable(database.url);
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  await using house = await setUp(count);
+  const { database, way, clock, receiver, live } = house;
   const limits = { unrecordedMax: 200, wireMax: 100 };
   await using node = startEngine({ url: way.url, clock, live, limits });
   await until(() => receiver.messages.length >= 300, { clock, stepMs: 20 });
@@ -75,11 +95,7 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   // Nor does it take more in: what others accept meanwhile is for whoever can send it.
   expect(node.engine.reserve(1, 1)).toBeUndefined();
   await way.mend();
-  await until(async () => (await counts(database.pool))?.deliveries === count, {
-    clock,
-    stepMs: 250,
-    timeoutMs: 40_000,
-  });
+  await house.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
   expect(new Set(arrived).size).toBe(count);
@@ -92,28 +108,15 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
 
 test('gone for longer than a lease: what was finished is still recorded, not sent again', async () => {
   const count = 300;
-  const { database, clock } = await setUp(count);
-  await using _database = database;
-  await using way = await cuttable(database.url);
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  await using house = await setUp(count);
+  const { way, clock, receiver, live } = house;
   await using _node = startEngine({ url: way.url, clock, live, limits: { wireMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await way.cut();
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 150_000, { clock, stepMs: 500 });
   await way.mend();
-  await until(async () => (await counts(database.pool))?.deliveries === count, {
-    clock,
-    stepMs: 250,
-    timeoutMs: 40_000,
-  });
+  await house.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
   expect(new Set(arrived).size).toBe(count);
@@ -121,16 +124,8 @@ test('gone for longer than a lease: what was finished is still recorded, not sen
 
 test('the database fenced off for a while: no result is given up, so nothing is sent twice', async () => {
   const count = 1_500;
-  const { database, clock } = await setUp(count);
-  await using _database = database;
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  await using house = await setUp(count);
+  const { database, clock, receiver, live } = house;
   await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await database.letIn(false);
@@ -138,27 +133,14 @@ test('the database fenced off for a while: no result is given up, so nothing is 
   await until(() => clock.now() - startedMs > 30_000, { clock, stepMs: 250 });
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
   await database.letIn(true);
-  await until(async () => (await counts(database.pool))?.deliveries === count, {
-    clock,
-    stepMs: 250,
-    timeoutMs: 40_000,
-  });
+  await house.allDelivered();
   expect(receiver.messages).toHaveLength(count);
 });
 
 test('an answer that is lost after the commit: the result counts as written, once', async () => {
   const count = 20;
-  const { database, clock } = await setUp(count);
-  await using _database = database;
-  await using way = await cuttable(database.url);
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
+  await using house = await setUp(count);
+  const { database, way, clock, receiver, live } = house;
   const holder = await database.pool.connect();
   await holder.query('begin; lock table attempts in share mode');
   await using node = startEngine({ url: way.url, clock, live });
@@ -191,23 +173,19 @@ test('an answer that is lost after the commit: the result counts as written, onc
 });
 
 test('gone while a sender is looked up: that is no try, and the mail leaves when it is back', async () => {
-  const { database, clock } = await setUp(3);
-  await using _database = database;
-  await using way = await cuttable(database.url);
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const keys = openPool({ places: [{ connectionString: way.url }], log: silentLog });
   let lookUps = 0;
-  const senders: SenderDomains = {
+  let keys: Pool | undefined;
+  await using house = await setUp(3, (url) => ({
     async settingsFor(...domain) {
       lookUps += 1;
+      keys ??= openPool({ places: [{ connectionString: url }], log: silentLog });
       await keys.query('select');
       return unsignedSenders.settingsFor(...domain);
     },
     keysFor: unsignedSenders.keysFor,
-  };
+  }));
+  const { database, way, clock, live } = house;
   await way.cut();
-  const live = liveRoute({ clock, dns: dns.address, mxPort: receiver.port, senders });
   await using node = startEngine({ url: database.url, clock, live });
   await until(() => lookUps > 6, { clock, stepMs: 50 });
   expect(await counts(database.pool)).toEqual({ deliveries: 0, attempts: 0, events: 0 });
@@ -215,14 +193,13 @@ test('gone while a sender is looked up: that is no try, and the mail leaves when
   await until(async () => (await counts(database.pool))?.deliveries === 3, { clock, stepMs: 50 });
   expect(node.engine.stats).toMatchObject({ deferred: 0, faults: 0 });
   expect(await counts(database.pool)).toEqual({ deliveries: 3, attempts: 3, events: 3 });
-  await keys.end();
+  await keys?.end();
 });
 
 test('disk full: results wait until there is room again', async () => {
   const count = 100;
-  const { database, clock } = await setUp(count);
-  await using _database = database;
-  const { pool } = database;
+  await using house = await setUp(count);
+  const { database, pool, clock, receiver, live } = house;
   await pool.query(`
     create table disk (full_now boolean);
     insert into disk values (true);
@@ -234,14 +211,6 @@ test('disk full: results wait until there is room again', async () => {
       return new;
     end $$;
     create trigger full_disk before insert on attempts for each row execute function full_disk()`);
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
   const limits = { unrecordedMax: 20, wireMax: 10 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   await until(() => receiver.messages.length > 0 && node.engine.stats.onWire === 0, {
@@ -256,9 +225,8 @@ test('disk full: results wait until there is room again', async () => {
 });
 
 test('a result with words that the database cannot hold is written without them', async () => {
-  const { database, clock } = await setUp(3);
-  await using _database = database;
-  const { pool } = database;
+  await using house = await setUp(3);
+  const { database, pool, clock, receiver, live } = house;
   // A fault of one row alone: its neighbours in the same commit must not suffer.
   await pool.query(`
     create function no_transcript() returns trigger language plpgsql as $$
@@ -270,14 +238,6 @@ test('a result with words that the database cannot hold is written without them'
     end $$;
     create trigger no_transcript before insert on attempts for each row
       execute function no_transcript()`);
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
-  const live = liveRoute({
-    clock,
-    dns: dns.address,
-    mxPort: receiver.port,
-    senders: unsignedSenders,
-  });
   await using _node = startEngine({ url: database.url, clock, live });
   await until(async () => (await counts(pool))?.deliveries === 3, { clock, stepMs: 100 });
   const { rows } = await pool.query('select from attempts where transcript is null');
