@@ -15,11 +15,7 @@ const TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const
 export function VariablesPanel({ draft }: { draft: Draft }) {
   const [open, setOpen] = useState<TemplateVariable>();
   const mayWrite = useMay()('write:templates');
-  // What was told of one and is not saved yet must not be lost to the next.
-  const told = new Map(
-    draft.fields.variables.filter(({ inferred }) => !inferred).map((one) => [one.name, one]),
-  );
-  const variables = draft.stored.variables.map((one) => told.get(one.name) ?? one);
+  const { variables } = draft.stored;
   if (variables.length === 0) {
     return (
       <Empty icon={Braces} title="No variables">
@@ -29,7 +25,7 @@ export function VariablesPanel({ draft }: { draft: Draft }) {
     );
   }
   const save = (changed: TemplateVariable) => {
-    const others = variables.filter(({ name }) => name !== changed.name);
+    const others = draft.stored.variables.filter(({ name }) => name !== changed.name);
     draft.set({ variables: [...others, { ...changed, inferred: false }] });
     draft.saveNow().catch(() => {});
     setOpen(undefined);
