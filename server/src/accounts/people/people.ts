@@ -1,6 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { createSealer } from '../../base/sealer.ts';
 import type { Pool } from '../../storage/pool.ts';
 import { Account } from './account.ts';
 import { AttemptLimits } from './attempt-limits.ts';
@@ -8,7 +7,7 @@ import { Invitations } from './invitations.ts';
 import type { Post } from './letters.ts';
 import { PasswordResets } from './password-reset.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
-import { SecondFactor } from './second-factor.ts';
+import { openSecondFactor } from './second-factor.ts';
 import { Sessions } from './sessions.ts';
 import { Setup } from './setup.ts';
 import { SignIn } from './sign-in.ts';
@@ -52,8 +51,7 @@ export function openPeople(parts: PeopleParts): People {
   const passwords = new Passwords(parts.passwordCost);
   const limits = new AttemptLimits({ pool, clock });
   const sessions = new Sessions({ pool, clock });
-  const sealer = createSealer(parts.secretKey, 'second-factor');
-  const secondFactor = new SecondFactor({ pool, clock, sealer });
+  const secondFactor = openSecondFactor(parts);
   const signIn = new SignIn({ pool, clock, passwords, limits, sessions, secondFactor });
   return {
     setup: new Setup({ ...parts, limits, passwords, sessions }),

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { RefusedError } from '../../base/refused-error.ts';
-import type { Sealer } from '../../base/sealer.ts';
+import { createSealer, type Sealer } from '../../base/sealer.ts';
 import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
 import { findPerson, type Person, updateSecondFactor } from './person-store.ts';
 import { hashSecret } from './secret-token.ts';
@@ -19,6 +19,14 @@ import {
  */
 
 const ISSUER = 'Postrider';
+
+export function openSecondFactor(parts: {
+  pool: Pool;
+  clock: Clock;
+  secretKey: Buffer;
+}): SecondFactor {
+  return new SecondFactor({ ...parts, sealer: createSealer(parts.secretKey, 'second-factor') });
+}
 
 export class SecondFactor {
   readonly #pool: Pool;

@@ -1,5 +1,4 @@
-import { SecondFactor } from '../../accounts/people/second-factor.ts';
-import { createSealer } from '../../base/sealer.ts';
+import { openSecondFactor } from '../../accounts/people/second-factor.ts';
 import type { Command } from '../command.ts';
 import { findPerson, PERSON_ARGUMENT } from '../find-person.ts';
 import { withStorage } from '../with-storage.ts';
@@ -12,8 +11,7 @@ export const peopleRemoveSecondFactor: Command = {
   run: (given) =>
     withStorage(async (parts) => {
       const person = await findPerson(given, parts);
-      const sealer = createSealer(parts.secretKey, 'second-factor');
-      await new SecondFactor({ ...parts, sealer }).remove(person.id);
+      await openSecondFactor(parts).remove(person.id);
       return {
         data: { email: person.email, totp_enabled: false },
         text: `${person.email} signs in with the password alone.`,

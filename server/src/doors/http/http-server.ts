@@ -1,14 +1,11 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Caller } from '../../accounts/caller.ts';
-import type { SignedIn } from '../../accounts/people/sessions.ts';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { RefusedError } from '../../base/refused-error.ts';
-import type { Idempotency, IdempotencyRequest } from '../../messages/idempotency.ts';
+import type { Idempotency } from '../../messages/idempotency.ts';
 import { type AdmissionParts, admit, admitAgain } from './admission.ts';
-import { idempotencyOf } from './idempotency-key.ts';
-import { ifMatchOf } from './if-match.ts';
+import { AskedRequest } from './asked-request.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { asksForAPage, sendNotFoundPage } from './nothing-here.ts';
@@ -16,7 +13,6 @@ import type { Operation, Reply, Request } from './operation.ts';
 import { isOurFault, nothingHere, problemOf } from './problem.ts';
 import { readBody } from './read-body.ts';
 import { bodyValidator, isOptionalBody, queryValidator, type Validator } from './validate.ts';
-import { type Visit, visitOf } from './visit.ts';
 
 /**
  * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
@@ -215,61 +211,6 @@ function run(
     return runOnce(parts, operation, asked);
   }
   return operation.handle(asked);
-}
-
-/** A class, because getters of a literal are defined anew, at some cost, for each object. */
-class AskedRequest implements Request<unknown, unknown, unknown> {
-  readonly caller: Caller;
-  readonly signedIn: SignedIn;
-  readonly requestId: string;
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
-  readonly idempotency: IdempotencyRequest | undefined;
-  readonly stream: AsyncIterable<Buffer> | undefined;
-  readonly contentType: string;
-  readonly lastEventId: string | undefined;
-  readonly #parts: HttpParts;
-  readonly #rules: Rules;
-  readonly #request: FastifyRequest;
-  readonly #reply: FastifyReply;
-
-  constructor(parts: HttpParts, rules: Rules, request: FastifyRequest, reply: FastifyReply) {
-    this.caller = request.caller as Caller;
-    this.signedIn = request.signedIn as SignedIn;
-    this.requestId = request.id;
-    this.params = request.params;
-    this.query = request.query;
-    this.body = request.body;
-    this.idempotency = rules.method === 'POST' ? idempotencyOf(rules, request) : undefined;
-    this.stream = rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
-    this.contentType = request.headers['content-type'] ?? '';
-    this.lastEventId = request.headers['last-event-id'] as string | undefined;
-    this.#parts = parts;
-    this.#rules = rules;
-    this.#request = request;
-    this.#reply = reply;
-  }
-
-  async admitAgain(): Promise<void> {
-    await admitAgain(this.#parts, this.#rules, this.#request, this.#reply);
-  }
-
-  get visit(): Visit {
-    return visitOf(this.#request, this.#parts.cookie);
-  }
-
-  get ifMatch(): readonly string[] | undefined {
-    return ifMatchOf(this.#request);
-  }
-
-  get signal(): AbortSignal {
-    const { raw } = this.#reply;
-    const controller = new AbortController();
-    raw.once('close', () => controller.abort());
-    if (raw.destroyed) controller.abort();
-    return controller.signal;
-  }
 }
 
 async function runOnce(
