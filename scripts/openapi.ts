@@ -1,6 +1,6 @@
 import { readConfig } from '../server/src/config/read-config.ts';
-import { openapiDocument } from '../server/src/doors/http/openapi.ts';
-import { allOperations, type OperationParts } from '../server/src/doors/http/operations.ts';
+import { openapiDocument } from '../server/src/http/openapi.ts';
+import { allOperations, type OperationParts } from '../server/src/http/operations.ts';
 import { VERSION } from '../server/src/version.ts';
 
 /** The OpenAPI document of a server with the default configuration, as openapi.json holds it. */

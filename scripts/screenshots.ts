@@ -4,12 +4,12 @@ import path from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { operatorOf } from '../server/src/accounts/api-keys.ts';
 import type { Mode } from '../server/src/accounts/mode.ts';
-import { type App, assemble } from '../server/src/assemble.ts';
-import { type Clock, systemClock } from '../server/src/base/clock.ts';
-import { silentLog } from '../server/src/base/log.ts';
+import { type App, assemble } from '../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../server/src/config/read-config.ts';
 import type { Delivery, Route } from '../server/src/delivery/delivery.ts';
 import { simulatorRoute } from '../server/src/delivery/simulator.ts';
+import { type Clock, systemClock } from '../server/src/lib/clock.ts';
+import { silentLog } from '../server/src/lib/log.ts';
 import { findBrowser } from '../server/test/harness/browser-chromium.ts';
 import {
   type Call,

@@ -51,7 +51,7 @@ function importMistakes(source: readonly string[]): string[] {
 
 function sqlMistakes(source: readonly string[]): string[] {
   return source
-    .filter((file) => !/^server\/src\/storage\/|-store\.ts$|\.test\.ts$/.test(file))
+    .filter((file) => !/^server\/src\/db\/|-store\.ts$|\.test\.ts$/.test(file))
     .filter((file) => /\.query(<[^(]*>)?\(/.test(readFileSync(path.join(ROOT, file), 'utf8')))
-    .map((file) => `${file}: only storage/ and *-store.ts hold SQL`);
+    .map((file) => `${file}: only db/ and *-store.ts hold SQL`);
 }

@@ -1,4 +1,4 @@
-import type { Pool } from '../../server/src/storage/pool.ts';
+import type { Pool } from '../../server/src/db/pool.ts';
 
 /**
  * A past for the database: messages of another tenant that were delivered, or that wait for their

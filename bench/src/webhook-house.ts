@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { silentLog } from '../../server/src/base/log.ts';
-import { startEmbedded } from '../../server/src/storage/embedded-postgres.ts';
+import { startEmbedded } from '../../server/src/db/embedded-postgres.ts';
+import { silentLog } from '../../server/src/lib/log.ts';
 import { startTarget, type Target } from './targets.ts';
 import { type Usage, usageOf } from './usage.ts';
 

@@ -1,14 +1,14 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId, uuidv7 } from '../base/ids.ts';
-import { isAddressOrNetwork } from '../base/network-text.ts';
-import { type FieldError, faultsOf, invalidFields, RefusedError } from '../base/refused-error.ts';
-import { parseTime } from '../base/rfc3339.ts';
+import type { Pool } from '../db/pool.ts';
+import { inTransaction, type Queryable } from '../db/pool.ts';
+import type { SearchedPage } from '../db/search-words.ts';
 import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { isAddressOrNetwork } from '../lib/network-text.ts';
+import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import { parseTime } from '../lib/rfc3339.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import type { Pool } from '../storage/pool.ts';
-import { inTransaction, type Queryable } from '../storage/pool.ts';
-import type { SearchedPage } from '../storage/search-words.ts';
 import type { Caller } from './caller.ts';
 import {
   type ApiKey,

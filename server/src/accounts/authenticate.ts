@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { Caller } from './caller.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './key-store.ts';
 import { hashToken, isToken } from './key-token.ts';

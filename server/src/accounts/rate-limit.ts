@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /**
  * A token bucket per workspace: `perSecond` requests a second, `burst` of them in one go. Kept in memory:

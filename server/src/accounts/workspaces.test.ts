@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { Workspaces } from './workspaces.ts';
 
 test('of those who make a workspace of one name at the same moment one does', async () => {

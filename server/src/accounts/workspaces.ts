@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId, uuidv7 } from '../base/ids.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId, uuidv7 } from '../lib/ids.ts';
 import {
   findWorkspaceByName,
   firstWorkspace,

@@ -1,9 +1,9 @@
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { DeliveryReport, ReportedRecipient } from '../mail/reports/dsn.ts';
 import { judgeReport } from '../messages/verdict.ts';
-import { inTransaction, type Queryable } from '../storage/pool.ts';
 import {
   factsOf,
   lockReported,

@@ -1,8 +1,8 @@
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';
-import { inTransaction, type Queryable } from '../storage/pool.ts';
 import {
   countTold,
   factsOf,

@@ -1,10 +1,10 @@
-import { encodeId } from '../base/ids.ts';
+import type { Pool, Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
+import { encodeId } from '../lib/ids.ts';
 import type { ReturnPath } from '../mail/return-path.ts';
 import { domainOf } from '../messages/lane.ts';
 import type { DeliveryStatus } from '../messages/send-request.ts';
-import type { Pool, Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
 
 /**
  * What reports read and write of deliveries. Only live mail leaves the house, so only it comes back.

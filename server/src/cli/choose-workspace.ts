@@ -1,5 +1,5 @@
 import { type Workspace, Workspaces } from '../accounts/workspaces.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { Given } from './command.ts';
 import type { OpenParts } from './house.ts';
 

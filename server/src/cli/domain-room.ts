@@ -1,7 +1,7 @@
-import { silentLog } from '../base/log.ts';
 import type { DomainOwner, Domains } from '../domains/domains.ts';
 import { openDomains } from '../domains/open-domains.ts';
 import type { publicDomain } from '../domains/public-domain.ts';
+import { silentLog } from '../lib/log.ts';
 import type { OpenParts } from './house.ts';
 
 /** The room of domains for one command. */

@@ -1,7 +1,7 @@
 import { ApiKeys, type KeyMaker, operatorOf } from '../accounts/api-keys.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
-import { decodeId } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { decodeId } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { chooseWorkspace } from './choose-workspace.ts';
 import type { Given } from './command.ts';
 import type { OpenParts } from './house.ts';

@@ -1,6 +1,6 @@
 import { findPersonByEmail, type Person } from '../accounts/people/person-store.ts';
 import { emailKeyOf } from '../accounts/people/sign-in.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { Given } from './command.ts';
 import type { OpenParts } from './house.ts';
 

@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/read-config.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /**
  * What commands need of the house that is built above them. main.ts hands it in, so that the command

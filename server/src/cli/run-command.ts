@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { likelyMeant } from '../base/likely-meant.ts';
-import { RefusedError } from '../base/refused-error.ts';
 import { ConfigError } from '../config/read-config.ts';
-import { StorageStartError } from '../storage/start-error.ts';
+import { StorageStartError } from '../db/start-error.ts';
+import { likelyMeant } from '../lib/likely-meant.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { VERSION } from '../version.ts';
 import { type Command, type Given, type OptionRule, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
 import { configFromEnvironment } from '../config/env.ts';
-import { migrate } from '../storage/migrate.ts';
-import { openStorage } from '../storage/open-storage.ts';
-import { ensurePartitions } from '../storage/partitions.ts';
-import { proveSecretKey } from '../storage/prove-secret-key.ts';
+import { migrate } from '../db/migrate.ts';
+import { openStorage } from '../db/open-storage.ts';
+import { ensurePartitions } from '../db/partitions.ts';
+import { proveSecretKey } from '../db/prove-secret-key.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
 import type { OpenParts } from './house.ts';
 import { whileOpen } from './while-open.ts';
 

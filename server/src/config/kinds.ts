@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { isIP } from 'node:net';
-import { isAddressOrNetwork } from '../base/network-text.ts';
+import { isAddressOrNetwork } from '../lib/network-text.ts';
 
 /** One setting: its name is its key in the table of variables. */
 export interface Variable<T> {

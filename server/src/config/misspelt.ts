@@ -1,4 +1,4 @@
-import { likelyMeant } from '../base/likely-meant.ts';
+import { likelyMeant } from '../lib/likely-meant.ts';
 import type { Environment } from './read-config.ts';
 import { VARIABLES } from './variables.ts';
 

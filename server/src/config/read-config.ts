@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
-import type { LogLevel } from '../base/log.ts';
+import type { LogLevel } from '../lib/log.ts';
 import type { PortRange, ServerPlace, Variable } from './kinds.ts';
 import type { OutgoingAddresses } from './outgoing.ts';
 import type { RouteConfig } from './routes.ts';

@@ -1,4 +1,4 @@
-import { LOG_LEVELS } from '../base/log.ts';
+import { LOG_LEVELS } from '../lib/log.ts';
 import {
   integer,
   key,

@@ -1,5 +1,5 @@
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { ContactScope } from './contact-store.ts';
 import { ERASED_ADDRESS, ERASED_TEXT } from './erased-text.ts';
 import type { ErasureRef } from './erasure-store.ts';

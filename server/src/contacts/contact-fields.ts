@@ -1,4 +1,4 @@
-import type { FieldError } from '../base/refused-error.ts';
+import type { FieldError } from '../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
 
 /**

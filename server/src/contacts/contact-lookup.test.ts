@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { ContactLookup } from './contact-lookup.ts';
 import { Contacts } from './contacts.ts';
 

@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
-import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { MailboxContact } from './contact-source.ts';
 import { type ContactRef, findMailboxContacts } from './contact-store.ts';
 

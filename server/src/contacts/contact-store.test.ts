@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
-import { uuidFloor } from '../base/ids.ts';
+import { uuidFloor } from '../lib/ids.ts';
 import { readAttributeNames } from './contact-store.ts';
 
 test('of millions of names no more are read than somebody asks for', async () => {

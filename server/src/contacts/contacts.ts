@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../base/clock.ts';
-import { decodeId, encodeId, uuidv7 } from '../base/ids.ts';
-import { invalidFields, RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { decodeId, encodeId, uuidv7 } from '../lib/ids.ts';
+import { invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
 import {
   attributesTooLarge,
   type ContactChange,

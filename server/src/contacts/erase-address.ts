@@ -1,11 +1,11 @@
 import type { Mode } from '../accounts/mode.ts';
-import { type Clock, pause } from '../base/clock.ts';
-import { encodeId, uuidFloor } from '../base/ids.ts';
-import type { Log } from '../base/log.ts';
-import type { Sealer } from '../base/sealer.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { isStorageGone } from '../db/storage-gone.ts';
 import { appendEvents } from '../events/events-store.ts';
-import { inTransaction, type Pool, type PoolClient } from '../storage/pool.ts';
-import { isStorageGone } from '../storage/storage-gone.ts';
+import { type Clock, pause } from '../lib/clock.ts';
+import { encodeId, uuidFloor } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import {
   deleteContents,

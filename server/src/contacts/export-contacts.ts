@@ -1,6 +1,6 @@
-import { uuidFloor } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { uuidFloor } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import {
   type Contact,
   type ContactScope,

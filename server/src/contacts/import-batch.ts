@@ -1,5 +1,5 @@
-import { RefusedError } from '../base/refused-error.ts';
-import type { Queryable } from '../storage/pool.ts';
+import type { Queryable } from '../db/pool.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { Contact, ContactScope } from './contact-store.ts';
 import { insertContacts, lockContacts, updateContacts } from './contact-store.ts';
 import { changed, newContact } from './contacts.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mailbox } from '../mail/address.ts';
 import { type ContactChange, parseContact } from './contact-fields.ts';
 import { type CsvFault, endOfLine, readCsv } from './csv-read.ts';

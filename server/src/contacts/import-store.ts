@@ -1,5 +1,5 @@
-import type { Pool, Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Pool, Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { ContactScope } from './contact-store.ts';
 import type { ImportCursor, ImportFormat, LineFailure } from './import-lines.ts';
 

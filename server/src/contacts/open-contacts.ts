@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Sealer } from '../base/sealer.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactImports } from './contact-imports.ts';
 import { Contacts } from './contacts.ts';

@@ -1,6 +1,6 @@
-import { uuidFloor } from '../base/ids.ts';
-import type { Pool } from '../storage/pool.ts';
-import { searchWords } from '../storage/search-words.ts';
+import type { Pool } from '../db/pool.ts';
+import { searchWords } from '../db/search-words.ts';
+import { uuidFloor } from '../lib/ids.ts';
 import {
   type Contact,
   type ContactFilter,

@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { WAIT_MAX_MS } from '../storage/patient-writes.ts';
+import { WAIT_MAX_MS } from '../db/patient-writes.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
 import {
   type ClaimedRow,
   type ClaimRequest,

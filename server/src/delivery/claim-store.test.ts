@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../test/harness/queue.ts';
-import { systemClock } from '../base/clock.ts';
-import { silentLog } from '../base/log.ts';
+import { openPool, type Pool } from '../db/pool.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
 import { laneOf } from '../messages/lane.ts';
-import { openPool, type Pool } from '../storage/pool.ts';
 import {
   type ClaimRequest,
   claimDue,

@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/mode.ts';
-import { uuidFloor, uuidTime } from '../base/ids.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
-import { inTransaction, type Pool, type PoolClient } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import { uuidFloor, uuidTime } from '../lib/ids.ts';
 import type { FoundQueue, Queue } from './due-queues.ts';
 
 /**

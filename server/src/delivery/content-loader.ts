@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { ReadContent } from './content-store.ts';
 import type { Delivery, Gate, Message } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';

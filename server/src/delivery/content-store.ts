@@ -1,6 +1,6 @@
+import type { Pool } from '../db/pool.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
 import type { ContentHead, MessageContent } from '../messages/content.ts';
-import type { Pool } from '../storage/pool.ts';
 import type { Message } from './delivery.ts';
 
 /** What was read for one message: null when it is no longer kept. */

@@ -1,13 +1,13 @@
 import { isIP, isIPv6 } from 'node:net';
-import { unreachable } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
 import type { OutgoingAddresses } from '../config/outgoing.ts';
+import { unreachable } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';
-import type { MtaSts } from '../mail/receiving/mta-sts.ts';
-import { type MxHost, type MxRoute, resolveRoute } from '../mail/receiving/mx.ts';
-import { tlsPolicyFor } from '../mail/receiving/tls-policy.ts';
-import type { SmtpCredentials } from '../mail/smtp/auth.ts';
-import type { SmtpTarget } from '../mail/smtp/open.ts';
+import type { MtaSts } from '../mail/policy/mta-sts.ts';
+import { type MxHost, type MxRoute, resolveRoute } from '../mail/policy/mx.ts';
+import { tlsPolicyFor } from '../mail/policy/tls-policy.ts';
+import type { SmtpCredentials } from '../mail/smtp-client/auth.ts';
+import type { SmtpTarget } from '../mail/smtp-client/open.ts';
 import type { AttemptEnd, RouteFault } from '../messages/verdict.ts';
 import { relayName } from './receivers.ts';
 

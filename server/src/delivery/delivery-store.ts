@@ -1,4 +1,4 @@
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
 import {
   type ClaimRequest,
   claimDue,

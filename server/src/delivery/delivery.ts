@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
-import type { SmtpTranscript } from '../mail/smtp/transcript.ts';
+import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import type { MessageContent } from '../messages/content.ts';
 import type { AttemptEnd } from '../messages/verdict.ts';
 import { Fifo } from './fifo.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freePort } from '../../test/harness/free-port.ts';
-import { ManualClock } from '../base/manual-clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { Endpoint } from './endpoint.ts';
 import { shapingBy } from './shaping.ts';
 

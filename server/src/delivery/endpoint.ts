@@ -1,10 +1,10 @@
-import type { Clock } from '../base/clock.ts';
-import type { SmtpConnection } from '../mail/smtp/connection.ts';
-import type { SmtpFailure, SmtpSendResult, SmtpSessionFacts } from '../mail/smtp/facts.ts';
-import type { SmtpMessage } from '../mail/smtp/message.ts';
-import { openSmtp, type SmtpOpenResult, type SmtpTarget } from '../mail/smtp/open.ts';
-import type { SmtpTimeouts } from '../mail/smtp/timeouts.ts';
-import type { SmtpTranscript } from '../mail/smtp/transcript.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { SmtpConnection } from '../mail/smtp-client/connection.ts';
+import type { SmtpFailure, SmtpSendResult, SmtpSessionFacts } from '../mail/smtp-client/facts.ts';
+import type { SmtpMessage } from '../mail/smtp-client/message.ts';
+import { openSmtp, type SmtpOpenResult, type SmtpTarget } from '../mail/smtp-client/open.ts';
+import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
+import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import type { RouteFault } from '../messages/verdict.ts';
 import { Fifo } from './fifo.ts';
 import type { Shaping } from './shaping.ts';

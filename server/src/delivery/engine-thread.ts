@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
+import type { Connections } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
 import type { HandedOver, Lease } from '../messages/handover.ts';
-import type { Connections } from '../storage/pool.ts';
 import type { Engine } from './engine.ts';
 import { type HatchParts, reserve } from './hatch.ts';
 import { type DeliveryStats, type MutableStats, statsIn } from './stats.ts';

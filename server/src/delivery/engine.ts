@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
-import { FairShares } from '../base/fair-shares.ts';
-import type { Log } from '../base/log.ts';
+import type { Clock } from '../lib/clock.ts';
+import { FairShares } from '../lib/fair-shares.ts';
+import type { Log } from '../lib/log.ts';
 import type { HandedOver, Handover, Lease } from '../messages/handover.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import type { ClaimedRow } from './claim-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/manual-clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import type { Lease } from '../messages/handover.ts';
 import { reserve, settle } from './hatch.ts';
 import { statsIn, statsMemory } from './stats.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Lease } from '../messages/handover.ts';
 import type { EngineLimits } from './engine-limits.ts';
 import { newLease } from './lease.ts';

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { HeldMessages } from './held-messages.ts';

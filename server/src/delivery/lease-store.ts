@@ -1,5 +1,5 @@
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { Delivery } from './delivery.ts';
 
 /** Keeping leases and giving them back; how they are won stands in claim-store.ts. */

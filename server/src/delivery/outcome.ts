@@ -1,4 +1,4 @@
-import { uuidv7 } from '../base/ids.ts';
+import { uuidv7 } from '../lib/ids.ts';
 import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,

@@ -1,9 +1,9 @@
-import { assert } from '../base/assert.ts';
+import { isStorageGone } from '../db/storage-gone.ts';
+import { assert } from '../lib/assert.ts';
 import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
 import { compose, needsSmtpUtf8 } from '../mail/mime/compose.ts';
 import { outgoingOf } from '../messages/content.ts';
 import { domainOf } from '../messages/lane.ts';
-import { isStorageGone } from '../storage/storage-gone.ts';
 import type { Message } from './delivery.ts';
 
 /** What the engine asks about a sender's domain: domains/signing-keys.ts answers. */

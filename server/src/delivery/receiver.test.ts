@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../base/manual-clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { leaveGate } from './ready-list.ts';
 import { Receiver } from './receiver.ts';
 import { faultsOf, shapingBy } from './shaping.ts';

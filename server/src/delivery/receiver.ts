@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { Gate } from './delivery.ts';
 import type { Endpoint } from './endpoint.ts';
 import { wakeGate } from './ready-list.ts';

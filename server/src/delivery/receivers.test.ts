@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/manual-clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import type { TlsaRecord } from '../mail/dns/resolver.ts';
 import { Receivers } from './receivers.ts';
 import { shapingBy } from './shaping.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import type { SmtpSessionFacts } from '../mail/smtp/facts.ts';
-import type { SmtpTarget } from '../mail/smtp/open.ts';
-import type { SmtpTimeouts } from '../mail/smtp/timeouts.ts';
-import type { TlsPolicy } from '../mail/smtp/tls.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { SmtpSessionFacts } from '../mail/smtp-client/facts.ts';
+import type { SmtpTarget } from '../mail/smtp-client/open.ts';
+import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
+import type { TlsPolicy } from '../mail/smtp-client/tls.ts';
 import { Gate } from './delivery.ts';
 import type { RouteSetting, Station } from './delivery-plan.ts';
 import { Endpoint } from './endpoint.ts';

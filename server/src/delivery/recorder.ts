@@ -1,10 +1,10 @@
-import { GroupCommit } from '../base/group-commit.ts';
 import {
   isPassing,
   PatientWrites,
   type PatientWritesParts,
   WritesStoppedError,
-} from '../storage/patient-writes.ts';
+} from '../db/patient-writes.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
 import type { Outcome } from './delivery.ts';
 
 /**

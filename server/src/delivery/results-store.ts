@@ -1,11 +1,11 @@
 import type { Mode } from '../accounts/mode.ts';
-import { encodeId, uuidv7 } from '../base/ids.ts';
+import type { Pool } from '../db/pool.ts';
+import { recordset } from '../db/recordset.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
-import { writeTranscript } from '../mail/smtp/transcript.ts';
+import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { writeTranscript } from '../mail/smtp-client/transcript.ts';
 import { isSimulatorAddress } from '../messages/simulator-address.ts';
-import type { Pool } from '../storage/pool.ts';
-import { recordset } from '../storage/recordset.ts';
-import { sqlTime } from '../storage/row-types.ts';
 import type { Outcome } from './delivery.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import type { SmtpReply } from '../mail/smtp/reply.ts';
-import type { SmtpTranscript } from '../mail/smtp/transcript.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { SmtpReply } from '../mail/smtp-client/reply.ts';
+import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import { simulatedPart } from '../messages/simulator-address.ts';
 import type { AttemptEnd } from '../messages/verdict.ts';
 import { type AttemptReport, type Delivery, Gate, type Message, type Route } from './delivery.ts';

@@ -1,9 +1,13 @@
-import type { Clock } from '../base/clock.ts';
 import type { SmtpFacts } from '../events/event-types.ts';
-import type { SmtpRecipientResult, SmtpSendResult, SmtpSessionFacts } from '../mail/smtp/facts.ts';
-import type { SmtpMessage } from '../mail/smtp/message.ts';
-import type { SmtpTarget } from '../mail/smtp/open.ts';
-import type { SmtpTranscript } from '../mail/smtp/transcript.ts';
+import type { Clock } from '../lib/clock.ts';
+import type {
+  SmtpRecipientResult,
+  SmtpSendResult,
+  SmtpSessionFacts,
+} from '../mail/smtp-client/facts.ts';
+import type { SmtpMessage } from '../mail/smtp-client/message.ts';
+import type { SmtpTarget } from '../mail/smtp-client/open.ts';
+import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import type { AttemptEnd } from '../messages/verdict.ts';
 import { asksForLess } from '../messages/verdict-rules.ts';
 import type { AttemptReport } from './delivery.ts';

@@ -1,7 +1,7 @@
-import type { Timer } from '../base/clock.ts';
+import type { Timer } from '../lib/clock.ts';
 import { returnPathFor } from '../mail/return-path.ts';
-import type { SmtpMessage } from '../mail/smtp/message.ts';
-import type { SmtpTimeouts } from '../mail/smtp/timeouts.ts';
+import type { SmtpMessage } from '../mail/smtp-client/message.ts';
+import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
 import type { AttemptReport, Delivery, Gate, Message, Route } from './delivery.ts';
 import { type Plan, type PlanParts, Plans } from './delivery-plan.ts';
 import { type OutgoingMail, prepareOnce, type SenderDomains } from './outgoing-mail.ts';

@@ -1,4 +1,4 @@
-import type { SmtpTranscript } from '../mail/smtp/transcript.ts';
+import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 
 /** One conversation after another, as one: times count from the beginning of the first. */
 export function joinTranscripts(

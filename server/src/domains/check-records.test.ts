@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { checkRecords } from './check-records.ts';
 import { parseTags } from './check-records-judgement.ts';

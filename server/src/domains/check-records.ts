@@ -1,4 +1,4 @@
-import { unreachable } from '../base/assert.ts';
+import { unreachable } from '../lib/assert.ts';
 import { normalName } from '../mail/dns/name.ts';
 import type { Answer, MxRecord, Resolver } from '../mail/dns/resolver.ts';
 import { judgeDkim } from './check-records-dkim.ts';

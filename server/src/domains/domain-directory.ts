@@ -1,6 +1,6 @@
-import { Believed } from '../base/believed.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { Believed } from '../lib/believed.ts';
+import type { Clock } from '../lib/clock.ts';
 import { findSenderDomain } from './domain-store.ts';
 import type { SenderDomain } from './sender-domains.ts';
 

@@ -1,6 +1,6 @@
-import { encodeId } from '../base/ids.ts';
+import type { Queryable } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Queryable } from '../storage/pool.ts';
+import { encodeId } from '../lib/ids.ts';
 import type { Domain } from './domain.ts';
 import { goneRecords, sendingStopsAtMs } from './domain-status.ts';
 import { findVerifiedElsewhere } from './domain-store.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { RefusedError } from '../base/refused-error.ts';
-import { createSealer, type Sealer } from '../base/sealer.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import { createSealer, type Sealer } from '../lib/sealer.ts';
 import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim/keys.ts';
 import type { DomainKey } from './domain.ts';
 

@@ -1,4 +1,4 @@
-import { type FieldError, invalidFields } from '../base/refused-error.ts';
+import { type FieldError, invalidFields } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path.ts';
 import type { Domain, TlsSetting } from './domain.ts';

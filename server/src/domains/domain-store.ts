@@ -1,7 +1,7 @@
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { type SearchedPage, searchWords } from '../db/search-words.ts';
 import { readableDomain } from '../mail/domain-name.ts';
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
-import { type SearchedPage, searchWords } from '../storage/search-words.ts';
 import type { Domain, DomainKey } from './domain.ts';
 import type { SealedKey } from './domain-keys.ts';
 import type { SenderDomain } from './sender-domains.ts';

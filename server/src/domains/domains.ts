@@ -1,11 +1,11 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { Clock } from '../base/clock.ts';
-import { decodeId, uuidv7 } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import type { SearchedPage } from '../db/search-words.ts';
+import { takeTurn } from '../db/take-turn.ts';
+import type { Clock } from '../lib/clock.ts';
+import { decodeId, uuidv7 } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
-import type { SearchedPage } from '../storage/search-words.ts';
-import { takeTurn } from '../storage/take-turn.ts';
 import { newOwnershipToken } from './dns-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellVerified } from './domain-events.ts';

@@ -1,4 +1,4 @@
-import { FairShares } from '../base/fair-shares.ts';
+import { FairShares } from '../lib/fair-shares.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';
 
 /**

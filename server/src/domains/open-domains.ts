@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
-import type { Pool } from '../storage/pool.ts';
 import type { MailHosts } from './domain.ts';
 import { DomainKeyMaker, dkimSealer } from './domain-keys.ts';
 import { Domains } from './domains.ts';

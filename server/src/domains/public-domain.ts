@@ -1,4 +1,4 @@
-import { encodeId } from '../base/ids.ts';
+import { encodeId } from '../lib/ids.ts';
 import type { Domain } from './domain.ts';
 import type { RecordState } from './record-states.ts';
 

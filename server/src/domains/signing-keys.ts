@@ -1,10 +1,10 @@
-import { assert } from '../base/assert.ts';
-import { Believed } from '../base/believed.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Sealer } from '../base/sealer.ts';
+import type { Pool } from '../db/pool.ts';
+import { assert } from '../lib/assert.ts';
+import { Believed } from '../lib/believed.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import { loadPrivateKey } from '../mail/dkim/keys.ts';
 import type { DkimKey } from '../mail/dkim/sign.ts';
-import type { Pool } from '../storage/pool.ts';
 import type { Domain } from './domain.ts';
 import type { SealedKey } from './domain-keys.ts';
 import { findSigningDomain } from './domain-store.ts';

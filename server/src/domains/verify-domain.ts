@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellDegraded, tellVerified } from './domain-events.ts';

@@ -1,5 +1,5 @@
 import type { Mode } from '../accounts/mode.ts';
-import { encodeId } from '../base/ids.ts';
+import { encodeId } from '../lib/ids.ts';
 
 export interface EventParts {
   id: string;

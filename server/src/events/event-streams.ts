@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock, Timer } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import { WorkLoop } from '../base/work-loop.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import { WorkLoop } from '../lib/work-loop.ts';
 import {
   isAfter,
   type LedgerEvent,

@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
-import { encodeId, uuidFloor, uuidTime, uuidv7 } from '../base/ids.ts';
-import type { Pool, Queryable } from '../storage/pool.ts';
-import { recordset } from '../storage/recordset.ts';
+import type { Pool, Queryable } from '../db/pool.ts';
+import { recordset } from '../db/recordset.ts';
+import { encodeId, uuidFloor, uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { EventType } from './event-types.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/mode.ts';
-import { IDS_AHEAD_MAX_MS, uuidFloor, uuidTime } from '../base/ids.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { IDS_AHEAD_MAX_MS, uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
   behind,
   eventOf,

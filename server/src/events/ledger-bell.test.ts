@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/manual-clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { LedgerBell } from './ledger-bell.ts';
 
 test('followers here hear every ring, other nodes at most one in 100 ms and the last one surely', () => {

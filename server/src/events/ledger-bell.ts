@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /**
  * Wakes those who follow the ledger. Whoever commits events in this process rings: followers here

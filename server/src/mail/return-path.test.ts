@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { systemClock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
+import { systemClock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
 import { parseMailbox } from './address.ts';
 import { findReturnPaths, readReturnPath, returnPathFor } from './return-path.ts';
 

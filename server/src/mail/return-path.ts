@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { assert } from '../base/assert.ts';
-import { createHmacSha256, type Hmac } from '../base/hmac.ts';
+import { assert } from '../lib/assert.ts';
+import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
 
 /**
  * The return path of a delivery (MAIL FROM): its local part names the delivery and proves that we

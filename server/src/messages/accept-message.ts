@@ -1,10 +1,10 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { Clock } from '../base/clock.ts';
-import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
-import type { Sealer } from '../base/sealer.ts';
-import type { Pool } from '../storage/pool.ts';
-import { isStorageGone } from '../storage/storage-gone.ts';
+import type { Pool } from '../db/pool.ts';
+import { isStorageGone } from '../db/storage-gone.ts';
+import type { Clock } from '../lib/clock.ts';
+import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import type { AddressHash } from '../suppressions/address-hash.ts';
 import { insertSubmissions, type Outcome, type RecipientRef } from './accept-store.ts';
 import { faultsBeside } from './check-fields.ts';

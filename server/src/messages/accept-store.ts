@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/mode.ts';
+import type { Pool } from '../db/pool.ts';
+import { recordset } from '../db/recordset.ts';
+import { sqlTime } from '../db/row-types.ts';
 import { EVENT_COLUMNS, type EventRow } from '../events/events-store.ts';
-import type { Pool } from '../storage/pool.ts';
-import { recordset } from '../storage/recordset.ts';
-import { sqlTime } from '../storage/row-types.ts';
 
 /**
  * The statement behind every accepted message, and the look-up that some need before it. Many

@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { Handover } from './handover.ts';
 import { runMs, type SendLimits } from './limits.ts';

@@ -1,4 +1,4 @@
-import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { SendLimits } from './limits.ts';

@@ -1,5 +1,5 @@
-import { assert } from '../base/assert.ts';
-import { encodeId } from '../base/ids.ts';
+import { assert } from '../lib/assert.ts';
+import { encodeId } from '../lib/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../mail/address.ts';
 import { plainTextOf } from '../mail/html/plain-text.ts';
 import type { Attachment, Outgoing } from '../mail/mime/compose.ts';

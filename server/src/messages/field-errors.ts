@@ -1,4 +1,4 @@
-import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
 
 /** Gathers what is wrong with a request's fields, so that the caller learns all of it at once. */
 export class FieldErrors {

@@ -1,7 +1,7 @@
-import { uuidFloor } from '../base/ids.ts';
-import { receivingProvider } from '../mail/receiving/provider.ts';
-import type { Pool } from '../storage/pool.ts';
-import { searchWords } from '../storage/search-words.ts';
+import type { Pool } from '../db/pool.ts';
+import { searchWords } from '../db/search-words.ts';
+import { uuidFloor } from '../lib/ids.ts';
+import { receivingProvider } from '../mail/policy/provider.ts';
 import { messageStatus } from './message-status.ts';
 import {
   findMessages,

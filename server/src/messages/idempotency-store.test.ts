@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { freshDatabase } from '../../test/harness/database.ts';
 import { newWorkspace } from '../../test/harness/queue.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
 import { deleteKey, findKeyRow, startKey } from './idempotency-store.ts';
 
 /** The real pool, with a moment before each statement in which somebody else may act. */

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import { IDEMPOTENCY_MS } from './accept-store.ts';
 
 interface KeyRef {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Hmac } from '../base/hmac.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import type { Sealer } from '../base/sealer.ts';
-import type { Pool } from '../storage/pool.ts';
-import { isStorageGone } from '../storage/storage-gone.ts';
+import type { Pool } from '../db/pool.ts';
+import { isStorageGone } from '../db/storage-gone.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Hmac } from '../lib/hmac.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import { deleteKey, findKeyRow, finishKey, type KeyRow, startKey } from './idempotency-store.ts';
 
 /**

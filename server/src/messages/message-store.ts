@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/mode.ts';
+import type { Pool, Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
-import type { Pool, Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
 import type { ContentHead, MessageContent } from './content.ts';
 import type { DeliveryStatus, RecipientKind } from './send-request.ts';
 

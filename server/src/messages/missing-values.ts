@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import { type MissingValue, RESERVED_ROOTS, type RenderBudget } from '../templates/substitution.ts';
 import type { ResolvedTemplate } from '../templates/template-source.ts';
 import { pathOf, pointerOf } from '../templates/value-path.ts';

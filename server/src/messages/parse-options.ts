@@ -1,4 +1,4 @@
-import { parseTime } from '../base/rfc3339.ts';
+import { parseTime } from '../lib/rfc3339.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
 import { headerValueFault, isHeaderName, isReservedHeader } from '../mail/mime/header.ts';
 import type { FieldErrors } from './field-errors.ts';

@@ -1,10 +1,10 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
-import { newIdPair } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
 import type { MailboxContact } from '../contacts/contact-source.ts';
 import type { SenderDomain } from '../domains/sender-domains.ts';
+import type { Clock } from '../lib/clock.ts';
+import { newIdPair } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { NamedMailbox } from '../mail/address.ts';
 import type { TemplateSource } from '../templates/template-source.ts';
 import { checkFields } from './check-fields.ts';

@@ -1,5 +1,5 @@
-import { encodeId } from '../base/ids.ts';
-import { readTranscript } from '../mail/smtp/transcript.ts';
+import { encodeId } from '../lib/ids.ts';
+import { readTranscript } from '../mail/smtp-client/transcript.ts';
 import { messageStatus } from './message-status.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { NamedMailbox } from '../mail/address.ts';
 import { headerText } from '../templates/substitution/escape.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { Scope } from './message-store.ts';
 
 /** How long a message that ended badly can still be tried again with its real words. */

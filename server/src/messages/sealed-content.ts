@@ -1,4 +1,4 @@
-import type { Sealer } from '../base/sealer.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import type { MessageContent } from './content.ts';
 
 /**

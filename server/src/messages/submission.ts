@@ -1,7 +1,7 @@
-import type { Sealer } from '../base/sealer.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import { eventRow, type NewEvent } from '../events/events-store.ts';
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import type { AddressHash } from '../suppressions/address-hash.ts';
 import {
   type DeliveryRow,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../test/harness/queue.ts';
-import { systemClock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { systemClock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
 import { clearInbox, listInbox, takeUnseen } from './test-inbox-store.ts';
 
 /** Rows that were looked at, as PostgreSQL counts them for a session. */

@@ -1,6 +1,6 @@
-import { uuidFloor } from '../base/ids.ts';
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { uuidFloor } from '../lib/ids.ts';
 
 /** The rows behind the test inbox: one per test message that arrived for at least one recipient. */
 

@@ -1,10 +1,10 @@
-import { type Clock, pause } from '../base/clock.ts';
-import { encodeId } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import type { Sealer } from '../base/sealer.ts';
+import type { Pool } from '../db/pool.ts';
+import { type Clock, pause } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import { extractCodes, extractLinks } from '../mail/html/links-and-codes.ts';
 import { plainTextOf } from '../mail/html/plain-text.ts';
-import type { Pool } from '../storage/pool.ts';
 import { findContent, findMessage, findMessages, findSealed, type Scope } from './message-store.ts';
 import { openContent } from './sealed-content.ts';
 import {

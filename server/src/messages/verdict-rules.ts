@@ -1,6 +1,6 @@
 import type { BounceReason } from '../events/event-types.ts';
-import type { SmtpRefusal, SmtpStage } from '../mail/smtp/facts.ts';
-import type { SmtpReply } from '../mail/smtp/reply.ts';
+import type { SmtpRefusal, SmtpStage } from '../mail/smtp-client/facts.ts';
+import type { SmtpReply } from '../mail/smtp-client/reply.ts';
 import type { Words } from './verdict-words.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BOUNCE_REASONS } from '../events/event-types.ts';
-import { type SmtpStage, trouble } from '../mail/smtp/facts.ts';
-import { ReplyReader } from '../mail/smtp/reply.ts';
+import { type SmtpStage, trouble } from '../mail/smtp-client/facts.ts';
+import { ReplyReader } from '../mail/smtp-client/reply.ts';
 import { type AttemptEnd, judge, judgeReport, type Verdict } from './verdict.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { unreachable } from '../base/assert.ts';
 import type { Bounce, BounceReason } from '../events/event-types.ts';
-import type { SmtpFailure, SmtpRefusal, SmtpTrouble } from '../mail/smtp/facts.ts';
-import type { SmtpReply } from '../mail/smtp/reply.ts';
+import { unreachable } from '../lib/assert.ts';
+import type { SmtpFailure, SmtpRefusal, SmtpTrouble } from '../mail/smtp-client/facts.ts';
+import type { SmtpReply } from '../mail/smtp-client/reply.ts';
 import { type Finding, findRule } from './verdict-rules.ts';
 import { explain } from './verdict-words.ts';
 

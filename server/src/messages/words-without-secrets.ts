@@ -1,4 +1,4 @@
-import { RefusedError } from '../base/refused-error.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { REDACTED, redactor } from '../templates/redact.ts';
 import { RenderBudget } from '../templates/substitution.ts';

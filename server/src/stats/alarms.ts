@@ -1,7 +1,7 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId } from '../base/ids.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
 import {
   type AlarmKind,
   deleteAlarm,

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { EventType } from '../events/event-types.ts';
-import { receivingProvider } from '../mail/receiving/provider.ts';
+import { receivingProvider } from '../mail/policy/provider.ts';
 import { bucketOf } from './latency.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { BOUNCED_FOR, COUNTERS, type Counter, type Dimension, LATENCY } from './count-events.ts';
 import { percentileMs } from './latency.ts';
 import { type PointRow, readPoints, readTotals, type Span } from './stats-store.ts';

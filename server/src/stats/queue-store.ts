@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 
 /** What has not left yet at this moment, of a workspace or of all. */
 export interface QueueNow {

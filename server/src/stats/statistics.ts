@@ -1,9 +1,9 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { WorkLoop } from '../base/work-loop.ts';
-import type { Pool } from '../storage/pool.ts';
-import { timeToForgetBy } from '../storage/time-to-forget-by.ts';
+import type { Pool } from '../db/pool.ts';
+import { timeToForgetBy } from '../db/time-to-forget-by.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { WorkLoop } from '../lib/work-loop.ts';
 import { type CountedEvent, countEvents, type Dimension } from './count-events.ts';
 import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stats-store.ts';
 

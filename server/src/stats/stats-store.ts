@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/mode.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { LedgerPosition } from '../events/events-store.ts';
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
 import type { Count, CountedEvent, Dimension } from './count-events.ts';
 
 /** The follower's reading and writing, and the look-ups of what it wrote. */

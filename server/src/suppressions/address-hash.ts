@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import type { Mode } from '../accounts/mode.ts';
-import { createHmacSha256 } from '../base/hmac.ts';
+import { createHmacSha256 } from '../lib/hmac.ts';
 
 /**
  * The key under which an erased address stays suppressed. Keyed with SECRET_KEY, because addresses

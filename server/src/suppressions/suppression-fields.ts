@@ -1,5 +1,5 @@
-import type { FieldError } from '../base/refused-error.ts';
-import { parseTime } from '../base/rfc3339.ts';
+import type { FieldError } from '../lib/refused-error.ts';
+import { parseTime } from '../lib/rfc3339.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import type { Suppression, SuppressionReason } from './suppression-store.ts';

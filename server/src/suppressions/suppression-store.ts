@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 
 /** The rows of the suppression list. A row past its end is as good as none, wherever it is read. */
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId, uuidFloor, uuidv7 } from '../base/ids.ts';
-import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { timeToForgetBy } from '../db/time-to-forget-by.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId, uuidFloor, uuidv7 } from '../lib/ids.ts';
+import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
-import { timeToForgetBy } from '../storage/time-to-forget-by.ts';
 import { type AddressHash, isAddressHash } from './address-hash.ts';
 import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
 import {

@@ -1,4 +1,4 @@
-import type { FieldError } from '../base/refused-error.ts';
+import type { FieldError } from '../lib/refused-error.ts';
 import { checkVariables } from './check-variables.ts';
 import { inferVariables, mergeVariables, type TemplateVariable } from './infer-variables.ts';
 import { localeChain } from './locales.ts';

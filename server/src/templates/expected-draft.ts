@@ -1,4 +1,4 @@
-import { RefusedError } from '../base/refused-error.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { draftEtag } from './public-template.ts';
 import type { Template } from './template-store.ts';
 

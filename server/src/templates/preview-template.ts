@@ -1,5 +1,5 @@
-import type { FieldError } from '../base/refused-error.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import type { FieldError } from '../lib/refused-error.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { plainTextOf } from '../mail/html/plain-text.ts';
 import type { CompiledTemplate } from './compile-template.ts';
 import { pathUses } from './path-uses.ts';

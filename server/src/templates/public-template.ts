@@ -1,5 +1,5 @@
-import { encodeId, type IdPrefix } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { encodeId, type IdPrefix } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { Finding } from './check-content.ts';
 import type { TemplateVariable } from './infer-variables.ts';
 import type { Publication } from './publish-content.ts';

@@ -1,7 +1,7 @@
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import type { Queryable } from '../db/pool.ts';
+import { takeTurn } from '../db/take-turn.ts';
 import { appendEvents } from '../events/events-store.ts';
-import type { Queryable } from '../storage/pool.ts';
-import { takeTurn } from '../storage/take-turn.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import { type Finding, tooMuch } from './check-content.ts';
 import { checkTemplate, hasErrors } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';

@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
-import { inTransaction, type Pool, type Queryable } from '../storage/pool.ts';
-import { takeTurn } from '../storage/take-turn.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
+import { takeTurn } from '../db/take-turn.ts';
+import type { Clock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Finding } from './check-content.ts';
 import { checkTemplate } from './check-template.ts';
 import { publishContent } from './publish-content.ts';

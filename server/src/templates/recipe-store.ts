@@ -1,4 +1,4 @@
-import type { Queryable } from '../storage/pool.ts';
+import type { Queryable } from '../db/pool.ts';
 import type { ContentKind, StoredContent } from './stored-content.ts';
 import { ContentLimitError } from './substitution.ts';
 import { type Ref, versionSought } from './template-store.ts';

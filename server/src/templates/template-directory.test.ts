@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { newWorkspace } from '../../test/harness/queue.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { TemplateDirectory } from './template-directory.ts';
 import { Templates } from './templates.ts';
 

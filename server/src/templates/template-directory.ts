@@ -1,8 +1,8 @@
-import { Believed } from '../base/believed.ts';
-import type { Clock } from '../base/clock.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import { WeightedCache } from '../base/weighted-cache.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { Believed } from '../lib/believed.ts';
+import type { Clock } from '../lib/clock.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import { WeightedCache } from '../lib/weighted-cache.ts';
 import { CompiledTemplate } from './compile-template.ts';
 import { type Ingredient, readRecipe } from './recipe-store.ts';
 import type { Recipe, StoredContent, VersionName } from './stored-content.ts';

@@ -1,4 +1,4 @@
-import { type FieldError, faultsOf, invalidFields, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { canonicalLocale } from './locales.ts';
 import {

@@ -1,4 +1,4 @@
-import { type FieldError, RefusedError } from '../base/refused-error.ts';
+import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mask } from './redact.ts';
 import type { RenderOptions, Scope } from './substitution.ts';
 

@@ -1,6 +1,6 @@
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
-import { holdsWords, type SearchedPage, searchPatterns } from '../storage/search-words.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { holdsWords, type SearchedPage, searchPatterns } from '../db/search-words.ts';
 import {
   type ContentKind,
   contentHash,

@@ -1,10 +1,10 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { Clock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
-import type { SearchedPage } from '../storage/search-words.ts';
-import { takeTurn } from '../storage/take-turn.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import type { SearchedPage } from '../db/search-words.ts';
+import { takeTurn } from '../db/take-turn.ts';
+import type { Clock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { Finding } from './check-content.ts';
 import { type ExpectedDraft, refuseOtherDraft } from './expected-draft.ts';
 import { checkContentOf, notFound, type Publication, publishContent } from './publish-content.ts';

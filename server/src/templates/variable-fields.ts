@@ -1,4 +1,4 @@
-import type { FieldError } from '../base/refused-error.ts';
+import type { FieldError } from '../lib/refused-error.ts';
 import type { DeclaredVariable, VariableType } from './infer-variables.ts';
 import { RESERVED_ROOTS } from './substitution.ts';
 

@@ -1,6 +1,6 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../accounts/mode.ts';
-import { createHmacSha256, type Hmac } from '../base/hmac.ts';
+import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
 
 /**
  * The addresses that stand in tracked mail. Each carries all that is known of it and a signature

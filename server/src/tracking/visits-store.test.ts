@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { raceFor } from '../../test/harness/held-rows.ts';
 import { enqueue, newWorkspace } from '../../test/harness/queue.ts';
-import { systemClock } from '../base/clock.ts';
-import { uuidv7 } from '../base/ids.ts';
-import { silentLog } from '../base/log.ts';
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { systemClock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import { silentLog } from '../lib/log.ts';
 import { Visits } from './visits.ts';
 import { recordVisits, type Visit } from './visits-store.ts';
 

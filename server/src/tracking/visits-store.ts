@@ -1,8 +1,8 @@
-import { encodeId } from '../base/ids.ts';
 import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import { encodeId } from '../lib/ids.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 
 export interface Visit extends TrackedMessage {

@@ -1,9 +1,9 @@
-import type { Clock } from '../base/clock.ts';
-import { GroupCommit, GroupCommitFullError } from '../base/group-commit.ts';
-import { uuidv7 } from '../base/ids.ts';
-import type { Log } from '../base/log.ts';
-import { isLostRace } from '../storage/lost-race.ts';
-import type { Pool } from '../storage/pool.ts';
+import { isLostRace } from '../db/lost-race.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 import { recordVisits, type Visit } from './visits-store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { uuidTime, uuidv7 } from '../base/ids.ts';
+import { uuidTime, uuidv7 } from '../lib/ids.ts';
 import { mixIds } from './delivery-id.ts';
 
 test('a delivery’s id leads back to its event, and differs from one endpoint to the next', () => {

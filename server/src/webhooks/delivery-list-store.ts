@@ -1,5 +1,5 @@
-import { uuidFloor, uuidTime } from '../base/ids.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
   DELIVERY_COLUMNS,
   type WebhookDelivery,

@@ -1,6 +1,6 @@
-import { encodeId } from '../base/ids.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
+import { encodeId } from '../lib/ids.ts';
 import type { DisableReason } from './judgement.ts';
 import { disableEnabled, type Scope } from './webhook-store.ts';
 

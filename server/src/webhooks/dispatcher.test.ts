@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { silentLog } from '../base/log.ts';
-import { ManualClock } from '../base/manual-clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { Dispatcher, type DispatchStore } from './dispatcher.ts';
 import type { LeasedRow } from './fan-out-store.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
-import { FairShares } from '../base/fair-shares.ts';
-import { GroupCommit } from '../base/group-commit.ts';
-import type { Log } from '../base/log.ts';
-import { WorkLoop } from '../base/work-loop.ts';
-import { PatientWrites, WritesStoppedError } from '../storage/patient-writes.ts';
-import { isStorageGone } from '../storage/storage-gone.ts';
+import { PatientWrites, WritesStoppedError } from '../db/patient-writes.ts';
+import { isStorageGone } from '../db/storage-gone.ts';
+import type { Clock } from '../lib/clock.ts';
+import { FairShares } from '../lib/fair-shares.ts';
+import { GroupCommit } from '../lib/group-commit.ts';
+import type { Log } from '../lib/log.ts';
+import { WorkLoop } from '../lib/work-loop.ts';
 import type { LeasedRow, LeaseTerms, Rooms } from './fan-out-store.ts';
 import { type Held, Lane } from './lane.ts';
 import { Pace } from './pace.ts';

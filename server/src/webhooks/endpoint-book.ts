@@ -1,6 +1,6 @@
-import { createHmacSha256, type Hmac } from '../base/hmac.ts';
-import type { Sealer } from '../base/sealer.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import type { ExtraHeaders } from './extra-headers.ts';
 import { refusedByRules, type TargetRules } from './target-url.ts';
 import { findWebhook, readSecrets, type Scope } from './webhook-store.ts';

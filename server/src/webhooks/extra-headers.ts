@@ -1,4 +1,4 @@
-import type { FieldError } from '../base/refused-error.ts';
+import type { FieldError } from '../lib/refused-error.ts';
 
 /**
  * Headers that an endpoint's owner adds to every request, a token for a gateway for instance. Values

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 
 /**
  * From the ledger to deliveries, in one statement and so in one commit with the follower's place:

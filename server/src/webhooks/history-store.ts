@@ -1,7 +1,7 @@
-import { uuidFloor } from '../base/ids.ts';
+import type { Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import type { LedgerPosition } from '../events/events-store.ts';
-import type { Pool } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import { uuidFloor } from '../lib/ids.ts';
 import type { Scope } from './webhook-store.ts';
 
 /** What was sent to an endpoint, what came back, and how to send it again. */

@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import { createSealer } from '../base/sealer.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { createSealer } from '../lib/sealer.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
-import type { Pool } from '../storage/pool.ts';
 import { disableWebhook } from './disable-webhook.ts';
 import { Dispatcher, type DispatcherLimits } from './dispatcher.ts';
 import { EndpointBook } from './endpoint-book.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../base/manual-clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { Pace } from './pace.ts';
 
 function paceWith(state: { busy: number; commitsEach100Ms: number }) {

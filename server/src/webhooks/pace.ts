@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /**
  * Mail first. While this process is busy and handles mail, webhooks take only a share: a number of

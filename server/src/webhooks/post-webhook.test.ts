@@ -6,7 +6,7 @@ import {
   type WebhookReceiver,
   webhookReceiver,
 } from '../../test/harness/webhook-receiver.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createPoster, type Poster } from './post-webhook.ts';
 import { createTargetGuard } from './target-guard.ts';

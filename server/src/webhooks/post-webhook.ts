@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { plainWords } from './plain-words.ts';
 import { parseRetryAfter } from './retry-schedule.ts';
 import { type TargetGuard, TargetRefusedError } from './target-guard.ts';

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { createHmacSha256 } from '../base/hmac.ts';
+import { createHmacSha256 } from '../lib/hmac.ts';
 import { newSecret, secretText, signedHeaders } from './secrets.ts';
 
 const body = Buffer.from('{"type":"message.delivered","text":"Grüße ✓"}');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Hmac } from '../base/hmac.ts';
+import type { Hmac } from '../lib/hmac.ts';
 
 /**
  * Standard Webhooks (standardwebhooks.com): an HMAC-SHA256 over id, time and body, under a secret

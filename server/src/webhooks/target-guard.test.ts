@@ -2,7 +2,7 @@ import http from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { dnsServer } from '../../test/harness/dns-server.ts';
 import { webhookReceiver } from '../../test/harness/webhook-receiver.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createTargetGuard, isPublicTarget } from './target-guard.ts';
 

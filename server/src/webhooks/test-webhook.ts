@@ -1,8 +1,8 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId, uuidv7 } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
 import { eventBody } from '../events/event-body.ts';
 import type { EventType } from '../events/event-types.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import type { EndpointBook } from './endpoint-book.ts';
 import type { PostWebhook } from './post-webhook.ts';
 import { postSigned } from './try-delivery.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId } from '../base/ids.ts';
 import { eventBody } from '../events/event-body.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
 import type { Endpoint, EndpointBook } from './endpoint-book.ts';
 import { hiddenHeaders } from './extra-headers.ts';
 import type { LeasedRow } from './fan-out-store.ts';

@@ -1,10 +1,10 @@
-import type { Clock } from '../base/clock.ts';
-import { encodeId } from '../base/ids.ts';
-import { RefusedError } from '../base/refused-error.ts';
+import { partitionsBegin } from '../db/partitions.ts';
+import type { Pool } from '../db/pool.ts';
 import { eventBody } from '../events/event-body.ts';
 import { LEDGER_START } from '../events/events-store.ts';
-import { partitionsBegin } from '../storage/partitions.ts';
-import type { Pool } from '../storage/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { mixIds } from './delivery-id.ts';
 import {
   type DeliveryFilter,

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/mode.ts';
-import type { Queryable } from '../storage/pool.ts';
-import { sqlTime } from '../storage/row-types.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 
 /** A tenant's rows of one mode: endpoints of the other are as far away as another tenant's. */
 export interface Scope {

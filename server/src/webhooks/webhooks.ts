@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, pause } from '../base/clock.ts';
-import { encodeId, uuidv7 } from '../base/ids.ts';
-import { type FieldError, invalidFields, RefusedError } from '../base/refused-error.ts';
-import type { Sealer } from '../base/sealer.ts';
-import { inTransaction, type Pool } from '../storage/pool.ts';
-import { takeTurn } from '../storage/take-turn.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
+import { takeTurn } from '../db/take-turn.ts';
+import { type Clock, pause } from '../lib/clock.ts';
+import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import type { Sealer } from '../lib/sealer.ts';
 import {
   changeHeaders,
   type ExtraHeaders,

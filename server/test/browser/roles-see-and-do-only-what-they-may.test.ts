@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { encodeId } from '../../src/base/ids.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sqlTime } from '../../src/storage/row-types.ts';
+import { sqlTime } from '../../src/db/row-types.ts';
 import { browserSuite } from '../harness/browser.ts';
 
 /** What a person sees first: what needs them, what is still to set up, and how sending goes. */

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
-import { encodeId } from '../../src/base/ids.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { tooWide } from '../harness/browser-faults.ts';

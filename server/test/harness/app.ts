@@ -1,11 +1,11 @@
 import { operatorOf } from '../../src/accounts/api-keys.ts';
 import type { Mode } from '../../src/accounts/mode.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
-import { type App, type AssembleOptions, assemble } from '../../src/assemble.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import { type Log, silentLog } from '../../src/base/log.ts';
+import { type App, type AssembleOptions, assemble } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { type Log, silentLog } from '../../src/lib/log.ts';
 import { type AnswerCheck, answerCheck } from './answer-schemas.ts';
 import { recordAnswer } from './answers.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';

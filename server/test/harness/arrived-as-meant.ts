@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { decodeId } from '../../src/base/ids.ts';
+import { decodeId } from '../../src/lib/ids.ts';
 import { compose } from '../../src/mail/mime/compose.ts';
 import { outgoingOf } from '../../src/messages/content.ts';
 import { expectSigned } from './live-mail.ts';

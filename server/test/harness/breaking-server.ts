@@ -1,6 +1,6 @@
-import { assemble } from '../../src/assemble.ts';
-import { createLog } from '../../src/base/log.ts';
+import { assemble } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
+import { createLog } from '../../src/lib/log.ts';
 
 /** A server, in a process of its own, whose thread of deliveries ends by a bug. */
 await assemble({

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
-import { type EmbeddedPostgres, startEmbedded } from '../../src/storage/embedded-postgres.ts';
-import { migrate } from '../../src/storage/migrate.ts';
-import { ensurePartitions } from '../../src/storage/partitions.ts';
-import { openPool, type Pool } from '../../src/storage/pool.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../../src/db/embedded-postgres.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { ensurePartitions } from '../../src/db/partitions.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
 
 /**
  * A database of its own for a test, migrated, with partitions for the present: a copy of a template

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { startEngine } from './delivery.ts';
 import { liveRoute, unsignedSenders } from './live-route.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../src/base/clock.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
-import { readTranscript } from '../../src/mail/smtp/transcript.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { readTranscript } from '../../src/mail/smtp-client/transcript.ts';
 import { expectAsMeant } from './arrived-as-meant.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery.ts';

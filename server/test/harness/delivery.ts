@@ -1,11 +1,11 @@
-import type { Clock } from '../../src/base/clock.ts';
-import { type Log, silentLog } from '../../src/base/log.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
 import { openDeliveryStore } from '../../src/delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { simulatorRoute } from '../../src/delivery/simulator.ts';
-import { openPool, type Pool } from '../../src/storage/pool.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { type Log, silentLog } from '../../src/lib/log.ts';
 import { until } from './until.ts';
 
 export { until } from './until.ts';

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { silentLog } from '../../src/base/log.ts';
-import { startEmbedded } from '../../src/storage/embedded-postgres.ts';
+import { startEmbedded } from '../../src/db/embedded-postgres.ts';
+import { silentLog } from '../../src/lib/log.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,5 +1,5 @@
-import { silentLog } from '../../src/base/log.ts';
-import { startEmbedded } from '../../src/storage/embedded-postgres.ts';
+import { startEmbedded } from '../../src/db/embedded-postgres.ts';
+import { silentLog } from '../../src/lib/log.ts';
 
 /**
  * A process of its own that starts the embedded PostgreSQL in the folder named on its command line

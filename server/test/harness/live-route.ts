@@ -1,13 +1,13 @@
-import type { Clock } from '../../src/base/clock.ts';
 import type { OutgoingAddresses } from '../../src/config/outgoing.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
 import type { RouteSetting } from '../../src/delivery/delivery-plan.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { type ShapingRules, shapingBy } from '../../src/delivery/shaping.ts';
 import { smtpRoute } from '../../src/delivery/smtp-route.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { createResolver } from '../../src/mail/dns/resolver.ts';
-import { createMtaSts } from '../../src/mail/receiving/mta-sts.ts';
-import type { SmtpTimeouts } from '../../src/mail/smtp/timeouts.ts';
+import { createMtaSts } from '../../src/mail/policy/mta-sts.ts';
+import type { SmtpTimeouts } from '../../src/mail/smtp-client/timeouts.ts';
 
 /** The live route towards receivers and name servers of a test. */
 export interface LiveRouteOptions {

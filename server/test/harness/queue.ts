@@ -1,9 +1,9 @@
 import type { Mode } from '../../src/accounts/mode.ts';
-import { uuidv7 } from '../../src/base/ids.ts';
+import type { Pool } from '../../src/db/pool.ts';
+import { sqlTime } from '../../src/db/row-types.ts';
+import { uuidv7 } from '../../src/lib/ids.ts';
 import type { MessageContent } from '../../src/messages/content.ts';
 import { domainOf, laneOf } from '../../src/messages/lane.ts';
-import type { Pool } from '../../src/storage/pool.ts';
-import { sqlTime } from '../../src/storage/row-types.ts';
 
 /** Puts messages into the queue as accepting would, for tests of what comes after. */
 export interface QueuedMessage {

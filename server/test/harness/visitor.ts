@@ -2,7 +2,7 @@ import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { Passwords } from '../../src/accounts/people/passwords.ts';
 import { insertPerson, newPerson, type Person } from '../../src/accounts/people/person-store.ts';
 import type { Role } from '../../src/accounts/roles.ts';
-import { encodeId } from '../../src/base/ids.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { type Answer, type CallOptions, PASSWORD_COST, type TestApp } from './app.ts';
 
 /**

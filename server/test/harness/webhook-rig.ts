@@ -1,9 +1,9 @@
-import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { encodeId } from '../../src/base/ids.ts';
-import { silentLog } from '../../src/base/log.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { EventType } from '../../src/events/event-types.ts';
 import { appendEvents } from '../../src/events/events-store.ts';
-import { openPool, type Pool } from '../../src/storage/pool.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import type { DispatcherLimits } from '../../src/webhooks/dispatcher.ts';
 import { openWebhooks, type WebhookRoom } from '../../src/webhooks/open-webhooks.ts';
 import type { Scope } from '../../src/webhooks/webhook-store.ts';

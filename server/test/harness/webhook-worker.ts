@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
-import { openPool } from '../../src/storage/pool.ts';
+import { openPool } from '../../src/db/pool.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { openWebhooks } from '../../src/webhooks/open-webhooks.ts';
 
 /** A process that sends webhooks and nothing else, to be killed. Leases are short: see its test. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../harness/delivery.ts';
 import { type Answer, webhookReceiver } from '../harness/webhook-receiver.ts';
 import { type WebhookRig, webhookRig } from '../harness/webhook-rig.ts';

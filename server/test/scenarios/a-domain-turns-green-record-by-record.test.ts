@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { uuidv7 } from '../../src/base/ids.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { uuidv7 } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseMailbox } from '../../src/mail/address.ts';
 import { returnPathFor } from '../../src/mail/return-path.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { encodeId } from '../../src/base/ids.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { readReturnPath } from '../../src/mail/return-path.ts';
 import { expectAsMeant } from '../harness/arrived-as-meant.ts';
 import { freshDatabase } from '../harness/database.ts';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { encodeId } from '../../src/base/ids.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { dnsServer } from '../harness/dns-server.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import type { Pool } from '../../src/db/pool.ts';
 import { appendEvents, LEDGER_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { StatisticsFollower } from '../../src/stats/statistics.ts';
-import { migrate } from '../../src/storage/migrate.ts';
-import type { Pool } from '../../src/storage/pool.ts';
 import { fanOut } from '../../src/webhooks/fan-out-store.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newWorkspace } from '../harness/queue.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeId } from '../../src/base/ids.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { environmentOf, postrider } from '../harness/command.ts';
 import { dnsServer } from '../harness/dns-server.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { proveSecretKey } from '../../src/storage/prove-secret-key.ts';
+import { proveSecretKey } from '../../src/db/prove-secret-key.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { member, PASSWORD } from '../harness/visitor.ts';
 

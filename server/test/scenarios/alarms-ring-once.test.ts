@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Mode } from '../../src/accounts/mode.ts';
-import { encodeId, uuidv7 } from '../../src/base/ids.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { enqueue, eventsOf, newWorkspace } from '../harness/queue.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { decodeId } from '../../src/base/ids.ts';
-import { createSealer } from '../../src/base/sealer.ts';
 import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
+import { decodeId } from '../../src/lib/ids.ts';
+import { createSealer } from '../../src/lib/sealer.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { ApiKeys, operatorOf } from '../../src/accounts/api-keys.ts';
 import { Workspaces } from '../../src/accounts/workspaces.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
 import { ContactImports } from '../../src/contacts/contact-imports.ts';
 import { CHUNK_BYTES } from '../../src/contacts/import-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery.ts';
 import { type ServerProcess, serverProcess } from '../harness/server-process.ts';

@@ -1,10 +1,10 @@
 import { Resolver } from 'node:dns/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
-import { createSealer } from '../../src/base/sealer.ts';
 import { SigningKeys } from '../../src/domains/signing-keys.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { createSealer } from '../../src/lib/sealer.ts';
 import { signDkim } from '../../src/mail/dkim/sign.ts';
 import { startApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';

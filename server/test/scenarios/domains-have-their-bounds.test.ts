@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { encodeId } from '../../src/base/ids.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
 import { takeDue } from '../../src/domains/domain-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { dnsServer } from '../harness/dns-server.ts';
 import { until } from '../harness/until.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';

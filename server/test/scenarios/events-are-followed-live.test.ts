@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
-import { ledgerCursor } from '../../src/doors/http/event-query.ts';
 import { EventStreams } from '../../src/events/event-streams.ts';
 import { appendEvents } from '../../src/events/events-store.ts';
+import { ledgerCursor } from '../../src/http/event-query.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../../src/base/log.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
 import { appendEvents, LEDGER_START, type NewEvent } from '../../src/events/events-store.ts';
 import {
   type FeedFilter,
@@ -7,7 +7,7 @@ import {
   LEDGER_END,
   readFeed,
 } from '../../src/events/feed-store.ts';
-import { openPool, type Pool } from '../../src/storage/pool.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { goodSend, startApp } from '../harness/app.ts';
 import { cuttable } from '../harness/cut-database.ts';
 import { freshDatabase } from '../harness/database.ts';

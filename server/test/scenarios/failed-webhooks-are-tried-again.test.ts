@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/base/manual-clock.ts';
-import { dropExpired } from '../../src/storage/partitions.ts';
+import { dropExpired } from '../../src/db/partitions.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { mixIds } from '../../src/webhooks/delivery-id.ts';
 import { disableWebhook } from '../../src/webhooks/disable-webhook.ts';
 import { RETRY_WAITS_MS } from '../../src/webhooks/retry-schedule.ts';

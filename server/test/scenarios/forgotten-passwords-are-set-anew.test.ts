@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createLog } from '../../src/base/log.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { raceFor } from '../harness/held-rows.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { sqlTime } from '../../src/db/row-types.ts';
 import { LEDGER_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
-import { sqlTime } from '../../src/storage/row-types.ts';
 import { deliveryRig } from '../harness/delivery-rig.ts';
 import { expectSigned } from '../harness/live-mail.ts';
 import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { decodeId } from '../../src/base/ids.ts';
+import { decodeId } from '../../src/lib/ids.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { uuidv7 } from '../../src/base/ids.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { uuidv7 } from '../../src/lib/ids.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery.ts';
 import { dnsServer } from '../harness/dns-server.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ROLES } from '../../src/accounts/roles.ts';
-import { encodeId } from '../../src/base/ids.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { raceFor } from '../harness/held-rows.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { hashRequest } from '../../src/messages/idempotency.ts';
 import { startApp } from '../harness/app.ts';
 import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/visitor.ts';

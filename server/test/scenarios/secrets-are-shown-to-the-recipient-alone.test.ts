@@ -2,9 +2,9 @@
 import { Writable } from 'node:stream';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { decodeId } from '../../src/base/ids.ts';
-import { createLog } from '../../src/base/log.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { decodeId } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { forgetSealed } from '../../src/messages/sealed-content-store.ts';
 import { type Answer, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';

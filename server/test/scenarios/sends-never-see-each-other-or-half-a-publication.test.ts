@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { decodeId } from '../../src/base/ids.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { decodeId } from '../../src/lib/ids.ts';
 import { type Answer, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery.ts';

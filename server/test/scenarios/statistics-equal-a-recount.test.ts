@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { uuidv7 } from '../../src/base/ids.ts';
-import { silentLog } from '../../src/base/log.ts';
+import type { Pool } from '../../src/db/pool.ts';
 import type { EventType } from '../../src/events/event-types.ts';
 import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { uuidv7 } from '../../src/lib/ids.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import { StatisticsFollower } from '../../src/stats/statistics.ts';
 import { readUncounted } from '../../src/stats/stats-store.ts';
-import type { Pool } from '../../src/storage/pool.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery.ts';

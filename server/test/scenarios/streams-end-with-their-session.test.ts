@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
 import { type EventSourceReader, openEventSource } from '../harness/event-source.ts';

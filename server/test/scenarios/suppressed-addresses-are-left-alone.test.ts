@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { createAddressHash } from '../../src/suppressions/address-hash.ts';
 import { Suppressions } from '../../src/suppressions/suppressions.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';

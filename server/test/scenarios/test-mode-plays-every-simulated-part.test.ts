@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { encodeId } from '../../src/base/ids.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery.ts';
 import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../harness/queue.ts';

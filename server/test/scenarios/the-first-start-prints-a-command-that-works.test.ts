@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { anyoneMayReach } from '../../src/storage/embedded/run-as.ts';
+import { anyoneMayReach } from '../../src/db/embedded/run-as.ts';
 import { postrider } from '../harness/command.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHmacSha256 } from '../../src/base/hmac.ts';
+import { createHmacSha256 } from '../../src/lib/hmac.ts';
 import { newSecret, secretText, signedHeaders } from '../../src/webhooks/secrets.ts';
 
 /**

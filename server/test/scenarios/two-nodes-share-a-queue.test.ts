@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery.ts';
 import { startNode } from '../harness/delivery-processes.ts';

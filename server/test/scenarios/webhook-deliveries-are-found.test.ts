@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encodeId, uuidv7 } from '../../src/base/ids.ts';
+import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
 import { listDeliveries } from '../../src/webhooks/delivery-list-store.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery.ts';

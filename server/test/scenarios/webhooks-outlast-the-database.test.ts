@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { ManualClock } from '../../src/base/manual-clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { until } from '../harness/until.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';
 import { webhookRig } from '../harness/webhook-rig.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../harness/delivery.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';
 import { tellEvents, webhookRig } from '../harness/webhook-rig.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import { encodeId, uuidv7 } from '../../base/ids.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import { inTransaction, type Pool } from '../../storage/pool.ts';
+import { inTransaction, type Pool } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { encodeId, uuidv7 } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { rightsOf } from '../roles.ts';
 import {
   findOriginWithRoom,

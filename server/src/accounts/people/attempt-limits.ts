@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import type { Pool } from '../../storage/pool.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import {
   type AttemptLimit,
   countAttempt,

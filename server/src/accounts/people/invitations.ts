@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import { encodeId, uuidv7 } from '../../base/ids.ts';
-import { RefusedError } from '../../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { encodeId, uuidv7 } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
 import type { Role } from '../roles.ts';
 import { findWorkspace } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import { inTransaction, type Pool } from '../../storage/pool.ts';
+import { inTransaction, type Pool } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { firstWorkspace } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { type Post, resetLetter } from './letters.ts';

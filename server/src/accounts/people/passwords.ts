@@ -1,5 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { RefusedError } from '../../base/refused-error.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
  * Password hashes: scrypt with the parameters that OWASP names, written in the PHC format so that

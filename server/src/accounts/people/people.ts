@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import type { Pool } from '../../storage/pool.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
 import { Account } from './account.ts';
 import { AttemptLimits } from './attempt-limits.ts';
 import { Invitations } from './invitations.ts';

@@ -1,6 +1,6 @@
-import { uuidv7 } from '../../base/ids.ts';
-import type { Queryable } from '../../storage/pool.ts';
-import { sqlTime } from '../../storage/row-types.ts';
+import type { Queryable } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import { uuidv7 } from '../../lib/ids.ts';
 
 /** Somebody who may sign in. */
 export interface Person {

@@ -1,4 +1,4 @@
-import { type FieldError, faultsOf, RefusedError } from '../../base/refused-error.ts';
+import { type FieldError, faultsOf, RefusedError } from '../../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
 import { weaknessOf } from './password-rules.ts';
 

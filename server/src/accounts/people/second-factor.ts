@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import { createSealer, type Sealer } from '../../base/sealer.ts';
-import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import { createSealer, type Sealer } from '../../lib/sealer.ts';
 import { findPerson, type Person, updateSecondFactor } from './person-store.ts';
 import { hashSecret } from './secret-token.ts';
 import {

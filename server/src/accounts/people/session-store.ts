@@ -1,5 +1,5 @@
-import type { Queryable } from '../../storage/pool.ts';
-import { sqlTime } from '../../storage/row-types.ts';
+import type { Queryable } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
 import type { Role } from '../roles.ts';
 import { PERSON_COLUMNS, type Person } from './person-store.ts';
 

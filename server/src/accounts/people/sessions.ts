@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import { uuidv7 } from '../../base/ids.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import type { Role } from '../roles.ts';
 import type { Person } from './person-store.ts';
 import { hashSecret, newSecret } from './secret-token.ts';

@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { uuidv7 } from '../../base/ids.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import {
   firstWorkspace,
   insertWorkspace,

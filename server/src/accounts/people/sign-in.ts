@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import { RefusedError } from '../../base/refused-error.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
 import type { Attempt, AttemptLimits } from './attempt-limits.ts';
 import type { Passwords } from './passwords.ts';
 import { findForSignIn, lockUnchanged, type Person } from './person-store.ts';

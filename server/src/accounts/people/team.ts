@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import { encodeId } from '../../base/ids.ts';
-import { RefusedError } from '../../base/refused-error.ts';
-import { inTransaction, type Pool, type Queryable } from '../../storage/pool.ts';
-import type { SearchedPage } from '../../storage/search-words.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
+import type { SearchedPage } from '../../db/search-words.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { encodeId } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { mayGiveOrTake, type Role, rightsOf } from '../roles.ts';
 import { revokeOpenBy } from './invitation-store.ts';
 import {

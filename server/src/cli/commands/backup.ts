@@ -1,9 +1,9 @@
-import { systemClock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
 import { configFromEnvironment } from '../../config/env.ts';
-import { backUp } from '../../storage/embedded/back-up.ts';
-import { startEmbedded } from '../../storage/embedded-postgres.ts';
-import { StorageStartError } from '../../storage/start-error.ts';
+import { backUp } from '../../db/embedded/back-up.ts';
+import { startEmbedded } from '../../db/embedded-postgres.ts';
+import { StorageStartError } from '../../db/start-error.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLog } from '../../lib/log.ts';
 import type { Command } from '../command.ts';
 import { whileOpen } from '../while-open.ts';
 

@@ -1,6 +1,6 @@
-import { systemClock } from '../../base/clock.ts';
 import { configFromEnvironment, misspeltInEnvironment } from '../../config/env.ts';
 import { type Config, ConfigError } from '../../config/read-config.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { columns } from '../columns.ts';
 import { type Command, UsageError } from '../command.ts';
 import { checkDatabase } from '../doctor/database-checks.ts';

@@ -1,5 +1,5 @@
-import { RefusedError } from '../../base/refused-error.ts';
 import { publicDomain } from '../../domains/public-domain.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { domainsOf, ownerOf, recordsText } from '../domain-room.ts';

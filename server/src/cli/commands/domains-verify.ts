@@ -1,6 +1,6 @@
-import { encodeId } from '../../base/ids.ts';
-import { RefusedError } from '../../base/refused-error.ts';
 import { publicDomain, type ShownDomain } from '../../domains/public-domain.ts';
+import { encodeId } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { domainsOf, ownerOf, recordsText } from '../domain-room.ts';

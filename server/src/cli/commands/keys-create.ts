@@ -1,7 +1,7 @@
 import { ApiKeys, type NewApiKey, operatorOf, publicKey } from '../../accounts/api-keys.ts';
 import type { Mode } from '../../accounts/mode.ts';
 import { isScope, SCOPES, type Scope } from '../../accounts/scopes.ts';
-import { systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { type Command, type Given, listOption, required, UsageError } from '../command.ts';
 import { momentOf } from '../span.ts';

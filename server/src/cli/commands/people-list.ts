@@ -1,5 +1,5 @@
 import { listPeople } from '../../accounts/people/person-store.ts';
-import { encodeId } from '../../base/ids.ts';
+import { encodeId } from '../../lib/ids.ts';
 import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
 import { withStorage } from '../with-storage.ts';

@@ -1,5 +1,5 @@
 import { Workspaces } from '../../accounts/workspaces.ts';
-import { encodeId } from '../../base/ids.ts';
+import { encodeId } from '../../lib/ids.ts';
 import { listWaiting } from '../../stats/queue-store.ts';
 import { findWorkspace } from '../choose-workspace.ts';
 import { columns } from '../columns.ts';

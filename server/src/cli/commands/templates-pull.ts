@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { makeFolder } from '../../base/make-folder.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { readAllTemplates } from '../../templates/template-store.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';

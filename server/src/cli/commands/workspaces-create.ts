@@ -1,5 +1,5 @@
 import { publicWorkspace, Workspaces } from '../../accounts/workspaces.ts';
-import { RefusedError } from '../../base/refused-error.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { type Command, UsageError } from '../command.ts';
 import { withStorage } from '../with-storage.ts';
 

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
 import type { Config } from '../../config/read-config.ts';
-import { refuseUnsafeDatabase } from '../../storage/database-safety.ts';
-import { databaseTimeMs } from '../../storage/database-time.ts';
-import { migrationsMissing } from '../../storage/migrate.ts';
-import { openStorage, type Storage } from '../../storage/open-storage.ts';
-import { partitionsReach } from '../../storage/partitions.ts';
-import type { Pool } from '../../storage/pool.ts';
-import { StorageStartError } from '../../storage/start-error.ts';
+import { refuseUnsafeDatabase } from '../../db/database-safety.ts';
+import { databaseTimeMs } from '../../db/database-time.ts';
+import { migrationsMissing } from '../../db/migrate.ts';
+import { openStorage, type Storage } from '../../db/open-storage.ts';
+import { partitionsReach } from '../../db/partitions.ts';
+import type { Pool } from '../../db/pool.ts';
+import { StorageStartError } from '../../db/start-error.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { silentLog } from '../../lib/log.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The database: looked at, never changed. */

@@ -1,10 +1,10 @@
-import type { Clock } from '../../base/clock.ts';
-import { isAddressHere } from '../../base/is-address-here.ts';
 import { namedAddresses } from '../../config/outgoing.ts';
 import type { Config } from '../../config/read-config.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isAddressHere } from '../../lib/is-address-here.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
 import { reverseName } from '../../mail/dns/reverse-name.ts';
-import { isPublicAddress } from '../../mail/receiving/public-address.ts';
+import { isPublicAddress } from '../../mail/policy/public-address.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { printable, resolverOf } from './network-checks.ts';
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import type { Clock } from '../../base/clock.ts';
 import type { OutgoingAddresses } from '../../config/outgoing.ts';
 import type { Config } from '../../config/read-config.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { createResolver, type Resolver } from '../../mail/dns/resolver.ts';
 import { type Finding, fail, ok } from './finding.ts';
 import { introduceOurselves } from './smtp-look.ts';

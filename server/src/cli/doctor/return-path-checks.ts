@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/read-config.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
-import { resolveRoute } from '../../mail/receiving/mx.ts';
+import { resolveRoute } from '../../mail/policy/mx.ts';
 import { type Finding, ok, warn } from './finding.ts';
 import { greetingOf, isOurs, reachable, resolverOf } from './network-checks.ts';
 

@@ -2,14 +2,14 @@ import type { X509Certificate } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Networks } from '../../accounts/networks.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import {
   NO_CAPABILITIES,
   parseCapabilities,
   type SmtpCapabilities,
-} from '../../mail/smtp/capabilities.ts';
-import { connectTcp, type SocketTrouble, socketReady } from '../../mail/smtp/socket.ts';
-import { SmtpWire } from '../../mail/smtp/wire.ts';
+} from '../../mail/smtp-client/capabilities.ts';
+import { connectTcp, type SocketTrouble, socketReady } from '../../mail/smtp-client/socket.ts';
+import { SmtpWire } from '../../mail/smtp-client/wire.ts';
 
 /** What a client of a port of ours would see, up to the login; nothing is handed in. */
 export interface SmtpLook {

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../accounts/people/source-network.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/read-config.ts';
-import type { SocketTrouble } from '../../mail/smtp/socket.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { SocketTrouble } from '../../mail/smtp-client/socket.ts';
 import { checkCertificate, readFiles } from './certificate-checks.ts';
 import { type Finding, ok, warn } from './finding.ts';
 import { isOurs, printable, reachable } from './network-checks.ts';

@@ -1,4 +1,4 @@
-import { RefusedError } from '../../base/refused-error.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { fileOfPointer } from './folder-format.ts';
 
 /** The same refusal, its faults by the files that they are in. */

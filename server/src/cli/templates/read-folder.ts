@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { RefusedError } from '../../base/refused-error.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import type { Pushed } from '../../templates/push-templates.ts';
 import type { ContentKind, Words } from '../../templates/stored-content.ts';
 import { UsageError } from '../command.ts';

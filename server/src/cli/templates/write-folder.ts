@@ -1,6 +1,6 @@
 import { readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../base/make-folder.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { Files } from './folder-format.ts';
 
 export interface Written {

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import {
   decodeReply,
   encodeQuestion,

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { dnsServer, type Script } from '../../../test/harness/dns-server.ts';
-import { systemClock } from '../../base/clock.ts';
-import { ManualClock } from '../../base/manual-clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from './resolver.ts';
 
 // Goal: every kind of answer the DNS can give arrives as its value, forged ones never do, and

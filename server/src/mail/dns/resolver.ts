@@ -1,7 +1,7 @@
 import { getServers } from 'node:dns';
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import { assert } from '../../base/assert.ts';
-import type { Clock } from '../../base/clock.ts';
+import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { type Answer, readAnswer, type TimedAnswer } from './answer.ts';
 import { type DnsServer, exchange } from './exchange.ts';
 import { normalName } from './name.ts';

@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '../../lib/assert.ts';
 import { isAscii } from '../domain-name.ts';
 
 /**

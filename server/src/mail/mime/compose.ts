@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { assert } from '../../base/assert.ts';
+import { assert } from '../../lib/assert.ts';
 import type { NamedMailbox } from '../address.ts';
 import { type Attachment, attachmentHeader } from './attachment.ts';
 import {

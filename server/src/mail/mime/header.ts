@@ -1,4 +1,4 @@
-import { assert } from '../../base/assert.ts';
+import { assert } from '../../lib/assert.ts';
 import type { NamedMailbox } from '../address.ts';
 import { ENCODED_LINE_CHARS_MAX, encodedWords, WORD_CHARS_MIN } from './encoded-word.ts';
 

@@ -1,4 +1,4 @@
-import { RefusedError } from '../../base/refused-error.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 
 /** Where in a field something is: both numbers count from 1, columns in UTF-16 units. */
 export interface Position {

@@ -1,4 +1,4 @@
-import { likelyMeant } from '../../base/likely-meant.ts';
+import { likelyMeant } from '../../lib/likely-meant.ts';
 import { ContentLimitError, type Position } from './content-errors.ts';
 import type { PathExpr } from './content-nodes.ts';
 import { SafeHtml } from './filter-spec.ts';

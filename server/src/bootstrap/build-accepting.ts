@@ -1,0 +1,106 @@
+import { hkdfSync } from 'node:crypto';
+import type { Config } from '../config/read-config.ts';
+import type { ContactLookup } from '../contacts/contact-lookup.ts';
+import type { Pool } from '../db/pool.ts';
+import type { DomainDirectory } from '../domains/domain-directory.ts';
+import type { PublishedLimits } from '../http/routes/service/get-limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createHmacSha256 } from '../lib/hmac.ts';
+import { createSealer } from '../lib/sealer.ts';
+import { MessageAcceptor } from '../messages/accept-message.ts';
+import { IDEMPOTENCY_MS } from '../messages/accept-store.ts';
+import type { Handover } from '../messages/handover.ts';
+import { Idempotency } from '../messages/idempotency.ts';
+import type { SendLimits } from '../messages/limits.ts';
+import { CONTENT_PURPOSE } from '../messages/sealed-content.ts';
+import { createAddressHash } from '../suppressions/address-hash.ts';
+import type { TemplateDirectory } from '../templates/template-directory.ts';
+import { createTracker } from '../tracking/track-html.ts';
+import { TrackingLinks } from '../tracking/tracking-links.ts';
+
+/** The part of the assembly that takes messages in: what every door that accepts stands on. */
+export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
+  const hmacKey = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'idempotency', 32));
+  const sealer = createSealer(secretKey, 'idempotency');
+  return new Idempotency({ pool, clock, sealer, hmac: createHmacSha256(hmacKey) });
+}
+
+export interface AcceptorNeeds {
+  pool: Pool;
+  clock: Clock;
+  config: Config;
+  domains: DomainDirectory;
+  templates: TemplateDirectory;
+  contacts: ContactLookup;
+  handover: Handover;
+  idempotency: Idempotency;
+  secretKey: Buffer;
+  group?: { itemsMax: number; inFlightMax: number };
+}
+
+/** The front half of the house, for the server and for the command that sends without one. */
+export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
+  const { pool, clock, config, domains, templates, contacts, handover, idempotency } = needs;
+  return new MessageAcceptor({
+    pool,
+    clock,
+    limits: sendLimits(config),
+    handover,
+    idempotency,
+    senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
+    contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
+    templates,
+    track: createTracker({
+      links: new TrackingLinks(needs.secretKey),
+      baseUrl: config.http.baseUrl,
+    }),
+    sealer: createSealer(needs.secretKey, CONTENT_PURPOSE),
+    addressHash: createAddressHash(needs.secretKey),
+    group: {
+      itemsMax: 128,
+      inFlightMax: 2,
+      ...needs.group,
+      bytesMax: 4 * 1024 * 1024,
+      waitingMax: config.limits.acceptBufferMaxMessages,
+      waitingBytesMax: config.limits.acceptBufferMaxBytes,
+    },
+  });
+}
+
+export function sendLimits({ limits, delivery }: Config): SendLimits {
+  return {
+    messageBytesMax: limits.messageMaxBytes,
+    htmlBytesMax: limits.contentMaxBytes,
+    textBytesMax: limits.contentMaxBytes,
+    subjectBytesMax: limits.subjectMaxBytes,
+    recipientsMax: limits.recipientsMax,
+    headersMax: limits.headersMax,
+    headerBytesMax: limits.headerMaxBytes,
+    batchMax: limits.batchMax,
+    scheduleAheadMs: limits.scheduleMaxMs,
+    retryWindowMs: delivery.retryWindowMs,
+  };
+}
+
+export function publishedLimits({ limits, delivery, retention }: Config): PublishedLimits {
+  return {
+    requests_per_second: limits.ratePerSecond,
+    requests_burst: limits.rateBurst,
+    request_body_bytes: limits.requestBodyMaxBytes,
+    message_bytes: limits.messageMaxBytes,
+    html_bytes: limits.contentMaxBytes,
+    text_bytes: limits.contentMaxBytes,
+    subject_bytes: limits.subjectMaxBytes,
+    recipients: limits.recipientsMax,
+    batch_messages: limits.batchMax,
+    headers: limits.headersMax,
+    header_bytes: limits.headerMaxBytes,
+    metadata_pairs: 20,
+    tags: 10,
+    schedule_ahead_seconds: limits.scheduleMaxMs / 1000,
+    retry_window_seconds: delivery.retryWindowMs / 1000,
+    idempotency_seconds: IDEMPOTENCY_MS / 1000,
+    content_retention_days: retention.contentDays,
+    record_retention_days: retention.recordDays,
+  };
+}

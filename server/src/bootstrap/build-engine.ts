@@ -1,0 +1,163 @@
+import { hkdfSync } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Config } from '../config/read-config.ts';
+import type { Places } from '../db/database-url.ts';
+import type { Listener } from '../db/listen.ts';
+import { openPool, type Pool } from '../db/pool.ts';
+import type { Route } from '../delivery/delivery.ts';
+import { openDeliveryStore } from '../delivery/delivery-store.ts';
+import { createEngine, type Engine } from '../delivery/engine.ts';
+import { DEFAULT_LIMITS, type EngineLimits } from '../delivery/engine-limits.ts';
+import type { SenderDomains } from '../delivery/outgoing-mail.ts';
+import { type ShapingRules, shapingBy } from '../delivery/shaping.ts';
+import { simulatorRoute } from '../delivery/simulator.ts';
+import { smtpRoute } from '../delivery/smtp-route.ts';
+import { dkimSealer } from '../domains/domain-keys.ts';
+import { SigningKeys } from '../domains/signing-keys.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { createSealer } from '../lib/sealer.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
+import { createMtaSts } from '../mail/policy/mta-sts.ts';
+import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
+import { isPublicAddress } from '../mail/policy/public-address.ts';
+import { CONTENT_PURPOSE, openContent } from '../messages/sealed-content.ts';
+
+/**
+ * The delivery engine, joined with its own connections and the ways out. It is built here for
+ * whichever thread it works in, and handed nothing but what can be given to a thread.
+ */
+export interface EngineNeeds {
+  settings: Config['delivery'];
+  shaping: ShapingRules | undefined;
+  places: Places;
+  secretKey: Buffer;
+  /** What keys to sign with are read through. */
+  keysPool: Pool;
+  clock: Clock;
+  log: Log;
+  notices: Listener;
+  /** An address and port on which we take mail ourselves. */
+  isOwnAddress: (ip: string, port: number) => boolean;
+  /** Results were committed, and events with them. */
+  told: () => void;
+  memory?: SharedArrayBuffer;
+  /** How live mail leaves, when not by the configured routes. */
+  liveRoute?: Route;
+  /** Puts something around the live route. */
+  around: (route: Route) => Route;
+}
+
+export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
+  const { settings, clock, log, notices, told } = needs;
+  const pool = openPool({
+    places: needs.places,
+    log,
+    max: 6,
+    applicationName: 'postrider delivery',
+  });
+  const sealer = createSealer(needs.secretKey, CONTENT_PURPOSE);
+  const store = openDeliveryStore(pool, (sealed) => openContent(sealer, sealed));
+  const engine = createEngine({
+    store: {
+      ...store,
+      record: async (outcomes) => {
+        const written = await store.record(outcomes);
+        told();
+        return written;
+      },
+    },
+    clock,
+    routes: {
+      live: needs.around(needs.liveRoute ?? createLiveRoute(needs)),
+      test: simulatorRoute(clock),
+    },
+    log,
+    nodeName: `${hostname()}/${process.pid}`,
+    limits: engineLimits(settings),
+    ...(needs.memory ? { memory: needs.memory } : {}),
+  });
+  notices.on('deliveries', () => engine.wake());
+  notices.onGap(() => engine.wake());
+  return { engine, pool };
+}
+
+/** The engine's, wherever it works, and those by which it is asked for room. */
+export function engineLimits(settings: Config['delivery']): EngineLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    leaseMs: settings.leaseMs,
+    windowMs: settings.retryWindowMs,
+    backoff: settings.backoff,
+    wireMax: settings.concurrency,
+  };
+}
+
+/** A function does not reach a thread; the address of a module that exports it as `around` does. */
+export async function aroundOf(address: string): Promise<EngineNeeds['around']> {
+  return ((await import(address)) as { around: EngineNeeds['around'] }).around;
+}
+
+/** How live mail leaves, built from the configuration. */
+function createLiveRoute(parts: EngineNeeds): Route {
+  const { settings, clock } = parts;
+  const resolver = createResolver({
+    clock,
+    trustRemoteAuthentication: settings.dnsValidates,
+    servers: settings.dnsServers,
+  });
+  // A tenant chooses the domains, and whoever runs their DNS chooses the addresses: without a word
+  // from the operator none of them may lie inside the house.
+  const addressAllowed = settings.mxAllowPrivate ? () => true : isPublicAddress;
+  return smtpRoute({
+    clock,
+    resolver,
+    mtaSts: createMtaSts({
+      resolver,
+      clock,
+      fetchPolicy: createPolicyFetcher({ resolver, clock, addressAllowed }),
+    }),
+    routes: settings.routes,
+    mxPort: settings.mxPort,
+    addressAllowed,
+    outgoing: settings.outgoing,
+    heloName: settings.heloName,
+    senders: senderDomains(signingKeysOf(parts)),
+    returnPathKey: returnPathKey(parts.secretKey),
+    shaping: shapingBy(parts.shaping),
+    isOwnAddress: parts.isOwnAddress,
+  });
+}
+
+/** What return paths are written with, and read with when they come back. */
+export function returnPathKey(secretKey: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'return-path', 32));
+}
+
+/** Believed until a notice says otherwise. */
+function signingKeysOf({ keysPool: pool, clock, secretKey, notices }: EngineNeeds): SigningKeys {
+  const noticesArrive = (): boolean => notices.connected;
+  const keys = new SigningKeys({ pool, clock, sealer: dkimSealer(secretKey), noticesArrive });
+  notices.on('domains', (workspaceId) => keys.forgetWorkspace(workspaceId));
+  notices.onGap(() => keys.forgetAll());
+  return keys;
+}
+
+function senderDomains(signingKeys: SigningKeys): SenderDomains {
+  return {
+    async settingsFor(workspaceId, domain) {
+      const found = await signingKeys.find(workspaceId, domain);
+      return (
+        found && {
+          maySend: true,
+          tls: found.tlsRequired ? 'required' : 'opportunistic',
+          returnPathHost: found.returnPathHost,
+          suspendedFor: found.suspendedFor,
+        }
+      );
+    },
+    async keysFor(workspaceId, domain) {
+      return (await signingKeys.find(workspaceId, domain))?.keys ?? [];
+    },
+  };
+}

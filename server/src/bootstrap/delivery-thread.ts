@@ -1,0 +1,85 @@
+import type { AddressInfo } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Config } from '../config/read-config.ts';
+import type { Places } from '../db/database-url.ts';
+import { listen } from '../db/listen.ts';
+import { connectionsOf, openPool } from '../db/pool.ts';
+import { type Order, type Word, withBuffers } from '../delivery/engine-thread.ts';
+import type { ShapingRules } from '../delivery/shaping.ts';
+import { assert } from '../lib/assert.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLog, type LogLevel } from '../lib/log.ts';
+import { aroundOf, openEngine } from './build-engine.ts';
+import { isOwnPlace } from './local-listeners.ts';
+
+/**
+ * What runs in the thread of the delivery engine: the engine with connections, notices and caches of
+ * its own, like a node of its own, but for what is handed to it (delivery/engine-thread.ts).
+ */
+export interface ThreadData {
+  settings: Config['delivery'];
+  shaping: ShapingRules | undefined;
+  places: Places;
+  secretKey: Uint8Array;
+  logLevel: LogLevel;
+  memory: SharedArrayBuffer;
+  aroundLiveRoute: string | undefined;
+}
+
+assert(parentPort, 'a thread has somebody who started it');
+const port = parentPort;
+const { places, logLevel, secretKey, aroundLiveRoute, ...given } = workerData as ThreadData;
+const log = createLog({ level: logLevel });
+const notices = listen({ places, log });
+const keysPool = openPool({ places, log, max: 2, applicationName: 'postrider keys' });
+let ownPlaces: AddressInfo[] = [];
+const { engine, pool } = openEngine({
+  ...given,
+  places,
+  secretKey: Buffer.from(secretKey),
+  keysPool,
+  clock: systemClock,
+  log,
+  notices,
+  isOwnAddress: (ip, port) => isOwnPlace(ownPlaces, ip, port),
+  told: () => say({ kind: 'told' }),
+  around: aroundLiveRoute ? await aroundOf(aroundLiveRoute) : (route) => route,
+});
+port.on('message', (order: Order) => void obey(order));
+say({ kind: 'ready' });
+
+async function obey(order: Order): Promise<void> {
+  switch (order.kind) {
+    case 'start':
+      ownPlaces = order.ownPlaces;
+      engine.start();
+      break;
+    case 'take':
+      engine.take(order.lease, order.accepted.map(withBuffers));
+      break;
+    case 'wake':
+      engine.wake();
+      break;
+    case 'withdraw': {
+      const { asked, workspaceId, mode, messageId, leased } = order;
+      const answer = await engine.withdraw(workspaceId, mode, messageId, leased);
+      say({ kind: 'answer', asked, answer });
+      break;
+    }
+    case 'connections': {
+      const answer = { delivery: connectionsOf(pool), keys: connectionsOf(keysPool) };
+      say({ kind: 'answer', asked: order.asked, answer });
+      break;
+    }
+    case 'stop':
+      await engine.stop(order.deadlineMs);
+      await notices.stop();
+      await Promise.all([pool.end(), keysPool.end()]);
+      // Ends the thread, not the process.
+      process.exit();
+  }
+}
+
+function say(word: Word): void {
+  port.postMessage(word);
+}

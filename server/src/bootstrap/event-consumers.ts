@@ -1,0 +1,142 @@
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config/read-config.ts';
+import type { Listener } from '../db/listen.ts';
+import type { Storage } from '../db/open-storage.ts';
+import { openPool, type Pool } from '../db/pool.ts';
+import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
+import { announceEvents } from '../events/events-store.ts';
+import { LedgerBell } from '../events/ledger-bell.ts';
+import { ledgerCursor } from '../http/event-query.ts';
+import type { OperationParts } from '../http/operations.ts';
+import { addTrackedVisits } from '../http/tracked-visits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { encodeId } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
+import { Rounds } from '../lib/rounds.ts';
+import { Alarms } from '../stats/alarms.ts';
+import { StatisticsFollower } from '../stats/statistics.ts';
+import { TrackingLinks } from '../tracking/tracking-links.ts';
+import { Visits } from '../tracking/visits.ts';
+import { VERSION } from '../version.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import {
+  type OpenWebhooksParts,
+  openWebhooks,
+  type WebhookSettings,
+} from '../webhooks/open-webhooks.ts';
+
+/**
+ * The part of the assembly that tells what happened: everything that follows the ledger of events.
+ * Whoever appends events rings the bell, and the followers look.
+ */
+export interface Telling {
+  parts: Pick<OperationParts, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
+  /** Who sends webhooks here, and over which connections; neither without that role. */
+  readonly dispatcher: Dispatcher | undefined;
+  readonly pool: Pool | undefined;
+  /** Readers that stay connected are asked to go, so that the server can close. */
+  closeStreams(): void;
+  /** For whoever has appended events in a way that none of the others hears of. */
+  ring(): void;
+  /** A request that changed something has appended events; opens and clicks become some. */
+  listenTo(http: FastifyInstance): void;
+  start(): void;
+  stop(deadlineMs: number): Promise<void>;
+}
+
+export interface TellingOptions {
+  storage: Storage;
+  notices: Listener;
+  clock: Clock;
+  log: Log;
+  config: Config;
+  webhooks?: Pick<OpenWebhooksParts, 'ca' | 'limits' | 'deadlineMs'>;
+  streams?: Partial<StreamLimits>;
+}
+
+export function openTelling(options: TellingOptions): Telling {
+  const { storage, notices, clock, log, config } = options;
+  const { pool } = storage;
+  const bell = new LedgerBell({ clock, announce: (from) => announceEvents(pool, from) });
+  notices.on('events', (from) => bell.heard(from));
+
+  const dispatchPool = config.roles.has('webhooks')
+    ? openPool({ places: storage.places, log, max: 4, applicationName: 'postrider webhooks' })
+    : undefined;
+  const room = openWebhooks({
+    pool,
+    dispatchPool,
+    clock,
+    log,
+    secretKey: storage.secretKey,
+    dnsServers: config.delivery.dnsServers,
+    settings: webhookSettings(config),
+    version: VERSION,
+    mailCommits: () => bell.rings,
+    ...options.webhooks,
+  });
+  bell.onRing(() => room.dispatcher?.wake());
+
+  const eventStreams = new EventStreams({
+    pool,
+    clock,
+    log,
+    cursorOf: ledgerCursor,
+    ...(options.streams ? { limits: options.streams } : {}),
+  });
+  bell.onRing(() => eventStreams.wake());
+  notices.on('accounts', (workspaceId) => eventStreams.closeWorkspace(workspaceId));
+  notices.on('people', (personId) => eventStreams.closeReader(encodeId('usr', personId)));
+  notices.onGap(() => eventStreams.closeForAdmission());
+
+  const statistics = config.roles.has('webhooks')
+    ? new StatisticsFollower({ pool, clock, log })
+    : undefined;
+  const links = new TrackingLinks(storage.secretKey);
+  const visits = new Visits({ pool, clock, log, told: () => bell.ring() });
+  const rounds = new Rounds({ clock, log });
+  if (statistics) {
+    const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
+    rounds.every(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());
+    rounds.every(ALARMS_MS, 'look for alarms', () => alarms.look());
+  }
+
+  return {
+    parts: {
+      webhooks: room.webhooks,
+      webhookHistory: room.history,
+      webhookTester: room.tester,
+      eventStreams,
+    },
+    dispatcher: room.dispatcher,
+    pool: dispatchPool,
+    closeStreams: () => eventStreams.closeAll(),
+    ring: () => bell.ring(),
+    listenTo(http) {
+      addTrackedVisits(http, { links, visits });
+    },
+    start() {
+      room.dispatcher?.start();
+      statistics?.start();
+    },
+    async stop(deadlineMs) {
+      await visits.drained();
+      await eventStreams.stop();
+      await rounds.stop();
+      await statistics?.stop();
+      await room.dispatcher?.stop(deadlineMs);
+      room.close();
+      await dispatchPool?.end();
+    },
+  };
+}
+
+const CLEANING_MS = 600_000;
+const ALARMS_MS = 30_000;
+
+function webhookSettings({ webhooks }: Config): WebhookSettings {
+  const { allowPrivate, ports, concurrency, endpointConcurrency } = webhooks;
+  const portAllowed = (port: number): boolean =>
+    ports.some(({ from, to }) => port >= from && port <= to);
+  return { allowPrivate, portAllowed, concurrency, endpointConcurrency };
+}

@@ -1,0 +1,49 @@
+import type { Caller } from '../accounts/caller.ts';
+import { SCOPES } from '../accounts/scopes.ts';
+import type { OpenParts, SendOrder } from '../cli/house.ts';
+import { ContactLookup } from '../contacts/contact-lookup.ts';
+import { DomainDirectory } from '../domains/domain-directory.ts';
+import { SendMessage } from '../http/schemas/messages.ts';
+import { bodyValidator } from '../http/validate.ts';
+import { noHandover } from '../messages/handover.ts';
+import { previewOf } from '../messages/preview.ts';
+import type { SendRequest } from '../messages/send-request.ts';
+import { TemplateDirectory } from '../templates/template-directory.ts';
+import { createAcceptor, createIdempotency } from './build-accepting.ts';
+
+/** A send without a door: the same checks and the same commit; whichever server runs delivers it. */
+export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promise<object> {
+  bodyValidator(SendMessage).check(order.body);
+  const request = order.body as SendRequest;
+  const { pool, clock, config, secretKey } = parts;
+  const noticesArrive = (): boolean => false;
+  const acceptor = createAcceptor({
+    pool,
+    clock,
+    config,
+    domains: new DomainDirectory({ pool, clock, noticesArrive }),
+    templates: new TemplateDirectory({ pool, clock, noticesArrive }),
+    contacts: new ContactLookup({ pool }),
+    handover: noHandover,
+    idempotency: createIdempotency(pool, clock, secretKey),
+    secretKey,
+  });
+  const caller = operator(order);
+  if (order.dryRun) return previewOf(await acceptor.dryRun(caller, request));
+  const { answer } = await acceptor.acceptOne(caller, request, undefined, (message) => ({
+    status: 202,
+    body: JSON.stringify(message),
+  }));
+  return JSON.parse(answer.body) as object;
+}
+
+function operator({ workspaceId, mode }: SendOrder): Caller {
+  return {
+    workspaceId,
+    mode,
+    scopes: new Set(SCOPES),
+    allowedDomains: [],
+    actor: 'cli',
+    keyId: undefined,
+  };
+}

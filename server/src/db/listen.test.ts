@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { silentLog } from '../lib/log.ts';
+import { listen } from './listen.ts';
+
+/** Notices sent by one session and heard by another, also after the connection was cut. */
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await freshDatabase({ empty: true });
+});
+
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+});
+
+const until = (met: () => boolean | Promise<boolean>) => vi.waitUntil(met, { timeout: 30_000 });
+const open = () => listen({ places: [{ connectionString: db.url }], log: silentLog });
+const notify = (channel: string, payload: string) =>
+  db.pool.query('select pg_notify($1, $2)', [channel, payload]);
+const cutConnections = () =>
+  db.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'postrider listen' and datname = current_database()`,
+  );
+
+test('each handler gets the notices of its channel, until it is taken away', async () => {
+  await using notices = open();
+  const heard: string[] = [];
+  const leave = notices.on('keys', (payload) => heard.push(`a ${payload}`));
+  notices.on('keys', (payload) => heard.push(`b ${payload}`));
+  await notices.ready;
+  notices.on('domains', (payload) => heard.push(`c ${payload}`));
+  // Listening to a channel named later begins a moment later.
+  await until(async () => {
+    await notify('domains', 'again');
+    return heard.includes('c again');
+  });
+  await notify('keys', '1');
+  await until(() => heard.includes('b 1'));
+  leave();
+  await notify('keys', '2');
+  await notify('other', '3');
+  await notify('domains', '4');
+  await until(() => heard.includes('c 4'));
+  expect(heard.filter((word) => word !== 'c again')).toEqual(['a 1', 'b 1', 'b 2', 'c 4']);
+});
+
+test('after the connection was lost, handlers are told of the gap and hear again', async () => {
+  await using notices = open();
+  const heard: string[] = [];
+  let gaps = 0;
+  notices.on('keys', (payload) => heard.push(payload));
+  notices.onGap(() => {
+    gaps += 1;
+  });
+  await notices.ready;
+  expect(gaps).toBe(0);
+  for (const round of [1, 2]) {
+    await cutConnections();
+    await until(() => gaps === round);
+    await notify('keys', String(round));
+    await until(() => heard.includes(String(round)));
+  }
+  expect(heard).toEqual(['1', '2']);
+});
+
+test('a handler that throws does not keep the notice from the others', async () => {
+  await using notices = open();
+  const heard: string[] = [];
+  notices.on('keys', () => {
+    throw new Error('a bug');
+  });
+  notices.on('keys', (payload) => heard.push(payload));
+  await notices.ready;
+  await notify('keys', 'on');
+  await until(() => heard.length === 1);
+});
+
+test('a stopped listener neither hears nor comes back', async () => {
+  const notices = open();
+  const heard: string[] = [];
+  notices.on('keys', (payload) => heard.push(payload));
+  await notices.ready;
+  await notices.stop();
+  await notify('keys', 'late');
+  const { rows } = await db.pool.query(
+    `select count(*) as n from pg_stat_activity
+      where application_name = 'postrider listen' and datname = current_database()`,
+  );
+  expect(rows).toEqual([{ n: 0 }]);
+  expect(heard).toEqual([]);
+});

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { uuidFloor } from '../lib/ids.ts';
+import { silentLog } from '../lib/log.ts';
+import {
+  dropExpired,
+  ensurePartitions,
+  type PartitionedTable,
+  partitionsReach,
+} from './partitions.ts';
+import { openPool } from './pool.ts';
+
+/** Two small tables of the test's own stand for the real ones; `deliveries` says what is unfinished. */
+
+const DAY_MS = 86_400_000;
+const NOW = Date.UTC(2026, 10, 12, 15, 30);
+const RETENTION = { recordDays: 30, contentDays: 10, webhookDays: 30 };
+const WEEKLY: PartitionedTable = {
+  table: 'letters',
+  spanDays: 7,
+  aheadDays: 21,
+  keep: 'record',
+};
+const DAILY: PartitionedTable = {
+  table: 'letter_contents',
+  spanDays: 1,
+  aheadDays: 3,
+  keep: 'content',
+};
+const TABLES = [WEEKLY, DAILY];
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await freshDatabase({ empty: true });
+});
+
+beforeEach(async () => {
+  await db.pool.query(`
+    drop table if exists letters, letter_contents, deliveries;
+    create table letters (id uuid primary key, word text) partition by range (id);
+    create index on letters (word);
+    create table letter_contents (id uuid primary key) partition by range (id);
+    create table deliveries (message_id uuid, status text);`);
+});
+
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+});
+
+/** Any time, in any order: ids of the real maker never go back. */
+const idAt = (ms: number) => uuidFloor(ms).slice(0, 24) + randomBytes(6).toString('hex');
+
+const insert = (table: string, ms: number) =>
+  db.pool.query(`insert into ${table} (id) values ($1)`, [idAt(ms)]);
+
+describe('partitions ahead', () => {
+  test('cover yesterday to the wanted day without a gap, weeks beginning on Mondays', async () => {
+    expect(await ensurePartitions(db.pool, NOW, TABLES)).toEqual([
+      'letters_p20261109',
+      'letters_p20261116',
+      'letters_p20261123',
+      'letters_p20261130',
+      'letter_contents_p20261111',
+      'letter_contents_p20261112',
+      'letter_contents_p20261113',
+      'letter_contents_p20261114',
+      'letter_contents_p20261115',
+    ]);
+    const midnight = Date.UTC(2026, 10, 13);
+    for (const ms of [NOW - DAY_MS, NOW, midnight - 1, midnight, NOW + 3 * DAY_MS]) {
+      for (const { table } of TABLES) await insert(table, ms);
+    }
+    await expect(insert('letter_contents', NOW - 2 * DAY_MS)).rejects.toMatchObject({
+      code: '23514',
+    });
+  });
+
+  test('are made once, by however many nodes at the same moment', async () => {
+    const nodes = Array.from({ length: 3 }, () =>
+      openPool({ places: [{ connectionString: db.url }], log: silentLog }),
+    );
+    const made = await Promise.all(nodes.map((pool) => ensurePartitions(pool, NOW, TABLES)));
+    expect(made.map((names) => names.length).toSorted()).toEqual([0, 0, 9]);
+    await Promise.all(nodes.map((pool) => pool.end()));
+    expect(await ensurePartitions(db.pool, NOW, TABLES)).toEqual([]);
+    expect(await ensurePartitions(db.pool, NOW + DAY_MS, TABLES)).toEqual([
+      'letter_contents_p20261116',
+    ]);
+  });
+
+  test('have the indexes of their table', async () => {
+    await ensurePartitions(db.pool, NOW, TABLES);
+    const { rows } = await db.pool.query(
+      `select count(*) as n from pg_inherits i join pg_class c on c.oid = i.inhparent
+        where c.relkind = 'I' and c.relname like 'letters_%'`,
+    );
+    expect(rows).toEqual([{ n: 8 }]);
+  });
+
+  test('fit to those of another span that are there already', async () => {
+    await ensurePartitions(db.pool, NOW, [{ ...WEEKLY, spanDays: 1, aheadDays: 2 }]);
+    expect(await ensurePartitions(db.pool, NOW, [WEEKLY])).toEqual([
+      'letters_p20261109',
+      'letters_p20261115',
+      'letters_p20261116',
+      'letters_p20261123',
+      'letters_p20261130',
+    ]);
+    for (let day = -1; day < 21; day++) await insert('letters', NOW + day * DAY_MS);
+  });
+
+  test('are made while others write to the table', async () => {
+    await ensurePartitions(db.pool, NOW, [WEEKLY]);
+    const writer = await db.pool.connect();
+    await writer.query('begin');
+    await writer.query('insert into letters (id) values ($1)', [idAt(NOW)]);
+    const made = await ensurePartitions(db.pool, NOW + 7 * DAY_MS, [WEEKLY]);
+    await writer.query('commit');
+    writer.release();
+    expect(made).toEqual(['letters_p20261207']);
+  });
+
+  test('tell how far they reach', async () => {
+    expect(await partitionsReach(db.pool, NOW, TABLES)).toBe(0);
+    await ensurePartitions(db.pool, NOW, TABLES);
+    expect(await partitionsReach(db.pool, NOW, TABLES)).toBe(Date.UTC(2026, 10, 16));
+    expect(await partitionsReach(db.pool, NOW, [WEEKLY])).toBe(Date.UTC(2026, 11, 7));
+    expect(await partitionsReach(db.pool, NOW + 90 * DAY_MS, TABLES)).toBe(0);
+  });
+});
+
+describe('partitions past their retention', () => {
+  test('go as a whole, each kind after its own time, and not a day early', async () => {
+    await ensurePartitions(db.pool, NOW, TABLES);
+    const contentsEnd = Date.UTC(2026, 10, 13) + RETENTION.contentDays * DAY_MS;
+    expect(await dropExpired(db.pool, contentsEnd - DAY_MS - 1, RETENTION, TABLES)).toEqual([]);
+    expect(await dropExpired(db.pool, contentsEnd - DAY_MS, RETENTION, TABLES)).toEqual([
+      'letter_contents_p20261111',
+    ]);
+    expect(await dropExpired(db.pool, contentsEnd, RETENTION, TABLES)).toEqual([
+      'letter_contents_p20261112',
+    ]);
+    const lettersEnd = Date.UTC(2026, 10, 16) + RETENTION.recordDays * DAY_MS;
+    expect(await dropExpired(db.pool, lettersEnd - 1, RETENTION, [WEEKLY])).toEqual([]);
+    expect(await dropExpired(db.pool, lettersEnd, RETENTION, [WEEKLY])).toEqual([
+      'letters_p20261109',
+    ]);
+  });
+
+  test('of webhooks stay until the last try too has had its time', async () => {
+    await ensurePartitions(db.pool, NOW, TABLES);
+    const webhooks = { ...WEEKLY, keep: 'webhook' } as const;
+    const triesEnd = Date.UTC(2026, 10, 16) + (4 + RETENTION.webhookDays) * DAY_MS;
+    expect(await dropExpired(db.pool, triesEnd - 1, RETENTION, [webhooks])).toEqual([]);
+    expect(await dropExpired(db.pool, triesEnd, RETENTION, [webhooks])).toEqual([
+      'letters_p20261109',
+    ]);
+  });
+
+  test('stay while a delivery in their span is unfinished', async () => {
+    await ensurePartitions(db.pool, NOW, TABLES);
+    await db.pool.query(`insert into deliveries values ($1, 'scheduled')`, [idAt(NOW)]);
+    const later = NOW + 12 * DAY_MS;
+    expect(await dropExpired(db.pool, later, RETENTION, TABLES)).toEqual([
+      'letter_contents_p20261111',
+      'letter_contents_p20261113',
+    ]);
+    await db.pool.query(`update deliveries set status = 'delivered'`);
+    expect(await dropExpired(db.pool, later, RETENTION, TABLES)).toEqual([
+      'letter_contents_p20261112',
+    ]);
+  });
+
+  test('that a crash left half-way are finished by the next round', async () => {
+    await ensurePartitions(db.pool, NOW, TABLES);
+    await db.pool.query('alter table letter_contents detach partition letter_contents_p20261111');
+    await dropExpired(db.pool, NOW, RETENTION, TABLES);
+    const { rows } = await db.pool.query(
+      `select to_regclass('letter_contents_p20261111') is null as gone`,
+    );
+    expect(rows).toEqual([{ gone: true }]);
+  });
+});

@@ -1,0 +1,25 @@
+import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { ApiKey } from '../../schemas/api-keys.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function getApiKey(parts: { apiKeys: ApiKeys }) {
+  return operation(
+    {
+      id: 'getApiKey',
+      method: 'GET',
+      path: '/api-keys/{id}',
+      tag: 'API keys',
+      summary: 'Look an API key up',
+      scope: 'read:api_keys',
+      params: pathId('key', 'the key'),
+      answers: { 200: { description: 'The key, without its secret.', body: ApiKey } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      return { status: 200, body: publicKey(await parts.apiKeys.get(caller, id)) };
+    },
+  );
+}

@@ -1,0 +1,37 @@
+import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
+import { encodeCursor, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { ApiKey } from '../../schemas/api-keys.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../schemas/pieces.ts';
+
+const LIST = '/api-keys';
+
+export function listApiKeys(parts: { apiKeys: ApiKeys }) {
+  return operation(
+    {
+      id: 'listApiKeys',
+      method: 'GET',
+      path: '/api-keys',
+      tag: 'API keys',
+      summary: 'List API keys',
+      description:
+        'Newest first, revoked ones too. A test key sees only test keys. A search looks through a ' +
+        'bounded number of keys: a page may be short or empty and still have a `next_cursor`.',
+      scope: 'read:api_keys',
+      query: closed({ ...PAGE, q: searched('Words that stand in the name or the `token_hint`.') }),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: { 200: { description: 'A page of keys.', body: page(ApiKey, 'ApiKeyPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const { keys, nextBefore } = await parts.apiKeys.list(caller, {
+        limit,
+        ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
+      });
+      const next_cursor = nextBefore === undefined ? null : encodeCursor(LIST, [nextBefore]);
+      return { status: 200, body: { data: keys.map(publicKey), next_cursor } };
+    },
+  );
+}

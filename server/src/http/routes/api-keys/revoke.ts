@@ -1,0 +1,26 @@
+import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { ApiKey } from '../../schemas/api-keys.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function revokeApiKey(parts: { apiKeys: ApiKeys }) {
+  return operation(
+    {
+      id: 'revokeApiKey',
+      method: 'DELETE',
+      path: '/api-keys/{id}',
+      tag: 'API keys',
+      summary: 'Revoke an API key',
+      description: 'For good, on every node within a second. The key stays in the list as revoked.',
+      scope: 'write:api_keys',
+      params: pathId('key', 'the key'),
+      answers: { 200: { description: 'The key, revoked.', body: ApiKey } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      return { status: 200, body: publicKey(await parts.apiKeys.revoke(caller, id)) };
+    },
+  );
+}

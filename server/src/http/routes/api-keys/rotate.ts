@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import { type ApiKeys, GRACE_MAX_SECONDS, publicKey } from '../../../accounts/api-keys.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { RotatedApiKey } from '../../schemas/api-keys.ts';
+import { closed, pathId } from '../../schemas/pieces.ts';
+
+const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
+
+export function rotateApiKey(parts: { apiKeys: ApiKeys }) {
+  return operation(
+    {
+      id: 'rotateApiKey',
+      method: 'POST',
+      path: '/api-keys/{id}/rotate',
+      tag: 'API keys',
+      summary: 'Give an API key a new secret',
+      description: 'Both secrets work during the grace period, so that nothing stops meanwhile.',
+      scope: 'write:api_keys',
+      params: pathId('key', 'the key'),
+      body: closed(
+        {
+          grace_seconds: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: GRACE_MAX_SECONDS,
+              default: GRACE_DEFAULT_SECONDS,
+              description: 'How long the secret before goes on working.',
+            }),
+          ),
+        },
+        { title: 'RotateApiKey' },
+      ),
+      examples: {
+        hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } },
+      },
+      answers: { 200: { description: 'The key, with its new secret.', body: RotatedApiKey } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      const graceSeconds = body.grace_seconds ?? GRACE_DEFAULT_SECONDS;
+      const { key, token, previousEndsAtMs } = await parts.apiKeys.rotate(caller, id, graceSeconds);
+      const previous_ends_at = new Date(previousEndsAtMs).toISOString();
+      return { status: 200, body: { ...publicKey(key), token, previous_ends_at } };
+    },
+  );
+}

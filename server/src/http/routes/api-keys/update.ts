@@ -1,0 +1,32 @@
+import { type ApiKeyChange, type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { ApiKey, UpdateApiKey } from '../../schemas/api-keys.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function updateApiKey(parts: { apiKeys: ApiKeys }) {
+  return operation(
+    {
+      id: 'updateApiKey',
+      method: 'PATCH',
+      path: '/api-keys/{id}',
+      tag: 'API keys',
+      summary: 'Change an API key',
+      description: 'Its name, scopes, limits or end. In force on every node within a second.',
+      scope: 'write:api_keys',
+      params: pathId('key', 'the key'),
+      body: UpdateApiKey,
+      moreFaults: (body) => parts.apiKeys.faultsIn(body),
+      examples: {
+        office: { summary: 'Only from the office', value: { allowed_ips: ['203.0.113.0/24'] } },
+      },
+      answers: { 200: { description: 'The key as it is now.', body: ApiKey } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      const key = await parts.apiKeys.change(caller, id, body as ApiKeyChange);
+      return { status: 200, body: publicKey(key) };
+    },
+  );
+}

@@ -1,0 +1,36 @@
+import { personFaults } from '../../../accounts/people/person-words.ts';
+import { operation } from '../../operation.ts';
+import { Password, Token } from '../../schemas/people.ts';
+import { closed } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function completePasswordReset({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'completePasswordReset',
+      method: 'POST',
+      path: '/password-resets/complete',
+      tag: 'Sign-in',
+      summary: 'Set a new password with a link',
+      description:
+        '`token` is the part after # of the link, which works once and for an hour. Every session ' +
+        'of the person ends; a second factor stays.',
+      scope: 'public',
+      signsIn: true,
+      body: closed({ token: Token, password: Password }, { title: 'CompletePasswordReset' }),
+      moreFaults: personFaults,
+      examples: {
+        link: {
+          summary: 'The token of a link',
+          value: { token: 'fZ0nQb0mS8-2kJc1', password: 'kettle rain ladders' },
+        },
+      },
+      answers: { 204: { description: 'The new password is set. Sign in with it.' } },
+      refusals: ['invalid_link', 'too_many_attempts'],
+    },
+    async ({ body, visit }) => {
+      await people.resets.complete(body.token, body.password, visit);
+      return { status: 204 };
+    },
+  );
+}

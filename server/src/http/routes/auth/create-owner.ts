@@ -1,0 +1,45 @@
+import { personFaults } from '../../../accounts/people/person-words.ts';
+import { operation } from '../../operation.ts';
+import { CreateOwner, SET_COOKIE, SignedIn } from '../../schemas/people.ts';
+import { sitsAtThisMachine } from '../../visit.ts';
+import { type PeopleOperationParts, signedInReply } from './signed-in-reply.ts';
+
+export function createOwner(parts: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'createOwner',
+      method: 'POST',
+      path: '/setup',
+      tag: 'Sign-in',
+      summary: 'Make the first account',
+      description:
+        'Once, while nobody has an account: the owner of every workspace there is. From the machine ' +
+        'itself it needs nothing else; from anywhere else `token`, the part after # of the link ' +
+        'that the server printed at its start. `workspace_name` names the first workspace.',
+      scope: 'public',
+      signsIn: true,
+      body: CreateOwner,
+      moreFaults: personFaults,
+      examples: {
+        owner: {
+          summary: 'At the machine itself',
+          value: { email: 'jane@shop.example', name: 'Jane Doe', password: 'tulip freight oboe' },
+        },
+      },
+      answers: { 201: { description: 'Signed in.', body: SignedIn, headers: SET_COOKIE } },
+      refusals: ['setup_link_required', 'conflict', 'too_many_attempts'],
+    },
+    async ({ body, visit }) => {
+      const { email, name, password, workspace_name, token } = body;
+      const owner = {
+        email,
+        name,
+        password,
+        ...(workspace_name === undefined ? {} : { workspaceName: workspace_name }),
+        ...(token === undefined ? {} : { token }),
+      };
+      const trusted = sitsAtThisMachine(visit, parts.baseUrl);
+      return signedInReply(parts, 201, await parts.people.setup.claim(owner, visit, trusted));
+    },
+  );
+}

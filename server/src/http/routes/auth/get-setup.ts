@@ -1,0 +1,24 @@
+import { operation } from '../../operation.ts';
+import { SetupState } from '../../schemas/people.ts';
+import { sitsAtThisMachine } from '../../visit.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function getSetup({ people, baseUrl }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'getSetup',
+      method: 'GET',
+      path: '/setup',
+      tag: 'Sign-in',
+      summary: 'See whether the first account is still to be made',
+      scope: 'public',
+      signsIn: true,
+      answers: { 200: { description: 'How it stands.', body: SetupState } },
+    },
+    async ({ visit }) => {
+      const needed = await people.setup.isNeeded();
+      const link_required = needed && !sitsAtThisMachine(visit, baseUrl);
+      return { status: 200, body: { needed, link_required } };
+    },
+  );
+}

@@ -1,0 +1,35 @@
+import { Type } from 'typebox';
+import { operation } from '../../operation.ts';
+import { Email } from '../../schemas/people.ts';
+import { closed } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function requestPasswordReset({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'requestPasswordReset',
+      method: 'POST',
+      path: '/password-resets',
+      tag: 'Sign-in',
+      summary: 'Ask for a link to set a new password',
+      description:
+        'The answer is the same whether the address has an account or not. The link goes out by ' +
+        'mail, through this service; while no domain can send, it stands in the server’s log.',
+      scope: 'public',
+      signsIn: true,
+      body: closed({ email: Email }, { title: 'RequestPasswordReset' }),
+      examples: { jane: { summary: 'An address', value: { email: 'jane@shop.example' } } },
+      answers: {
+        202: {
+          description: 'If there is an account, a link is on its way.',
+          body: Type.Object({}),
+        },
+      },
+      refusals: ['too_many_attempts'],
+    },
+    async ({ body, visit }) => {
+      await people.resets.request(body.email, visit);
+      return { status: 202, body: {} };
+    },
+  );
+}

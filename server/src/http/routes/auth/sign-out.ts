@@ -1,0 +1,23 @@
+import { operation } from '../../operation.ts';
+import { SET_COOKIE } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from './signed-in-reply.ts';
+
+export function signOut({ people, cookie }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'signOut',
+      method: 'DELETE',
+      path: '/session',
+      tag: 'Sign-in',
+      summary: 'Sign out',
+      description: 'Ends this session, on every node at once. Without a session it is no error.',
+      scope: 'public',
+      signsIn: true,
+      answers: { 204: { description: 'Signed out.', headers: SET_COOKIE } },
+    },
+    async ({ visit }) => {
+      if (visit.sessionToken !== undefined) await people.sessions.end(visit.sessionToken);
+      return { status: 204, headers: { 'set-cookie': cookie.clear() } };
+    },
+  );
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import { contactFaults } from '../../../contacts/contact-fields.ts';
+import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
+import { API_PREFIX } from '../../http-server.ts';
+import { operation } from '../../operation.ts';
+import { CONTACT_EXAMPLE, Contact, CreateContact } from '../../schemas/contacts.ts';
+
+export function createContact(parts: { contacts: Contacts }) {
+  return operation(
+    {
+      id: 'createContact',
+      method: 'POST',
+      path: '/contacts',
+      tag: 'Contacts',
+      summary: 'Create a contact',
+      description:
+        'Live and test contacts are apart: the contact has the mode of the key. An address has one ' +
+        'contact, whatever its case; `PUT /contacts/{email}` makes or changes it in one step.',
+      scope: 'write:contacts',
+      body: CreateContact,
+      moreFaults: contactFaults,
+      examples: { full: { summary: 'A contact', value: CONTACT_EXAMPLE } },
+      answers: {
+        201: {
+          description: 'The contact.',
+          body: Contact,
+          headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
+        },
+      },
+      location: ({ email }: { email: string }) =>
+        `${API_PREFIX}/contacts/${encodeURIComponent(email)}`,
+      refusals: ['conflict'],
+    },
+    async ({ caller, body }) => {
+      const contact = await parts.contacts.create(caller, body as Record<string, unknown>);
+      return { status: 201, body: publicContact(caller, contact) };
+    },
+  );
+}

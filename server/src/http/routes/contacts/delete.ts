@@ -1,0 +1,66 @@
+import { Type } from 'typebox';
+import type { Contacts } from '../../../contacts/contacts.ts';
+import type { Erasures } from '../../../contacts/erase-address.ts';
+import { contactPointer } from '../../contact-pointer.ts';
+import { operation } from '../../operation.ts';
+import { ContactPath, Erasure } from '../../schemas/contacts.ts';
+import { closed } from '../../schemas/pieces.ts';
+
+export function deleteContact(parts: { contacts: Contacts; erasures: Erasures }) {
+  return operation(
+    {
+      id: 'deleteContact',
+      method: 'DELETE',
+      path: '/contacts/{email}',
+      tag: 'Contacts',
+      summary: 'Delete a contact, or erase an address',
+      description:
+        'Deletes the contact. With `erase=true` the address is forgotten altogether, whether it has ' +
+        'a contact or not: in messages written to it, their content, attempts and events, and in ' +
+        'the test inbox; what still waits for it is cancelled. Counts and statistics stay as they ' +
+        'are. Answers kept for repeated requests (Idempotency-Key) go by themselves within 24 hours.',
+      scope: 'write:contacts',
+      params: ContactPath,
+      query: closed({
+        erase: Type.Optional(
+          Type.Boolean({ default: false, description: 'Forget the address altogether.' }),
+        ),
+        keep_suppression: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description:
+              'With `erase`: never write to the address again; only a keyed hash of it is kept.',
+          }),
+        ),
+      }),
+      answers: {
+        200: { description: 'The address is erased.', body: Erasure },
+        202: {
+          description: 'The address is being erased; asking again tells more.',
+          body: Erasure,
+        },
+        204: { description: 'The contact is deleted.' },
+      },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, query }) => {
+      const pointer = contactPointer(params);
+      if (!query.erase) {
+        await parts.contacts.remove(caller, pointer);
+        return { status: 204 };
+      }
+      const emailKey =
+        'mailbox' in pointer
+          ? pointer.mailbox.key
+          : (await parts.contacts.get(caller, pointer)).emailKey;
+      const keepSuppression = query.keep_suppression ?? false;
+      return answerOf(await parts.erasures.erase(caller, emailKey, { keepSuppression }));
+    },
+  );
+}
+
+function answerOf({ finished, ...counts }: Awaited<ReturnType<Erasures['erase']>>) {
+  return finished
+    ? { status: 200, body: { status: 'finished', ...counts } }
+    : { status: 202, body: { status: 'running', ...counts } };
+}

@@ -1,0 +1,67 @@
+import { Readable } from 'node:stream';
+import { Type } from 'typebox';
+import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
+import type { Pool } from '../../../db/pool.ts';
+import { exampleOf } from '../../example.ts';
+import type { LargeAnswers } from '../../large-answers.ts';
+import { operation } from '../../operation.ts';
+import { Contact } from '../../schemas/contacts.ts';
+import { closed, oneOf } from '../../schemas/pieces.ts';
+
+const MEDIA_TYPES = {
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  csv: 'text/csv; charset=utf-8; header=present',
+};
+
+export function exportContacts(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+  return operation(
+    {
+      id: 'exportContacts',
+      method: 'GET',
+      path: '/contacts/export',
+      tag: 'Contacts',
+      summary: 'Export contacts',
+      description:
+        'All contacts of the key’s mode, oldest first. `ndjson` (`application/x-ndjson`): a contact ' +
+        'per line, as the API shows it. `csv` (`text/csv`): for spreadsheets, with a column for each ' +
+        'attribute; a cell that a spreadsheet would run as a formula has an apostrophe in front.',
+      scope: 'read:contacts',
+      query: closed({
+        format: Type.Optional(oneOf(['ndjson', 'csv'] as const, { default: 'ndjson' })),
+      }),
+      answers: {
+        200: {
+          description: 'The contacts.',
+          mediaType: 'application/x-ndjson',
+          body: Type.String(),
+          example: `${JSON.stringify(exampleOf(Contact))}\n`,
+          alsoAs: {
+            'text/csv': {
+              example:
+                'email,first_name,last_name,locale,created_at,updated_at,plan\r\n' +
+                'jane@example.com,Jane,Doe,en-GB,2026-11-15T09:30:00.000Z,2026-11-15T09:30:00.000Z,pro\r\n',
+            },
+          },
+          headers: {
+            'Content-Disposition': { description: 'A file name.', schema: Type.String() },
+          },
+        },
+      },
+      refusals: ['quota_exceeded'],
+    },
+    async ({ caller, query, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      const format = query.format ?? 'ndjson';
+      const flow = await startExport(parts.pool, caller, format);
+      return {
+        status: 200,
+        body: Readable.from(flow, { objectMode: false, highWaterMark: 64 * 1024 }),
+        mediaType: MEDIA_TYPES[format],
+        headers: {
+          'content-disposition': `attachment; filename="contacts.${format}"`,
+          'x-content-type-options': 'nosniff',
+        },
+      };
+    },
+  );
+}

@@ -1,0 +1,56 @@
+import { Type } from 'typebox';
+import { type ContactImports, publicImport } from '../../../contacts/contact-imports.ts';
+import { badCursor, decodeCursor, pageOf } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { ContactImportReport } from '../../schemas/contacts.ts';
+import { closed, PAGE, pathId } from '../../schemas/pieces.ts';
+
+const FAILURES_DEFAULT = 100;
+const FAILURES_MAX = 1_000;
+
+export function getImport(parts: { imports: ContactImports }) {
+  return operation(
+    {
+      id: 'getImport',
+      method: 'GET',
+      path: '/imports/{id}',
+      tag: 'Contacts',
+      summary: 'Look an import up',
+      description:
+        'How far it is, what became of the lines so far, and those that failed, in their order. ' +
+        'The report is kept for 30 days.',
+      scope: 'read:contacts',
+      params: pathId('imp', 'the import'),
+      query: closed({
+        ...PAGE,
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: FAILURES_MAX,
+            default: FAILURES_DEFAULT,
+            description: 'How many failed lines at the most.',
+          }),
+        ),
+      }),
+      answers: { 200: { description: 'The import.', body: ContactImportReport } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, query }) => {
+      const id = uuidOf('imp', (params as { id: string }).id, 'import');
+      const list = `/imports/${id}`;
+      const limit = query.limit ?? FAILURES_DEFAULT;
+      const page = { afterLine: lineOf(list, query.cursor), limit: limit + 1 };
+      const { job, failures } = await parts.imports.report(caller, id, page);
+      const { rows, next_cursor } = pageOf(list, failures, limit, ({ line }) => [line]);
+      return { status: 200, body: { ...publicImport(job), failures: rows, next_cursor } };
+    },
+  );
+}
+
+function lineOf(list: string, cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const [line] = decodeCursor(list, cursor, 1);
+  if (typeof line !== 'number' || line < 0 || line >= 2 ** 31) throw badCursor();
+  return line;
+}

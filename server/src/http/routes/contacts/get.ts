@@ -1,0 +1,25 @@
+import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
+import { contactPointer } from '../../contact-pointer.ts';
+import { operation } from '../../operation.ts';
+import { Contact, ContactPath } from '../../schemas/contacts.ts';
+
+export function getContact(parts: { contacts: Contacts }) {
+  return operation(
+    {
+      id: 'getContact',
+      method: 'GET',
+      path: '/contacts/{email}',
+      tag: 'Contacts',
+      summary: 'Look a contact up',
+      description: 'By its address, in any case, or by its id.',
+      scope: 'read:contacts',
+      params: ContactPath,
+      answers: { 200: { description: 'The contact.', body: Contact } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const contact = await parts.contacts.get(caller, contactPointer(params));
+      return { status: 200, body: publicContact(caller, contact) };
+    },
+  );
+}

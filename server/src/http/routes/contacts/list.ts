@@ -1,0 +1,94 @@
+import { Type } from 'typebox';
+import { publicContact } from '../../../contacts/contacts.ts';
+import {
+  type ContactQuery,
+  isByAddress,
+  searchContacts,
+} from '../../../contacts/search-contacts.ts';
+import type { Pool } from '../../../db/pool.ts';
+import { encodeCursor } from '../../cursor.ts';
+import { keyedCursor } from '../../keyed-cursor.ts';
+import { operation } from '../../operation.ts';
+import { Contact } from '../../schemas/contacts.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import { timeParameter } from '../../time-parameter.ts';
+
+export function listContacts(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'listContacts',
+      method: 'GET',
+      path: '/contacts',
+      tag: 'Contacts',
+      summary: 'List contacts',
+      description:
+        'Newest first; the beginning of an address (`q` with an @) in order of addresses. Filters ' +
+        'can be combined. A request looks through a bounded number of contacts: with a filter that ' +
+        'matches little, a page may be short or empty and still have a `next_cursor` to go on from.',
+      scope: 'read:contacts',
+      query: closed({
+        ...PAGE,
+        q: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 200,
+            description:
+              'Words that stand in the address or a name, or a domain with its @; with an @ within, the beginning of an address.',
+          }),
+        ),
+        locale: Type.Optional(Type.String({ minLength: 1, maxLength: 35 })),
+        attribute: Type.Optional(
+          Type.String({
+            pattern: '^[^:]+:',
+            maxLength: 512,
+            description:
+              '`name:value`: only contacts with this attribute; `address.city:Vienna` looks inside.',
+            examples: ['plan:pro'],
+          }),
+        ),
+        created_after: Type.Optional(Type.String({ format: 'date-time' })),
+        created_before: Type.Optional(Type.String({ format: 'date-time' })),
+      }),
+      queryReads: [(query, faulty) => faulty.has('q') || placeOf(query)],
+      answers: { 200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const wanted = queryOf(query);
+      const from = placeOf(query);
+      const after = from && { id: from.id, emailKey: from.key };
+      const found = await searchContacts(parts.pool, caller, wanted, { after, limit });
+      return {
+        status: 200,
+        body: {
+          data: found.contacts.map((contact) => publicContact(caller, contact)),
+          next_cursor:
+            found.next && encodeCursor(listOf(query), [found.next.id, found.next.emailKey]),
+        },
+      };
+    },
+  );
+}
+
+function placeOf(query: Record<string, unknown>) {
+  return keyedCursor(listOf(query), query);
+}
+
+function listOf(query: Record<string, unknown>): string {
+  return isByAddress(queryOf(query)) ? '/contacts?q' : '/contacts';
+}
+
+function queryOf(query: Record<string, unknown>): ContactQuery {
+  return {
+    ...(query.q === undefined ? {} : { text: query.q as string }),
+    ...(query.locale === undefined ? {} : { locale: query.locale as string }),
+    ...(query.attribute === undefined ? {} : { attribute: attributeOf(query.attribute as string) }),
+    ...timeParameter('createdAfterMs', 'created_after', query),
+    ...timeParameter('createdBeforeMs', 'created_before', query),
+  };
+}
+
+function attributeOf(text: string): { path: string[]; text: string } {
+  const colon = text.indexOf(':');
+  return { path: text.slice(0, colon).split('.'), text: text.slice(colon + 1) };
+}

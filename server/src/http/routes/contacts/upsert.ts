@@ -1,0 +1,47 @@
+import { contactFaults } from '../../../contacts/contact-fields.ts';
+import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import { parseMailbox } from '../../../mail/address.ts';
+import { operation } from '../../operation.ts';
+import { Contact, ContactPath, UpsertContact } from '../../schemas/contacts.ts';
+
+export function upsertContact(parts: { contacts: Contacts }) {
+  return operation(
+    {
+      id: 'upsertContact',
+      method: 'PUT',
+      path: '/contacts/{email}',
+      tag: 'Contacts',
+      summary: 'Create or change a contact',
+      description:
+        'Makes the contact when there is none with this address, else changes the fields that are ' +
+        'given and leaves the others. Doing it twice is doing it once.',
+      scope: 'write:contacts',
+      params: ContactPath,
+      body: UpsertContact,
+      moreFaults: contactFaults,
+      examples: {
+        jane: { summary: 'A contact', value: { first_name: 'Jane', attributes: { plan: 'pro' } } },
+      },
+      answers: {
+        200: { description: 'The contact as it is now.', body: Contact },
+        201: { description: 'The new contact.', body: Contact },
+      },
+    },
+    async ({ caller, params, body }) => {
+      const mailbox = mailboxOf((params as { email: string }).email);
+      const fields = body as Record<string, unknown>;
+      const { contact, created } = await parts.contacts.upsert(caller, mailbox, fields);
+      return { status: created ? 201 : 200, body: publicContact(caller, contact) };
+    },
+  );
+}
+
+function mailboxOf(text: string) {
+  const parsed = parseMailbox(text);
+  if (parsed.ok) return parsed.mailbox;
+  const { detail } = parsed;
+  throw new RefusedError('validation_failed', `email: ${detail}`, {
+    errors: [{ parameter: 'email', code: 'invalid_email', detail }],
+  });
+}

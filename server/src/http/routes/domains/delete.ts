@@ -1,0 +1,28 @@
+import type { Domains } from '../../../domains/domains.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function deleteDomain(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'deleteDomain',
+      method: 'DELETE',
+      path: '/domains/{id}',
+      tag: 'Domains',
+      summary: 'Delete a domain',
+      description:
+        'With its keys, for good. Live mail from it that still waits, scheduled or deferred, ends as ' +
+        '`failed`: it could not be signed any more. Adding the domain again gives new records.',
+      scope: 'write:domains',
+      params: pathId('dom', 'the domain'),
+      answers: { 204: { description: 'It is gone.' } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      await parts.domains.remove(caller, id);
+      return { status: 204 };
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { Domain } from '../../schemas/domains.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function getDomain(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'getDomain',
+      method: 'GET',
+      path: '/domains/{id}',
+      tag: 'Domains',
+      summary: 'Look a domain up',
+      description: 'With what the last look-up found of each record. Nothing is looked up anew.',
+      scope: 'read:domains',
+      params: pathId('dom', 'the domain'),
+      answers: { 200: { description: 'The domain.', body: Domain } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      return { status: 200, body: publicDomain(await parts.domains.get(caller, id)) };
+    },
+  );
+}

@@ -1,0 +1,36 @@
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { Domain } from '../../schemas/domains.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../schemas/pieces.ts';
+
+const LIST = '/domains';
+
+export function listDomains(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'listDomains',
+      method: 'GET',
+      path: '/domains',
+      tag: 'Domains',
+      summary: 'List domains',
+      description: 'Newest first. Live and test keys see the same domains.',
+      scope: 'read:domains',
+      query: closed({ ...PAGE, q: searched('Words that stand in the name.') }),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: { 200: { description: 'A page of domains.', body: page(Domain, 'DomainPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const found = await parts.domains.list(caller, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
+      });
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (domain) => [domain.id]);
+      return { status: 200, body: { data: rows.map(publicDomain), next_cursor } };
+    },
+  );
+}

@@ -1,0 +1,31 @@
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { Domain } from '../../schemas/domains.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function rotateDomainDkim(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'rotateDomainDkim',
+      method: 'POST',
+      path: '/domains/{id}/rotate-dkim',
+      tag: 'Domains',
+      summary: 'Sign with the next DKIM keys',
+      description:
+        'The next keys, which are published already, sign from now on, and the answer has new next ' +
+        'ones to publish when you find the time. Keep the retired ones in the DNS while they are ' +
+        'listed: mail is still on its way. Refused with `conflict` when the next RSA key’s record is ' +
+        'not found, and after ten rotations in a week.',
+      scope: 'write:domains',
+      params: pathId('dom', 'the domain'),
+      answers: { 200: { description: 'The domain, with its new keys.', body: Domain } },
+      refusals: ['not_found', 'conflict', 'overloaded'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      return { status: 200, body: publicDomain(await parts.domains.rotateDkim(caller, id)) };
+    },
+  );
+}

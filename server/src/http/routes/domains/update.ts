@@ -1,0 +1,38 @@
+import { type DomainSettings, domainFaults } from '../../../domains/domain-settings.ts';
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { Domain, UpdateDomain } from '../../schemas/domains.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function updateDomain(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'updateDomain',
+      method: 'PATCH',
+      path: '/domains/{id}',
+      tag: 'Domains',
+      summary: 'Change a domain',
+      description: 'Its TLS rule and its tracking. In force on every node within a second.',
+      scope: 'write:domains',
+      params: pathId('dom', 'the domain'),
+      body: UpdateDomain,
+      moreFaults: domainFaults,
+      examples: {
+        strict: { summary: 'Never send unencrypted', value: { tls: 'required' } },
+        tracked: {
+          summary: 'Track clicks with links of your own',
+          value: { tracking: { clicks: true }, tracking_host: 'links.yourdomain.com' },
+        },
+      },
+      answers: { 200: { description: 'The domain as it is now.', body: Domain } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      const domain = await parts.domains.change(caller, id, body as DomainSettings);
+      return { status: 200, body: publicDomain(domain) };
+    },
+  );
+}

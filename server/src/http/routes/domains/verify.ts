@@ -1,0 +1,29 @@
+import type { Domains } from '../../../domains/domains.ts';
+import { publicDomain } from '../../../domains/public-domain.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { Domain } from '../../schemas/domains.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function verifyDomain(parts: { domains: Domains }) {
+  return operation(
+    {
+      id: 'verifyDomain',
+      method: 'POST',
+      path: '/domains/{id}/verify',
+      tag: 'Domains',
+      summary: 'Look the records of a domain up now',
+      description:
+        'Tells per record what was found, and names the usual mistakes. The domain is `verified` when ' +
+        'every required record is there.',
+      scope: 'write:domains',
+      params: pathId('dom', 'the domain'),
+      answers: { 200: { description: 'The domain as it is now.', body: Domain } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      return { status: 200, body: publicDomain(await parts.domains.verify(caller, id)) };
+    },
+  );
+}

@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import type { People } from '../../../accounts/people/people.ts';
+import type { SignedIn } from '../../../accounts/people/sessions.ts';
+import { rightsOf } from '../../../accounts/roles.ts';
+import type { EventStreams } from '../../../events/event-streams.ts';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from '../../event-query.ts';
+import { operation } from '../../operation.ts';
+import { BOUNCED_EVENT } from '../../schemas/examples.ts';
+import { closed } from '../../schemas/pieces.ts';
+
+export function streamEvents(parts: { eventStreams: EventStreams; people: People }) {
+  return operation(
+    {
+      id: 'streamEvents',
+      method: 'GET',
+      path: '/events/stream',
+      tag: 'Events',
+      summary: 'Follow events as they happen',
+      description:
+        'Server-sent events: `id` is the feed’s cursor, `data` an event. From now on, or from ' +
+        '`Last-Event-ID` (or `cursor`) without a gap. A comment comes every 15 seconds. The server ' +
+        'ends a stream now and then, and at once when it is read too slowly: connect again with the ' +
+        'last id, as browsers do by themselves.',
+      scope: 'read:events',
+      query: closed({
+        type: EventTypeFilter,
+        cursor: Type.Optional(
+          Type.String({
+            maxLength: 512,
+            description:
+              'Where to begin, when no Last-Event-ID is sent: a `next_cursor` of `order=asc`, a ' +
+              '`follow_cursor`, or `latest`, as without it.',
+          }),
+        ),
+      }),
+      answers: {
+        200: {
+          description: 'A stream that goes on.',
+          mediaType: 'text/event-stream',
+          body: Type.String(),
+          example: `id: WzE4NDQyLCIwMTkzIl0\ndata: ${JSON.stringify(BOUNCED_EVENT)}\n\n`,
+        },
+      },
+      refusals: ['overloaded'],
+    },
+    async ({ caller, signedIn, query, lastEventId, signal }) => {
+      const cursor = lastEventId || query.cursor;
+      const filter = query.type === undefined ? {} : { types: typesOf(query.type) };
+      const from = cursor === undefined || cursor === LATEST ? undefined : ledgerPosition(cursor);
+      const body = await parts.eventStreams.open(caller, from, filter);
+      signal.addEventListener('abort', () => body.destroy(), { once: true });
+      if (signal.aborted) body.destroy();
+      if (signedIn) {
+        await admitAgain(parts.people, caller.workspaceId, signedIn).catch((error) => {
+          body.destroy();
+          throw error;
+        });
+      }
+      return {
+        status: 200,
+        body,
+        mediaType: 'text/event-stream; charset=utf-8',
+        // Once it ends the connection goes too: a server that stops need not wait for it.
+        headers: { 'cache-control': 'no-store', 'x-accel-buffering': 'no', connection: 'close' },
+      };
+    },
+  );
+}
+
+/** What ended between the admission and the opening was told before the stream could hear it. */
+async function admitAgain(people: People, workspaceId: string, signedIn: SignedIn): Promise<void> {
+  const role = await people.sessions.roleIn(workspaceId, signedIn);
+  if (role !== undefined && rightsOf(role).has('read:events')) return;
+  throw new RefusedError('invalid_session', 'The session has ended. Sign in again.');
+}

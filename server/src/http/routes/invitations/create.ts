@@ -1,0 +1,38 @@
+import { publicInvitation } from '../../../accounts/people/invitations.ts';
+import { operation } from '../../operation.ts';
+import { CreatedInvitation, CreateInvitation } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { actorOf } from '../members/acting-member.ts';
+
+export function createInvitation({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'createInvitation',
+      method: 'POST',
+      path: '/invitations',
+      tag: 'Team',
+      summary: 'Invite somebody',
+      description:
+        'The link goes to the address by mail, from a domain of the workspace; while none can send ' +
+        'it is in the answer. It works once, for seven days, and takes the place of an earlier one ' +
+        'to the same address. Only owners invite owners.',
+      scope: 'write:members',
+      body: CreateInvitation,
+      examples: {
+        joe: {
+          summary: 'A developer',
+          value: { email: 'joe@shop.example', role: 'developer' },
+        },
+      },
+      answers: { 201: { description: 'The invitation.', body: CreatedInvitation } },
+      refusals: ['conflict'],
+    },
+    async (request) => {
+      const { signedIn, body } = request;
+      const made = await people.invitations.create(actorOf(request), signedIn.person, body);
+      const { invitation, link } = made;
+      const shown = publicInvitation(invitation, invitation.createdAtMs);
+      return { status: 201, body: { ...shown, mailed: link === null, link } };
+    },
+  );
+}

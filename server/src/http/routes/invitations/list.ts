@@ -1,0 +1,39 @@
+import { publicInvitation } from '../../../accounts/people/invitations.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { Invitation } from '../../schemas/people.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+const LIST = '/invitations';
+
+export function listInvitations({ people, clock }: PeopleOperationParts & { clock: Clock }) {
+  return operation(
+    {
+      id: 'listInvitations',
+      method: 'GET',
+      path: '/invitations',
+      tag: 'Team',
+      summary: 'List invitations',
+      description: 'Newest first, those that were accepted, revoked or ran out too.',
+      scope: 'read:members',
+      query: closed(PAGE),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: {
+        200: { description: 'A page of invitations.', body: page(Invitation, 'InvitationPage') },
+      },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const found = await people.invitations.list(caller.workspaceId, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (one) => [one.id]);
+      const data = rows.map((one) => publicInvitation(one, clock.now()));
+      return { status: 200, body: { data, next_cursor } };
+    },
+  );
+}

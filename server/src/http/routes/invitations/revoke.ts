@@ -1,0 +1,28 @@
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { actorOf } from '../members/acting-member.ts';
+
+export function revokeInvitation({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'revokeInvitation',
+      method: 'DELETE',
+      path: '/invitations/{id}',
+      tag: 'Team',
+      summary: 'Revoke an invitation',
+      description: 'Its link is dead at once. It stays in the list as revoked.',
+      scope: 'write:members',
+      params: pathId('inv', 'the invitation'),
+      answers: { 204: { description: 'Revoked.' } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async (request) => {
+      const { params } = request;
+      const id = uuidOf('inv', (params as { id: string }).id, 'invitation');
+      await people.invitations.revoke(actorOf(request), id);
+      return { status: 204 };
+    },
+  );
+}

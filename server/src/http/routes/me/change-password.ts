@@ -1,0 +1,32 @@
+import { operation } from '../../operation.ts';
+import { ChangePassword, SET_COOKIE } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function changePassword({ people, cookie }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'changePassword',
+      method: 'POST',
+      path: '/me/password',
+      tag: 'Account',
+      summary: 'Change one’s password',
+      description: 'Every other session ends; this one goes on with a new cookie.',
+      scope: 'person',
+      body: ChangePassword,
+      examples: {
+        change: {
+          summary: 'The old one and the new one',
+          value: { current_password: 'tulip freight oboe', new_password: 'kettle rain ladders' },
+        },
+      },
+      answers: { 204: { description: 'Changed.', headers: SET_COOKIE } },
+      refusals: ['too_many_attempts'],
+    },
+    async ({ signedIn, body, visit }) => {
+      const change = { current: body.current_password, wanted: body.new_password };
+      const presented = visit.sessionToken;
+      const begun = await people.account.changePassword(signedIn, change, visit, presented);
+      return { status: 204, headers: { 'set-cookie': cookie.set(begun.token) } };
+    },
+  );
+}

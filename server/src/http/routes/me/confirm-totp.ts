@@ -1,0 +1,26 @@
+import { operation } from '../../operation.ts';
+import { Code, RecoveryCodes } from '../../schemas/people.ts';
+import { closed } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function confirmTotp({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'confirmTotp',
+      method: 'POST',
+      path: '/me/totp/confirm',
+      tag: 'Account',
+      summary: 'Turn the second factor on',
+      description: 'With a first code of the app. From then on it is asked for at every sign-in.',
+      scope: 'person',
+      body: closed({ code: Code }, { title: 'ConfirmTotp' }),
+      examples: { code: { summary: 'A code of the app', value: { code: '428913' } } },
+      answers: { 200: { description: 'It is on.', body: RecoveryCodes } },
+      refusals: ['conflict', 'too_many_attempts'],
+    },
+    async ({ signedIn, body, visit }) => {
+      const codes = await people.account.confirmSecondFactor(signedIn, body.code, visit);
+      return { status: 200, body: { recovery_codes: codes } };
+    },
+  );
+}

@@ -1,0 +1,25 @@
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function endSession({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'endSession',
+      method: 'DELETE',
+      path: '/me/sessions/{id}',
+      tag: 'Account',
+      summary: 'Sign one session out',
+      scope: 'person',
+      params: pathId('ses', 'the session'),
+      answers: { 204: { description: 'Signed out.' } },
+      refusals: ['not_found'],
+    },
+    async ({ signedIn, params }) => {
+      const id = uuidOf('ses', (params as { id: string }).id, 'session');
+      await people.sessions.endOne(signedIn.person, id);
+      return { status: 204 };
+    },
+  );
+}

@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import { operation } from '../../operation.ts';
+import { closed } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function endSessions({ people, cookie }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'endSessions',
+      method: 'DELETE',
+      path: '/me/sessions',
+      tag: 'Account',
+      summary: 'Sign out everywhere',
+      scope: 'person',
+      query: closed({
+        keep_current: Type.Optional(
+          Type.Boolean({ default: false, description: 'Stay signed in here.' }),
+        ),
+      }),
+      answers: { 204: { description: 'Signed out.' } },
+    },
+    async ({ signedIn: { person, session }, query }) => {
+      await people.sessions.endAll(person, query.keep_current ? session.id : undefined);
+      if (query.keep_current) return { status: 204 };
+      return { status: 204, headers: { 'set-cookie': cookie.clear() } };
+    },
+  );
+}

@@ -1,0 +1,19 @@
+import { operation } from '../../operation.ts';
+import { Me } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function getMe({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'getMe',
+      method: 'GET',
+      path: '/me',
+      tag: 'Account',
+      summary: 'See who is signed in',
+      description: 'With all workspaces and what the role in each may do.',
+      scope: 'person',
+      answers: { 200: { description: 'The person.', body: Me } },
+    },
+    async ({ signedIn }) => ({ status: 200, body: await people.account.me(signedIn) }),
+  );
+}

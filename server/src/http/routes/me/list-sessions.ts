@@ -1,0 +1,36 @@
+import { publicSession } from '../../../accounts/people/account.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { Session } from '../../schemas/people.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+const LIST = '/me/sessions';
+
+export function listSessions({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'listSessions',
+      method: 'GET',
+      path: '/me/sessions',
+      tag: 'Account',
+      summary: 'List one’s sessions',
+      description: 'Where one is signed in at this moment, newest first.',
+      scope: 'person',
+      query: closed(PAGE),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: { 200: { description: 'A page of sessions.', body: page(Session, 'SessionPage') } },
+    },
+    async ({ signedIn, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const found = await people.sessions.list(signedIn.person, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (session) => [session.id]);
+      const data = rows.map((session) => publicSession(session, signedIn.session.id));
+      return { status: 200, body: { data, next_cursor } };
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import { operation } from '../../operation.ts';
+import { RecoveryCodes, WithPassword } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function renewRecoveryCodes({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'renewRecoveryCodes',
+      method: 'POST',
+      path: '/me/totp/recovery-codes',
+      tag: 'Account',
+      summary: 'Get new recovery codes',
+      description: 'The ones before no longer work.',
+      scope: 'person',
+      body: WithPassword,
+      examples: {
+        renew: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
+      },
+      answers: { 200: { description: 'The new ones.', body: RecoveryCodes } },
+      refusals: ['conflict', 'too_many_attempts'],
+    },
+    async ({ signedIn, body, visit }) => {
+      const codes = await people.account.newRecoveryCodes(signedIn, body.password, visit);
+      return { status: 200, body: { recovery_codes: codes } };
+    },
+  );
+}

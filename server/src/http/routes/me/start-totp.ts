@@ -1,0 +1,29 @@
+import { operation } from '../../operation.ts';
+import { TotpSetup, WithPassword } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function startTotp({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'startTotp',
+      method: 'POST',
+      path: '/me/totp',
+      tag: 'Account',
+      summary: 'Begin to set up a second factor',
+      description:
+        'A secret for an authenticator app. Nothing is asked for at sign-in until a first code has ' +
+        'confirmed it.',
+      scope: 'person',
+      body: WithPassword,
+      examples: {
+        start: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
+      },
+      answers: { 200: { description: 'The secret.', body: TotpSetup } },
+      refusals: ['conflict', 'too_many_attempts'],
+    },
+    async ({ signedIn, body, visit }) => ({
+      status: 200,
+      body: await people.account.startSecondFactor(signedIn, body.password, visit),
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+import { operation } from '../../operation.ts';
+import { Me, UpdateMe } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function updateMe({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'updateMe',
+      method: 'PATCH',
+      path: '/me',
+      tag: 'Account',
+      summary: 'Change one’s name',
+      scope: 'person',
+      body: UpdateMe,
+      examples: { name: { summary: 'Another name', value: { name: 'Jane Miller' } } },
+      answers: { 200: { description: 'The person as they are now.', body: Me } },
+    },
+    async ({ signedIn, body }) => {
+      await people.account.rename(signedIn, body.name);
+      return { status: 200, body: await people.account.me(signedIn) };
+    },
+  );
+}

@@ -1,0 +1,36 @@
+import { publicMember } from '../../../accounts/people/team.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { Member } from '../../schemas/people.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+const LIST = '/members';
+
+export function listMembers({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'listMembers',
+      method: 'GET',
+      path: '/members',
+      tag: 'Team',
+      summary: 'List the members of the workspace',
+      description: 'Newest accounts first.',
+      scope: 'read:members',
+      query: closed({ ...PAGE, q: searched('Words that stand in the name or the address.') }),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: { 200: { description: 'A page of members.', body: page(Member, 'MemberPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const found = await people.team.list(caller.workspaceId, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+        ...(query.q === undefined ? {} : { text: query.q }),
+      });
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (member) => [member.personId]);
+      return { status: 200, body: { data: rows.map(publicMember), next_cursor } };
+    },
+  );
+}

@@ -1,0 +1,30 @@
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { actorOf } from './acting-member.ts';
+
+export function removeMember({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'removeMember',
+      method: 'DELETE',
+      path: '/members/{id}',
+      tag: 'Team',
+      summary: 'Remove a member',
+      description:
+        'At once, on every node. Invitations they made are revoked; API keys they made go on ' +
+        'working until they are revoked.',
+      scope: 'write:members',
+      params: pathId('usr', 'the person'),
+      answers: { 204: { description: 'No longer a member.' } },
+      refusals: ['not_found', 'last_owner'],
+    },
+    async (request) => {
+      const { params } = request;
+      const id = uuidOf('usr', (params as { id: string }).id, 'member');
+      await people.team.remove(actorOf(request), id);
+      return { status: 204 };
+    },
+  );
+}

@@ -1,0 +1,34 @@
+import { publicMember } from '../../../accounts/people/team.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { Member, UpdateMember } from '../../schemas/people.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { actorOf } from './acting-member.ts';
+
+export function updateMember({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'updateMember',
+      method: 'PATCH',
+      path: '/members/{id}',
+      tag: 'Team',
+      summary: 'Change a member’s role',
+      description:
+        'In force with the next request of theirs. Only owners make or unmake owners, and a ' +
+        'workspace keeps at least one.',
+      scope: 'write:members',
+      params: pathId('usr', 'the person'),
+      body: UpdateMember,
+      examples: { role: { summary: 'Another role', value: { role: 'developer' } } },
+      answers: { 200: { description: 'The member as they are now.', body: Member } },
+      refusals: ['not_found', 'last_owner'],
+    },
+    async (request) => {
+      const { params, body } = request;
+      const id = uuidOf('usr', (params as { id: string }).id, 'member');
+      const member = await people.team.changeRole(actorOf(request), id, body.role);
+      return { status: 200, body: publicMember(member) };
+    },
+  );
+}

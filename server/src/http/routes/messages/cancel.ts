@@ -1,0 +1,27 @@
+import type { MessageChanges } from '../../../messages/change-message.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { MessageSummary } from '../../schemas/messages.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function cancelMessage(parts: { changes: MessageChanges }) {
+  return operation(
+    {
+      id: 'cancelMessage',
+      method: 'POST',
+      path: '/messages/{id}/cancel',
+      tag: 'Messages',
+      summary: 'Cancel a message',
+      description: 'Works until it is on the wire; recipients that are final stay as they are.',
+      scope: 'write:messages',
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The message, cancelled.', body: MessageSummary } },
+      refusals: ['not_found', 'not_cancellable'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      return { status: 200, body: publicMessage(await parts.changes.cancel(caller, id)) };
+    },
+  );
+}

@@ -1,0 +1,33 @@
+import type { Pool } from '../../../db/pool.ts';
+import { findContent, findMessage } from '../../../messages/message-store.ts';
+import { contentView } from '../../../messages/preview.ts';
+import type { LargeAnswers } from '../../large-answers.ts';
+import { operation } from '../../operation.ts';
+import { notFound, uuidOf } from '../../path-id.ts';
+import { MessageContent } from '../../schemas/messages.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function getMessageContent(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+  return operation(
+    {
+      id: 'getMessageContent',
+      method: 'GET',
+      path: '/messages/{id}/content',
+      tag: 'Messages',
+      summary: 'Read a message’s content',
+      description: 'Kept for 30 days unless the operator says otherwise; then 404.',
+      scope: 'read:messages',
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The content.', body: MessageContent } },
+      refusals: ['not_found', 'quota_exceeded'],
+    },
+    async ({ caller, params, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const message = await findMessage(parts.pool, caller, id);
+      const content = message && (await findContent(parts.pool, caller, id));
+      if (!content) throw notFound('message');
+      return { status: 200, body: contentView(id, message.createdAtMs, content) };
+    },
+  );
+}

@@ -1,0 +1,53 @@
+import { Type } from 'typebox';
+import type { Pool } from '../../../db/pool.ts';
+import { compose } from '../../../mail/mime/compose.ts';
+import { outgoingOf } from '../../../messages/content.ts';
+import { findContent, findMessage } from '../../../messages/message-store.ts';
+import type { LargeAnswers } from '../../large-answers.ts';
+import { operation } from '../../operation.ts';
+import { notFound, uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function getMessageRaw(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+  return operation(
+    {
+      id: 'getMessageRaw',
+      method: 'GET',
+      path: '/messages/{id}/raw',
+      tag: 'Messages',
+      summary: 'Download a message as .eml',
+      description: 'The mail as it is composed, without the signatures added at sending.',
+      scope: 'read:messages',
+      params: pathId('msg', 'the message'),
+      answers: {
+        200: {
+          description: 'The mail.',
+          mediaType: 'message/rfc822',
+          body: Type.String(),
+          headers: {
+            'Content-Disposition': { description: 'A file name.', schema: Type.String() },
+          },
+        },
+      },
+      refusals: ['not_found', 'quota_exceeded'],
+    },
+    async ({ caller, params, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      const given = (params as { id: string }).id;
+      const id = uuidOf('msg', given, 'message');
+      const message = await findMessage(parts.pool, caller, id);
+      const content = message && (await findContent(parts.pool, caller, id));
+      if (!content) throw notFound('message');
+      const dateMs = Math.max(message.createdAtMs, message.scheduledAtMs ?? 0);
+      return {
+        status: 200,
+        body: compose(outgoingOf(id, dateMs, content)),
+        mediaType: 'message/rfc822',
+        headers: {
+          'content-disposition': `attachment; filename="${given}.eml"`,
+          'x-content-type-options': 'nosniff',
+        },
+      };
+    },
+  );
+}

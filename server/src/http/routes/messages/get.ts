@@ -1,0 +1,46 @@
+import type { Pool } from '../../../db/pool.ts';
+import { publicEvent, readTimeline } from '../../../events/events-store.ts';
+import { findContent, findMessage } from '../../../messages/message-store.ts';
+import { contentView } from '../../../messages/preview.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import type { LargeAnswers } from '../../large-answers.ts';
+import { operation } from '../../operation.ts';
+import { notFound, uuidOf } from '../../path-id.ts';
+import { Message } from '../../schemas/messages.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function getMessage(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+  return operation(
+    {
+      id: 'getMessage',
+      method: 'GET',
+      path: '/messages/{id}',
+      tag: 'Messages',
+      summary: 'Look a message up',
+      description: 'With the state of every recipient and the timeline of what happened.',
+      scope: 'read:messages',
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The message.', body: Message } },
+      refusals: ['not_found', 'quota_exceeded'],
+    },
+    async ({ caller, params, signal }) => {
+      // Its answer is small, but its size is found by putting the whole mail together.
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const message = await findMessage(parts.pool, caller, id);
+      if (!message) throw notFound('message');
+      const [content, timeline] = await Promise.all([
+        findContent(parts.pool, caller, id),
+        readTimeline(parts.pool, caller, id),
+      ]);
+      return {
+        status: 200,
+        body: {
+          ...publicMessage(message),
+          size_bytes: content ? contentView(id, message.createdAtMs, content).size_bytes : null,
+          events: timeline.map(publicEvent),
+        },
+      };
+    },
+  );
+}

@@ -1,0 +1,38 @@
+import { Type } from 'typebox';
+import type { Pool } from '../../../db/pool.ts';
+import { findAttempts, findMessage } from '../../../messages/message-store.ts';
+import { publicAttempt } from '../../../messages/public-message.ts';
+import { operation } from '../../operation.ts';
+import { notFound, uuidOf } from '../../path-id.ts';
+import { Attempt } from '../../schemas/messages.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function listMessageAttempts(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'listMessageAttempts',
+      method: 'GET',
+      path: '/messages/{id}/attempts',
+      tag: 'Messages',
+      summary: 'See every delivery attempt',
+      description:
+        'With the SMTP conversation of each: where did it go, and what was said there. A bounce that ' +
+        'comes back later is no attempt: it stands in the timeline of the message, with its `report`.',
+      scope: 'read:messages',
+      params: pathId('msg', 'the message'),
+      answers: {
+        200: {
+          description: 'The attempts, oldest first.',
+          body: Type.Object({ data: Type.Array(Attempt) }, { title: 'AttemptList' }),
+        },
+      },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      if (!(await findMessage(parts.pool, caller, id))) throw notFound('message');
+      const attempts = await findAttempts(parts.pool, caller, id);
+      return { status: 200, body: { data: attempts.map(publicAttempt) } };
+    },
+  );
+}

@@ -1,0 +1,122 @@
+import { Type } from 'typebox';
+import type { Pool } from '../../../db/pool.ts';
+import { invalidFields } from '../../../lib/refused-error.ts';
+import { parseDomainName } from '../../../mail/domain-name.ts';
+import { isReceivingProvider } from '../../../mail/policy/provider.ts';
+import { listMessages as findPage, type MessageQuery } from '../../../messages/find-messages.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import type { MessageStatus } from '../../../messages/send-request.ts';
+import { addressParameter } from '../../address-parameter.ts';
+import { encodeCursor, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { MESSAGE_STATUSES, MessageSummary } from '../../schemas/messages.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../schemas/pieces.ts';
+import { timeParameter } from '../../time-parameter.ts';
+
+const LIST = '/messages';
+
+export function listMessages(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'listMessages',
+      method: 'GET',
+      path: '/messages',
+      tag: 'Messages',
+      summary: 'List messages',
+      description:
+        'Newest first. Filters can be combined; `metadata[key]=value` may be given several times. ' +
+        'A request looks back through a bounded number of messages: with a filter that matches ' +
+        'little, a page may be short or empty and still have a `next_cursor` to go on from.',
+      scope: 'read:messages',
+      query: closed(
+        {
+          ...PAGE,
+          status: Type.Optional(oneOf(MESSAGE_STATUSES)),
+          recipient: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
+          ),
+          domain: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 255,
+              description: 'The domain of the sender’s address.',
+            }),
+          ),
+          receiver: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 255,
+              description:
+                'Who runs a recipient’s mailbox, as `GET /stats?group_by=receiver` names it ' +
+                '(`google`, `microsoft`, …, `other`), or the domain of a recipient’s address.',
+            }),
+          ),
+          tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+          template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+          created_after: Type.Optional(Type.String({ format: 'date-time' })),
+          created_before: Type.Optional(Type.String({ format: 'date-time' })),
+          q: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 200,
+              description: 'Words that stand in the subject or an address.',
+            }),
+          ),
+        },
+        { patternProperties: { '^metadata\\[.{1,64}\\]$': { type: 'string' } } },
+      ),
+      queryReads: [
+        (query) => uuidCursor(LIST, query),
+        (query) => addressParameter('recipientKey', 'recipient', query),
+        ({ domain }) => domain === undefined || domainOf('domain', domain),
+        ({ receiver }) => receiverOf(receiver),
+      ],
+      answers: {
+        200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
+      },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const beforeId = uuidCursor(LIST, query);
+      const found = await findPage(parts.pool, caller, queryOf(query), { beforeId, limit });
+      return {
+        status: 200,
+        body: {
+          data: found.messages.map(publicMessage),
+          next_cursor:
+            found.nextBeforeId === null ? null : encodeCursor(LIST, [found.nextBeforeId]),
+        },
+      };
+    },
+  );
+}
+
+function queryOf(query: Record<string, unknown>): MessageQuery {
+  const metadata = Object.entries(query)
+    .filter(([name]) => name.startsWith('metadata['))
+    .map(([name, value]) => [name.slice('metadata['.length, -1), String(value)]);
+  return {
+    ...(query.status === undefined ? {} : { status: query.status as MessageStatus }),
+    ...addressParameter('recipientKey', 'recipient', query),
+    ...(query.domain === undefined ? {} : { senderDomain: domainOf('domain', query.domain) }),
+    ...receiverOf(query.receiver),
+    ...(query.tag === undefined ? {} : { tag: query.tag as string }),
+    ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
+    ...(query.q === undefined ? {} : { text: query.q as string }),
+    ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
+    ...timeParameter('createdAfterMs', 'created_after', query),
+    ...timeParameter('createdBeforeMs', 'created_before', query),
+  };
+}
+
+function receiverOf(text: unknown): Pick<MessageQuery, 'provider' | 'recipientDomain'> {
+  if (text === undefined) return {};
+  if (isReceivingProvider(String(text))) return { provider: String(text) };
+  return { recipientDomain: domainOf('receiver', text) };
+}
+
+function domainOf(parameter: string, text: unknown): string {
+  const parsed = parseDomainName(String(text));
+  if (parsed.ok) return parsed.domain;
+  throw invalidFields([{ parameter, code: 'invalid_domain', detail: parsed.detail }]);
+}

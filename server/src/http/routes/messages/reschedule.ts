@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import type { MessageChanges } from '../../../messages/change-message.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { MessageSummary } from '../../schemas/messages.ts';
+import { closed, pathId } from '../../schemas/pieces.ts';
+
+export function rescheduleMessage(parts: { changes: MessageChanges }) {
+  return operation(
+    {
+      id: 'rescheduleMessage',
+      method: 'PATCH',
+      path: '/messages/{id}',
+      tag: 'Messages',
+      summary: 'Move a scheduled message, or send it now',
+      scope: 'write:messages',
+      params: pathId('msg', 'the message'),
+      body: closed(
+        {
+          scheduled_at: Type.Union(
+            [Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()],
+            {
+              description: 'RFC 3339 with an offset, at most 30 days ahead; `null` sends it now.',
+            },
+          ),
+        },
+        { title: 'RescheduleMessage' },
+      ),
+      examples: {
+        later: { summary: 'Next year', value: { scheduled_at: '2027-01-31T09:00:00+01:00' } },
+        now: { summary: 'Now', value: { scheduled_at: null } },
+      },
+      answers: { 200: { description: 'The message, moved.', body: MessageSummary } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const message = await parts.changes.reschedule(caller, id, body.scheduled_at);
+      return { status: 200, body: publicMessage(message) };
+    },
+  );
+}

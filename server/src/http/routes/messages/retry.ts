@@ -1,0 +1,28 @@
+import type { MessageChanges } from '../../../messages/change-message.ts';
+import { publicMessage } from '../../../messages/public-message.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { MessageSummary } from '../../schemas/messages.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function retryMessage(parts: { changes: MessageChanges }) {
+  return operation(
+    {
+      id: 'retryMessage',
+      method: 'POST',
+      path: '/messages/{id}/retry',
+      tag: 'Messages',
+      summary: 'Try a message again',
+      description:
+        'Deferred recipients become due now, and stop at the same time as before. Bounced, failed and expired ones are queued again with the time that a new message would get: `ttl_seconds`, or the retry window. A recipient that is suppressed by then, as after a hard bounce, ends as `suppressed`: lift the suppression first.',
+      scope: 'write:messages',
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The message, queued again.', body: MessageSummary } },
+      refusals: ['not_found', 'not_retryable'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      return { status: 200, body: publicMessage(await parts.changes.retry(caller, id)) };
+    },
+  );
+}

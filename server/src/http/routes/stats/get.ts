@@ -1,0 +1,130 @@
+import { Type } from 'typebox';
+import type { Pool } from '../../../db/pool.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import { DIMENSIONS } from '../../../stats/count-events.ts';
+import { lookUpStats } from '../../../stats/look-up-stats.ts';
+import type { Span } from '../../../stats/stats-store.ts';
+import type { LargeAnswers } from '../../large-answers.ts';
+import { operation } from '../../operation.ts';
+import { closed, oneOf } from '../../schemas/pieces.ts';
+import { Stats } from '../../schemas/stats.ts';
+import { timeParameter } from '../../time-parameter.ts';
+
+const SPANS = ['minute', 'hour', 'day'] as const;
+const SPAN_MS: Record<Span, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const DEFAULT_POINTS: Record<Span, number> = { minute: 60, hour: 24, day: 30 };
+const SPAN_DEFAULT = 'hour';
+const POINTS_MAX = 1_500;
+const GROUPS_DEFAULT = 20;
+
+export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeAnswers }) {
+  return operation(
+    {
+      id: 'getStats',
+      method: 'GET',
+      path: '/stats',
+      tag: 'Messages',
+      summary: 'Count what happened',
+      description:
+        'Counts, rates and times over time, of the key’s mode, a second or two behind. By minute for ' +
+        'two days, by hour for 90 days, by day for good. A range is widened to whole intervals.',
+      scope: 'read:messages',
+      query: closed({
+        interval: Type.Optional(
+          Type.Unsafe<Span>({ ...oneOf(SPANS), default: 'hour', description: 'Default: `hour`.' }),
+        ),
+        from: Type.Optional(
+          Type.String({
+            format: 'date-time',
+            description: 'Default: an hour, a day or 30 days before `to`, by `interval`.',
+          }),
+        ),
+        to: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
+        group_by: Type.Optional(oneOf(DIMENSIONS)),
+        value: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 255, description: 'Only this group.' }),
+        ),
+        points: Type.Optional(
+          Type.Boolean({ default: true, description: '`false` tells the totals alone.' }),
+        ),
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 100,
+            default: GROUPS_DEFAULT,
+            description:
+              'How many groups at the most, the largest first. An answer has 50,000 points at the most.',
+          }),
+        ),
+      }),
+      queryReads: [
+        (query, faulty) => faulty.has('interval') || rangeOf(query, parts.clock.now()),
+        (query, faulty) => faulty.has('group_by') || refuseValueAlone(query),
+      ],
+      answers: { 200: { description: 'The figures.', body: Stats } },
+      refusals: ['quota_exceeded'],
+    },
+    async ({ caller, query, signal }) => {
+      const span = query.interval ?? SPAN_DEFAULT;
+      const { fromMs, toMs } = rangeOf(query, parts.clock.now());
+      const withPoints = query.points ?? true;
+      // With the points of a hundred groups it is as large as a message.
+      if (withPoints && query.group_by) await parts.largeAnswers.begin(caller.workspaceId, signal);
+      const data = await lookUpStats(parts.pool, caller, {
+        span,
+        fromMs,
+        toMs,
+        groupsMax: query.limit ?? GROUPS_DEFAULT,
+        withPoints,
+        ...(query.group_by === undefined ? {} : { groupBy: query.group_by }),
+        ...(query.value === undefined ? {} : { value: query.value }),
+      });
+      return {
+        status: 200,
+        body: {
+          interval: span,
+          from: new Date(fromMs).toISOString(),
+          to: new Date(toMs).toISOString(),
+          data,
+        },
+      };
+    },
+  );
+}
+
+function rangeOf(query: Record<string, unknown>, nowMs: number) {
+  const span = (query.interval ?? SPAN_DEFAULT) as Span;
+  const spanMs = SPAN_MS[span];
+  const given = {
+    ...timeParameter('fromMs', 'from', query),
+    ...timeParameter('toMs', 'to', query),
+  };
+  const toMs = inFourDigits(Math.ceil((given.toMs ?? nowMs) / spanMs) * spanMs);
+  const fromMs = inFourDigits(
+    given.fromMs === undefined
+      ? toMs - DEFAULT_POINTS[span] * spanMs
+      : Math.floor(given.fromMs / spanMs) * spanMs,
+  );
+  if (fromMs >= toMs) throw refused('from', 'Must be before `to`.');
+  if ((toMs - fromMs) / spanMs > POINTS_MAX) {
+    throw refused('from', `A range has at most ${POINTS_MAX} intervals: take a longer interval.`);
+  }
+  return { fromMs, toMs };
+}
+
+function refuseValueAlone({ value, group_by }: Record<string, unknown>): void {
+  if (value === undefined || group_by !== undefined) return;
+  throw refused('value', 'Say by group_by what this is a value of.');
+}
+
+/** Rounding to whole intervals must not lead out of the years that can be written down. */
+function inFourDigits(ms: number): number {
+  return Math.min(Math.max(ms, Date.UTC(1970, 0, 1)), Date.UTC(9999, 11, 31));
+}
+
+function refused(parameter: string, detail: string): RefusedError {
+  return new RefusedError('validation_failed', `${parameter}: ${detail}`, {
+    errors: [{ parameter, code: 'invalid_value', detail }],
+  });
+}

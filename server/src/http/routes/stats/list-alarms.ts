@@ -1,0 +1,59 @@
+import { Type } from 'typebox';
+import type { Pool } from '../../../db/pool.ts';
+import { ALARM_KINDS, readRaisedOf } from '../../../stats/alarm-store.ts';
+import { explanationOf, subjectOf } from '../../../stats/alarms.ts';
+import { operation } from '../../operation.ts';
+import { oneOf, Time } from '../../schemas/pieces.ts';
+
+const RaisedAlarm = Type.Object(
+  {
+    kind: oneOf(ALARM_KINDS),
+    subject: Type.Union([Type.String(), Type.Null()], {
+      description: 'The sending domain or the endpoint; null when it is about the whole workspace.',
+    }),
+    raised_at: Time,
+    explanation: Type.String(),
+  },
+  {
+    title: 'RaisedAlarm',
+    examples: [
+      {
+        kind: 'bounce_rate',
+        subject: 'yourdomain.com',
+        raised_at: '2026-11-15T09:30:00.000Z',
+        explanation: 'Too much of what yourdomain.com sends bounces.',
+      },
+    ],
+  },
+);
+
+export function listAlarms(parts: { pool: Pool }) {
+  return operation(
+    {
+      id: 'listAlarms',
+      method: 'GET',
+      path: '/alarms',
+      tag: 'Events',
+      summary: 'List the alarms that are raised now',
+      description:
+        'Of the key’s mode, newest first. `alarm.raised` and `alarm.cleared` tell when they come and go.',
+      scope: 'read:events',
+      answers: {
+        200: {
+          description: 'The alarms.',
+          body: Type.Object({ data: Type.Array(RaisedAlarm) }, { title: 'RaisedAlarms' }),
+        },
+      },
+    },
+    async ({ caller }) => {
+      const raised = await readRaisedOf(parts.pool, caller);
+      const data = raised.map((alarm) => ({
+        kind: alarm.kind,
+        subject: subjectOf(alarm),
+        raised_at: new Date(alarm.raisedAtMs).toISOString(),
+        explanation: explanationOf(alarm),
+      }));
+      return { status: 200, body: { data } };
+    },
+  );
+}

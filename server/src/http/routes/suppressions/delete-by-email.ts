@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Suppressions } from '../../../suppressions/suppressions.ts';
+import { operation } from '../../operation.ts';
+import { closed } from '../../schemas/pieces.ts';
+
+export function deleteSuppressionByEmail(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'deleteSuppressionByEmail',
+      method: 'DELETE',
+      path: '/suppressions',
+      tag: 'Suppressions',
+      summary: 'Delete the suppression of an address',
+      description: 'The address’s own entry; one of its whole domain stays.',
+      scope: 'write:suppressions',
+      query: closed({
+        email: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'The address; required.',
+            examples: ['jane@example.com'],
+          }),
+        ),
+      }),
+      answers: { 204: { description: 'It is off the list.' } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, query }) => {
+      if (query.email === undefined) throw missing();
+      await parts.suppressions.removeByEmail(caller, query.email);
+      return { status: 204 };
+    },
+  );
+}
+
+function missing(): RefusedError {
+  const detail = 'Say whose suppression to delete.';
+  return new RefusedError('validation_failed', `email: ${detail}`, {
+    errors: [{ parameter: 'email', code: 'required', detail }],
+  });
+}

@@ -1,0 +1,26 @@
+import type { Suppressions } from '../../../suppressions/suppressions.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function deleteSuppression(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'deleteSuppression',
+      method: 'DELETE',
+      path: '/suppressions/{id}',
+      tag: 'Suppressions',
+      summary: 'Delete a suppression',
+      description: 'The address or domain may be written to again.',
+      scope: 'write:suppressions',
+      params: pathId('sup', 'the suppression'),
+      answers: { 204: { description: 'It is off the list.' } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
+      await parts.suppressions.remove(caller, id);
+      return { status: 204 };
+    },
+  );
+}

@@ -1,0 +1,25 @@
+import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import { Suppression } from '../../schemas/suppressions.ts';
+
+export function getSuppression(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'getSuppression',
+      method: 'GET',
+      path: '/suppressions/{id}',
+      tag: 'Suppressions',
+      summary: 'Look a suppression up',
+      scope: 'read:suppressions',
+      params: pathId('sup', 'the suppression'),
+      answers: { 200: { description: 'The suppression.', body: Suppression } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
+      return { status: 200, body: publicSuppression(await parts.suppressions.get(caller, id)) };
+    },
+  );
+}

@@ -1,0 +1,86 @@
+import { Type } from 'typebox';
+import type { SuppressionReason } from '../../../suppressions/suppression-store.ts';
+import {
+  isByKey,
+  publicSuppression,
+  type SuppressionQuery,
+  type Suppressions,
+} from '../../../suppressions/suppressions.ts';
+import { pageOf } from '../../cursor.ts';
+import { keyedCursor } from '../../keyed-cursor.ts';
+import { operation } from '../../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import { SuppressionReason as Reason, Suppression } from '../../schemas/suppressions.ts';
+import { timeParameter } from '../../time-parameter.ts';
+
+export function listSuppressions(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'listSuppressions',
+      method: 'GET',
+      path: '/suppressions',
+      tag: 'Suppressions',
+      summary: 'List suppressions',
+      description:
+        'Newest first; with `q` in order of addresses. Only those that hold: one past its ' +
+        '`expires_at` is gone.',
+      scope: 'read:suppressions',
+      query: closed({
+        ...PAGE,
+        email: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'All that stops this address: its own entry, or that of its domain.',
+          }),
+        ),
+        q: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'The beginning of an address or a domain.',
+          }),
+        ),
+        reason: Type.Optional(Reason),
+        created_after: Type.Optional(Type.String({ format: 'date-time' })),
+        created_before: Type.Optional(Type.String({ format: 'date-time' })),
+      }),
+      queryReads: [(query, faulty) => faulty.has('q') || faulty.has('email') || placeOf(query)],
+      answers: {
+        200: {
+          description: 'A page of suppressions.',
+          body: page(Suppression, 'SuppressionPage'),
+        },
+      },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const wanted = queryOf(query);
+      const after = placeOf(query);
+      const found = await parts.suppressions.list(caller, wanted, {
+        after,
+        limit: limit + 1,
+      });
+      const { rows, next_cursor } = pageOf(listOf(query), found, limit, ({ id, key }) => [id, key]);
+      return { status: 200, body: { data: rows.map(publicSuppression), next_cursor } };
+    },
+  );
+}
+
+function placeOf(query: Record<string, unknown>) {
+  return keyedCursor(listOf(query), query);
+}
+
+function listOf(query: Record<string, unknown>): string {
+  return isByKey(queryOf(query)) ? '/suppressions?q' : '/suppressions';
+}
+
+function queryOf(query: Record<string, unknown>): SuppressionQuery {
+  return {
+    ...(query.email === undefined ? {} : { email: query.email as string }),
+    ...(query.q === undefined ? {} : { prefix: query.q as string }),
+    ...(query.reason === undefined ? {} : { reason: query.reason as SuppressionReason }),
+    ...timeParameter('createdAfterMs', 'created_after', query),
+    ...timeParameter('createdBeforeMs', 'created_before', query),
+  };
+}

@@ -1,0 +1,31 @@
+import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
+import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import { Suppression, UpdateSuppression } from '../../schemas/suppressions.ts';
+
+export function updateSuppression(parts: { suppressions: Suppressions }) {
+  return operation(
+    {
+      id: 'updateSuppression',
+      method: 'PATCH',
+      path: '/suppressions/{id}',
+      tag: 'Suppressions',
+      summary: 'Change a suppression',
+      description: 'Its reason, note or end. Whom it is about stays.',
+      scope: 'write:suppressions',
+      params: pathId('sup', 'the suppression'),
+      body: UpdateSuppression,
+      moreFaults: (body) => parts.suppressions.faultsIn(body, false),
+      examples: { note: { summary: 'A note', value: { note: 'Asked by phone.' } } },
+      answers: { 200: { description: 'The suppression as it is now.', body: Suppression } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
+      const suppression = await parts.suppressions.change(caller, id, body as NewSuppression);
+      return { status: 200, body: publicSuppression(suppression) };
+    },
+  );
+}

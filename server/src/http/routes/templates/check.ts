@@ -1,0 +1,28 @@
+import type { Templates } from '../../../templates/templates.ts';
+import { operation } from '../../operation.ts';
+import { Checked } from '../../schemas/template-findings.ts';
+import { PathKey } from '../../schemas/templates.ts';
+import { checkedOf } from '../transactional/check.ts';
+
+export function checkTemplate(parts: { templates: Templates }) {
+  return operation(
+    {
+      id: 'checkTemplate',
+      method: 'POST',
+      path: '/templates/{key}/check',
+      tag: 'Templates',
+      summary: 'Check the draft of a template',
+      description:
+        'What publishing it would say: syntax, paths, missing translations, links, images, sizes and ' +
+        'CSS that large mail clients do not know. Nothing is changed.',
+      scope: 'read:templates',
+      params: PathKey,
+      answers: { 200: { description: 'What was found.', body: Checked } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const findings = await parts.templates.check(caller, 'template', params.key);
+      return { status: 200, body: checkedOf(findings) };
+    },
+  );
+}

@@ -1,0 +1,81 @@
+import { Type } from 'typebox';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import { compareContents } from '../../../templates/compare-contents.ts';
+import type { Templates } from '../../../templates/templates.ts';
+import { operation } from '../../operation.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { PathKey, VersionName, VersionParameter } from '../../schemas/templates.ts';
+import { versionOf } from './shown-template.ts';
+
+const Comparison = Type.Object(
+  {
+    key: Type.String(),
+    from: VersionName,
+    to: VersionName,
+    changes: Type.Array(
+      Type.Object({
+        field: Type.String({ description: '`html`, `locales.de.subject`, `variables.code`.' }),
+        before: Type.Unknown({ description: 'Null: it was not there.' }),
+        after: Type.Unknown({ description: 'Null: it is gone.' }),
+        diff: Type.Union([Type.String(), Type.Null()], {
+          description: 'For texts, the changed lines as `diff -u` shows them.',
+        }),
+      }),
+    ),
+  },
+  {
+    title: 'Comparison',
+    examples: [
+      {
+        key: 'welcome',
+        from: 2,
+        to: 'draft',
+        changes: [
+          {
+            field: 'subject',
+            before: 'Welcome',
+            after: 'Welcome, ${first_name}',
+            diff: '@@ -1,1 +1,1 @@\n-Welcome\n+Welcome, ${first_name}',
+          },
+        ],
+      },
+    ],
+  },
+);
+
+export function compareTemplateVersions(parts: { templates: Templates }) {
+  return operation(
+    {
+      id: 'compareTemplateVersions',
+      method: 'GET',
+      path: '/templates/{key}/compare',
+      tag: 'Templates',
+      summary: 'Compare two versions of a template',
+      description: 'Field by field. Without parameters: the published version with the draft.',
+      scope: 'read:templates',
+      params: PathKey,
+      query: closed({
+        from: Type.Optional(VersionParameter),
+        to: Type.Optional(VersionParameter),
+      }),
+      answers: { 200: { description: 'What differs.', body: Comparison } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params: { key }, query }) => {
+      const { publishedVersion } = await parts.templates.get(caller, 'template', key);
+      const from = versionOf(query.from) ?? publishedVersion;
+      if (from === null) {
+        const detail = 'Nothing is published yet: say which version to compare with.';
+        throw new RefusedError('validation_failed', detail, {
+          errors: [{ parameter: 'from', code: 'required', detail }],
+        });
+      }
+      const to = versionOf(query.to) ?? 'draft';
+      const [before, after] = await Promise.all([
+        parts.templates.content(caller, 'template', key, from),
+        parts.templates.content(caller, 'template', key, to),
+      ]);
+      return { status: 200, body: { key, from, to, changes: compareContents(before, after) } };
+    },
+  );
+}

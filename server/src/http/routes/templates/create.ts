@@ -1,0 +1,46 @@
+import { Type } from 'typebox';
+import type { ContentKind } from '../../../templates/stored-content.ts';
+import { templateFaults } from '../../../templates/template-fields.ts';
+import { API_PREFIX } from '../../http-server.ts';
+import { operation } from '../../operation.ts';
+import { KIND_SCHEMAS } from '../../schemas/templates.ts';
+import { shownTemplate, type TemplateParts } from './shown-template.ts';
+
+/** createTemplate, createLayout, createPartial. */
+export function createTemplate(parts: TemplateParts, kind: ContentKind) {
+  const { Noun, noun, path, full, create, createExample } = KIND_SCHEMAS[kind];
+  return operation(
+    {
+      id: `create${Noun}`,
+      method: 'POST',
+      path,
+      tag: 'Templates',
+      summary: `Create a ${noun}`,
+      description: `${ABOUT[kind]} It begins as a draft, which may be unfinished; sends use it once it is published. Both modes share it.`,
+      scope: 'write:templates',
+      body: create,
+      moreFaults: (body) => templateFaults(kind, body),
+      examples: { draft: { summary: `A ${noun}`, value: createExample } },
+      answers: {
+        201: {
+          description: `The ${noun}, with its draft.`,
+          body: full,
+          headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
+        },
+      },
+      location: ({ key }: { key: string }) => `${API_PREFIX}${path}/${key}`,
+      refusals: ['conflict', 'quota_exceeded'],
+    },
+    async ({ caller, body }) => {
+      const fields = body as Record<string, unknown>;
+      const template = await parts.templates.create(caller, kind, fields);
+      return { status: 201, body: await shownTemplate(parts, template) };
+    },
+  );
+}
+
+const ABOUT: Record<ContentKind, string> = {
+  template: 'Stored content for many sends.',
+  layout: 'It goes around many templates, which stand at its `{{ content }}`.',
+  partial: 'A piece that templates and layouts share: `{% render "key" %}`.',
+};

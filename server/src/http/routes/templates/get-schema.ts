@@ -1,0 +1,44 @@
+import { Type } from 'typebox';
+import { operation } from '../../operation.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { PathKey, VersionParameter } from '../../schemas/templates.ts';
+import { type TemplateParts, versionOf } from './shown-template.ts';
+
+const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
+  title: 'VariablesSchema',
+  description: 'A JSON Schema, 2020-12.',
+  examples: [
+    {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { first_name: { type: ['string', 'number', 'boolean'], examples: ['Jane'] } },
+      required: ['first_name'],
+    },
+  ],
+});
+
+export function getTemplateSchema(parts: TemplateParts) {
+  return operation(
+    {
+      id: 'getTemplateSchema',
+      method: 'GET',
+      path: '/templates/{key}/schema',
+      tag: 'Templates',
+      summary: 'Get the JSON Schema of a template’s variables',
+      description:
+        'What `template_variables` of a send is checked against. Of the published version unless ' +
+        'another one is asked for, and of the draft while none is published.',
+      scope: 'read:templates',
+      params: PathKey,
+      query: closed({ version: Type.Optional(VersionParameter) }),
+      answers: { 200: { description: 'The schema.', body: JsonSchema } },
+      refusals: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
+    },
+    async ({ caller, params: { key }, query }) => {
+      const { publishedVersion } = await parts.templates.get(caller, 'template', key);
+      const version = versionOf(query.version) ?? publishedVersion ?? 'draft';
+      const template = await parts.templateDirectory.resolve(caller, { key, version });
+      return { status: 200, body: template.schema };
+    },
+  );
+}

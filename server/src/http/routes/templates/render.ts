@@ -1,0 +1,187 @@
+import { type Static, Type } from 'typebox';
+import type { Caller } from '../../../accounts/caller.ts';
+import type { ContactLookup } from '../../../contacts/contact-lookup.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import { parseMailbox } from '../../../mail/address.ts';
+import { checkTimeZone } from '../../../messages/check-fields.ts';
+import { FieldErrors } from '../../../messages/field-errors.ts';
+import { contentView } from '../../../messages/preview.ts';
+import type { CompiledTemplate } from '../../../templates/compile-template.ts';
+import { type Preview, previewTemplate } from '../../../templates/preview-template.ts';
+import { operation } from '../../operation.ts';
+import { Locale, TimeZone, Variables } from '../../schemas/messages.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { Finding } from '../../schemas/template-findings.ts';
+import { PathKey, VersionName } from '../../schemas/templates.ts';
+import type { TemplateParts } from './shown-template.ts';
+
+const RenderTemplate = closed(
+  {
+    version: Type.Optional(VersionName),
+    variables: Type.Optional(Variables),
+    contact: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'The fields of a contact: `first_name` and whatever else placeholders ask for.',
+        examples: [{ first_name: 'Jane' }],
+      }),
+    ),
+    contact_email: Type.Optional(
+      Type.String({
+        format: 'email',
+        maxLength: 320,
+        description: 'A stored contact of the key’s mode; needs the scope `read:contacts` too.',
+      }),
+    ),
+    locale: Type.Optional(Locale),
+    time_zone: Type.Optional(TimeZone),
+  },
+  { title: 'RenderTemplate' },
+);
+
+const RenderedTemplate = Type.Object(
+  {
+    version: VersionName,
+    locale: Type.Union([Type.String(), Type.Null()], {
+      description: 'The variant that was used. Null: the template’s own words.',
+    }),
+    subject: Type.String(),
+    html: Type.String(),
+    text: Type.String(),
+    size_bytes: Type.Integer({ description: 'Of the composed mail.' }),
+    missing: Type.Array(
+      Type.Object({
+        path: Type.String({ description: 'The placeholder.' }),
+        code: Type.String({ description: '`missing_variable` or `invalid_variable`.' }),
+        detail: Type.String(),
+        field: Type.Optional(Type.String()),
+        line: Type.Optional(Type.Integer()),
+        column: Type.Optional(Type.Integer()),
+      }),
+      { description: 'What a send with these values would be refused for.' },
+    ),
+    warnings: Type.Array(Finding),
+  },
+  {
+    title: 'RenderedTemplate',
+    examples: [
+      {
+        version: 'draft',
+        locale: null,
+        subject: 'Welcome, Jane',
+        html: '<p>Hello Jane, good to have you.</p>',
+        text: 'Hello Jane, good to have you.',
+        size_bytes: 1187,
+        missing: [],
+        warnings: [],
+      },
+    ],
+  },
+);
+
+export interface RenderParts extends TemplateParts {
+  clock: Clock;
+  contactLookup: ContactLookup;
+}
+
+export function renderTemplate(parts: RenderParts) {
+  return operation(
+    {
+      id: 'renderTemplate',
+      method: 'POST',
+      path: '/templates/{key}/render',
+      tag: 'Templates',
+      summary: 'Render a template without sending it',
+      description:
+        'The draft, unless a version is asked for. Without `variables` the examples are used, and ' +
+        'without a contact somebody with a value for everything. What is missing is told, not refused.',
+      scope: 'read:templates',
+      params: PathKey,
+      body: RenderTemplate,
+      examples: {
+        values: { summary: 'With values', value: { variables: { first_name: 'Jane' } } },
+        examples: { summary: 'With the examples', value: { version: 'draft', locale: 'de' } },
+      },
+      answers: { 200: { description: 'The words as they would go out.', body: RenderedTemplate } },
+      refusals: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
+    },
+    async ({ caller, params: { key }, body }) => {
+      await parts.templates.get(caller, 'template', key);
+      const version = body.version ?? 'draft';
+      const template = await parts.templateDirectory.resolve(caller, { key, version });
+      const { time_zone: timeZone } = body;
+      const errors = new FieldErrors();
+      checkTimeZone(timeZone, errors);
+      errors.throwIfAny();
+      const contact = await contactOf(parts, caller, body);
+      const preview = previewTemplate(
+        template,
+        {
+          ...(body.variables === undefined ? {} : { variables: body.variables }),
+          ...(contact === undefined ? {} : { contact }),
+          ...(body.locale === undefined ? {} : { locale: body.locale }),
+          ...(timeZone === undefined ? {} : { timeZone }),
+        },
+        parts.clock.now(),
+      );
+      return { status: 200, body: answerOf(template, preview, parts.clock.now()) };
+    },
+  );
+}
+
+async function contactOf(
+  parts: RenderParts,
+  caller: Caller,
+  body: Static<typeof RenderTemplate>,
+): Promise<Record<string, unknown> | undefined> {
+  if (body.contact_email === undefined) return body.contact;
+  if (!caller.scopes.has('read:contacts')) {
+    const detail = 'Rendering with a stored contact shows its fields: that needs read:contacts.';
+    throw new RefusedError('insufficient_scope', detail, {
+      fix: 'Create a key with read:contacts at {app}/app/api-keys.',
+    });
+  }
+  const parsed = parseMailbox(body.contact_email);
+  const { workspaceId, mode } = caller;
+  const found = parsed.ok
+    ? await parts.contactLookup.contactFor(workspaceId, mode, parsed.mailbox.key)
+    : undefined;
+  if (found) {
+    const { attributes, ...own } = found;
+    return { ...attributes, ...own };
+  }
+  const detail = 'There is no contact with this address.';
+  throw new RefusedError('validation_failed', detail, {
+    errors: [{ pointer: '/contact_email', code: 'invalid_value', detail }],
+  });
+}
+
+const SAMPLE_ID = '019ad1d1-bcfe-71af-bd8a-854aaaabb8e8';
+const SAMPLE_ADDRESS = { email: 'jane@example.com' };
+
+/** Gmail cuts a message off after this. */
+const CLIPPED_BYTES = 102 * 1024;
+
+function answerOf(template: CompiledTemplate, preview: Preview, nowMs: number) {
+  const { subject, html, text, locale, missing } = preview;
+  const head = { from: SAMPLE_ADDRESS, to: [SAMPLE_ADDRESS], cc: [], reply_to: [], headers: [] };
+  const content = { subject, html, text, head, attachments: [] };
+  const warnings = preview.warnings.map(({ detail, ...rest }) => ({ ...rest, message: detail }));
+  const bytes = Buffer.byteLength(html);
+  return {
+    version: template.version,
+    locale,
+    subject,
+    html,
+    text,
+    size_bytes: contentView(SAMPLE_ID, nowMs, content).size_bytes,
+    missing,
+    warnings: bytes > CLIPPED_BYTES ? [...warnings, clipped(bytes)] : warnings,
+  };
+}
+
+function clipped(bytes: number) {
+  const message = `The HTML has ${Math.ceil(bytes / 1024)} KB. Gmail shows only the first 102 KB of a message.`;
+  return { code: 'too_large', message, field: 'html', line: 1, column: 1 };
+}

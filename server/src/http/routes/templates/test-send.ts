@@ -1,0 +1,89 @@
+import { Type } from 'typebox';
+import { RefusedError } from '../../../lib/refused-error.ts';
+import type { MessageAcceptor } from '../../../messages/accept-message.ts';
+import type { AcceptedMessage as Accepted } from '../../../messages/send-request.ts';
+import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
+import { API_PREFIX } from '../../http-server.ts';
+import { operation } from '../../operation.ts';
+import { AcceptedMessage, Address, Locale, TimeZone, Variables } from '../../schemas/messages.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { PathKey, VersionName } from '../../schemas/templates.ts';
+import { SEND_REFUSALS } from '../transactional/send-refusals.ts';
+import type { TemplateParts } from './shown-template.ts';
+
+const TestSend = closed(
+  {
+    to: Address,
+    from: Type.Optional(Address),
+    version: Type.Optional(VersionName),
+    variables: Type.Optional(Variables),
+    locale: Type.Optional(Locale),
+    time_zone: Type.Optional(TimeZone),
+  },
+  { title: 'TestSend' },
+);
+
+const OF_CONTENT = new Set(['content_conflict', 'content_missing']);
+
+export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAcceptor }) {
+  return operation(
+    {
+      id: 'testSendTemplate',
+      method: 'POST',
+      path: '/templates/{key}/test-send',
+      tag: 'Templates',
+      summary: 'Send a test of a template',
+      description:
+        'The draft, unless a version is asked for, to one address; without `variables` with the ' +
+        'examples, and with samples for what is not known of the contact. A live key sends real mail, from a sender domain of the workspace as with any ' +
+        'send; with a test key it ends in the test inbox. Needs the scope `read:templates` too.',
+      scope: 'send:transactional',
+      params: PathKey,
+      body: TestSend,
+      examples: {
+        examples: {
+          summary: 'The draft with its examples',
+          value: { to: { email: 'you@yourdomain.com' }, from: { email: 'hello@yourdomain.com' } },
+        },
+      },
+      answers: {
+        202: {
+          description: 'Accepted and durable.',
+          body: AcceptedMessage,
+          headers: {
+            Location: { description: 'Where to look the message up.', schema: Type.String() },
+          },
+        },
+      },
+      location: ({ id }: Accepted) => `${API_PREFIX}/messages/${id}`,
+      refusals: ['not_found', ...SEND_REFUSALS.filter((code) => !OF_CONTENT.has(code))],
+    },
+    async ({ caller, params: { key }, body }) => {
+      if (!caller.scopes.has('read:templates')) {
+        const detail = 'A test send shows a draft: that needs read:templates too.';
+        throw new RefusedError('insufficient_scope', detail, {
+          fix: 'Create a key with read:templates at {app}/app/api-keys.',
+        });
+      }
+      const { to, from, version = 'draft', locale, time_zone } = body;
+      await parts.templates.get(caller, 'template', key);
+      const template = await parts.templateDirectory.resolve(caller, { key, version });
+      const { answer } = await parts.acceptor.acceptOne(
+        caller,
+        {
+          to,
+          template_key: key,
+          template_version: version,
+          template_variables: body.variables ?? exampleValues(template),
+          ...(from === undefined ? {} : { from }),
+          ...(locale === undefined ? {} : { locale }),
+          ...(time_zone === undefined ? {} : { time_zone }),
+        },
+        undefined,
+        (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
+        { draftsAllowed: true, sampleContact: sampleContact(template, locale) },
+      );
+      return { status: answer.status, body: JSON.parse(answer.body) as Accepted };
+    },
+  );
+}

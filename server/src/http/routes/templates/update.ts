@@ -1,0 +1,35 @@
+import type { ContentKind } from '../../../templates/stored-content.ts';
+import { templateFaults } from '../../../templates/template-fields.ts';
+import { operation } from '../../operation.ts';
+import { KIND_SCHEMAS, PathKey } from '../../schemas/templates.ts';
+import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './shown-template.ts';
+
+/** updateTemplate, updateLayout, updatePartial. */
+export function updateTemplate(parts: TemplateParts, kind: ContentKind) {
+  const { Noun, noun, path, full, update, updateExample } = KIND_SCHEMAS[kind];
+  return operation(
+    {
+      id: `update${Noun}`,
+      method: 'PATCH',
+      path: `${path}/{key}`,
+      tag: 'Templates',
+      summary: `Change the draft of a ${noun}`,
+      description:
+        'Fields that are given are set, null empties one, all others stay. Sends go on using what ' +
+        'is published. With `If-Match` the change is refused when somebody else made one meanwhile.',
+      scope: 'write:templates',
+      params: PathKey,
+      body: update,
+      moreFaults: (body) => templateFaults(kind, body),
+      examples: { change: { summary: 'One field', value: updateExample } },
+      takesIfMatch: true,
+      answers: { 200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body, ifMatch }) => {
+      const fields = body as Record<string, unknown>;
+      const template = await parts.templates.change(caller, kind, params.key, fields, ifMatch);
+      return replyWithDraft(await shownTemplate(parts, template));
+    },
+  );
+}

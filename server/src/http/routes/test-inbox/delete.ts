@@ -1,0 +1,27 @@
+import type { TestInbox } from '../../../messages/test-inbox.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function deleteTestInboxMessage(parts: { inbox: TestInbox }) {
+  return operation(
+    {
+      id: 'deleteTestInboxMessage',
+      method: 'DELETE',
+      path: '/test/inbox/{id}',
+      tag: 'Test inbox',
+      summary: 'Throw test mail away',
+      description: 'The message itself stays on record.',
+      scope: 'write:messages',
+      testKeysOnly: true,
+      params: pathId('msg', 'the message'),
+      answers: { 204: { description: 'It is gone from the inbox.' } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      await parts.inbox.remove(caller.workspaceId, id);
+      return { status: 204 };
+    },
+  );
+}

@@ -1,0 +1,29 @@
+import type { TestInbox } from '../../../messages/test-inbox.ts';
+import type { LargeAnswers } from '../../large-answers.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import { InboxMessage } from '../../schemas/test-inbox.ts';
+
+export function getTestInboxMessage(parts: { inbox: TestInbox; largeAnswers: LargeAnswers }) {
+  return operation(
+    {
+      id: 'getTestInboxMessage',
+      method: 'GET',
+      path: '/test/inbox/{id}',
+      tag: 'Test inbox',
+      summary: 'Open test mail',
+      description: 'With its links and one-time codes. The inbox alone shows secret variables.',
+      scope: 'read:messages',
+      testKeysOnly: true,
+      params: pathId('msg', 'the message'),
+      answers: { 200: { description: 'The mail.', body: InboxMessage } },
+      refusals: ['not_found', 'quota_exceeded'],
+    },
+    async ({ caller, params, signal }) => {
+      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      return { status: 200, body: await parts.inbox.get(caller.workspaceId, id) };
+    },
+  );
+}

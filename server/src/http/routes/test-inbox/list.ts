@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import type { TestInbox } from '../../../messages/test-inbox.ts';
+import { addressParameter } from '../../address-parameter.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import { InboxSummary } from '../../schemas/test-inbox.ts';
+
+const LIST = '/test/inbox';
+
+export function listTestInbox(parts: { inbox: TestInbox }) {
+  return operation(
+    {
+      id: 'listTestInbox',
+      method: 'GET',
+      path: '/test/inbox',
+      tag: 'Test inbox',
+      summary: 'List test mail that arrived',
+      scope: 'read:messages',
+      testKeysOnly: true,
+      query: closed({
+        ...PAGE,
+        to: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 320, description: 'For this recipient only.' }),
+        ),
+      }),
+      queryReads: [
+        (query) => uuidCursor(LIST, query),
+        (query) => addressParameter('recipientKey', 'to', query),
+      ],
+      answers: {
+        200: { description: 'A page, newest first.', body: page(InboxSummary, 'InboxPage') },
+      },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const beforeId = uuidCursor(LIST, query);
+      const recipient = addressParameter('recipientKey', 'to', query);
+      const wanted = { beforeId, limit: limit + 1, ...recipient };
+      const found = await parts.inbox.list(caller.workspaceId, wanted);
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (mail) => [mail.uuid]);
+      return {
+        status: 200,
+        body: { data: rows.map(({ uuid: _uuid, ...mail }) => mail), next_cursor },
+      };
+    },
+  );
+}

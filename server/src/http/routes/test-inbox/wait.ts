@@ -1,0 +1,68 @@
+import { Type } from 'typebox';
+import type { TestInbox } from '../../../messages/test-inbox.ts';
+import { addressParameter } from '../../address-parameter.ts';
+import { operation } from '../../operation.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { InboxMessage } from '../../schemas/test-inbox.ts';
+
+const TIMEOUT_DEFAULT_SECONDS = 30;
+
+export function waitForTestMessage(parts: { inbox: TestInbox }) {
+  return operation(
+    {
+      id: 'waitForTestMessage',
+      method: 'GET',
+      path: '/test/inbox/wait',
+      tag: 'Test inbox',
+      summary: 'Wait for test mail',
+      description:
+        'Answers as soon as a matching message arrives, or has arrived and was not yet returned by ' +
+        'a wait; each message is returned once. With `message: null` when none came in time.',
+      scope: 'read:messages',
+      testKeysOnly: true,
+      handsOut: true,
+      query: closed({
+        to: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'A recipient’s address.',
+            examples: ['jane@example.com'],
+          }),
+        ),
+        subject: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 500, description: 'Stands in the subject.' }),
+        ),
+        timeout: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 60,
+            default: TIMEOUT_DEFAULT_SECONDS,
+            description: 'Seconds to wait.',
+          }),
+        ),
+      }),
+      queryReads: [(query) => addressParameter('recipientKey', 'to', query)],
+      answers: {
+        200: {
+          description: 'The mail, or null.',
+          body: Type.Object(
+            { message: Type.Union([InboxMessage, Type.Null()]) },
+            { title: 'AwaitedMessage' },
+          ),
+        },
+      },
+      refusals: ['quota_exceeded'],
+    },
+    async ({ caller, query, signal }) => {
+      const { subject } = query;
+      const wanted = {
+        ...addressParameter('recipientKey', 'to', query),
+        ...(subject === undefined ? {} : { subject }),
+      };
+      const timeoutMs = (query.timeout ?? TIMEOUT_DEFAULT_SECONDS) * 1000;
+      const message = await parts.inbox.wait(caller.workspaceId, wanted, timeoutMs, signal);
+      return { status: 200, body: { message: message ?? null } };
+    },
+  );
+}

@@ -1,0 +1,49 @@
+import { Type } from 'typebox';
+import type { Finding } from '../../../templates/check-content.ts';
+import { checkInline, hasErrors } from '../../../templates/check-template.ts';
+import { publicFinding } from '../../../templates/public-template.ts';
+import { operation } from '../../operation.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { Checked } from '../../schemas/template-findings.ts';
+
+const InlineContent = closed(
+  {
+    subject: Type.Optional(Type.String({ maxLength: 2000 })),
+    html: Type.String({ examples: ['<p>Hello {{ first_name }}</p>'] }),
+    text: Type.Optional(Type.String()),
+  },
+  { title: 'InlineContent' },
+);
+
+export function checkTransactional() {
+  return operation(
+    {
+      id: 'checkTransactional',
+      method: 'POST',
+      path: '/transactional/check',
+      tag: 'Sending',
+      summary: 'Check inline content',
+      description:
+        'The checks of publishing, for content that is sent inline. Nothing is stored or sent.',
+      scope: 'read:templates',
+      body: InlineContent,
+      examples: {
+        inline: {
+          summary: 'Inline content',
+          value: {
+            subject: 'Welcome, ${first_name}',
+            html: '<p>Hello {{ first_name }}, good to have you.</p>',
+          },
+        },
+      },
+      answers: { 200: { description: 'What was found.', body: Checked } },
+    },
+    ({ body }) => ({ status: 200, body: checkedOf(checkInline(body)) }),
+  );
+}
+
+export function checkedOf(findings: readonly Finding[]) {
+  const of = (severity: Finding['severity']) =>
+    findings.filter((finding) => finding.severity === severity).map(publicFinding);
+  return { ok: !hasErrors(findings), errors: of('error'), warnings: of('warning') };
+}

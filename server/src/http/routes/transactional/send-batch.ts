@@ -1,0 +1,97 @@
+import { type TSchema, Type } from 'typebox';
+import type { BatchItem, MessageAcceptor } from '../../../messages/accept-message.ts';
+import type { SendRequest } from '../../../messages/send-request.ts';
+import { operation } from '../../operation.ts';
+import { problemOf } from '../../problem.ts';
+import { AcceptedMessage, SendMessage } from '../../schemas/messages.ts';
+import { closed, oneOf, Problem } from '../../schemas/pieces.ts';
+import { listValidator } from '../../validate.ts';
+import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
+
+export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; batchMax: number }) {
+  const bodyOf = (message: TSchema) =>
+    closed(
+      {
+        messages: Type.Array(message, { minItems: 1, maxItems: parts.batchMax }),
+        mode: Type.Optional(oneOf(['strict', 'permissive'] as const, { default: 'strict' })),
+      },
+      { title: 'SendBatch' },
+    );
+  const refusalsOf = listValidator(SendMessage, (body, faulty) =>
+    parts.acceptor.faultsBeside(faulty, body),
+  );
+  return operation(
+    {
+      id: 'sendBatch',
+      method: 'POST',
+      path: '/transactional/batch',
+      tag: 'Sending',
+      summary: 'Send many messages',
+      description:
+        'Takes up to 500 messages in one commit. `strict`, the default: one bad message and nothing ' +
+        'is accepted. `permissive`: the good ones are accepted and each bad one has its problem; ' +
+        'when none is good the answer is 422.',
+      scope: 'send:transactional',
+      body: bodyOf(SendMessage),
+      // Each message is looked at for itself: one of a wrong shape is no more than one bad message.
+      checkedBody: bodyOf(Type.Unknown()),
+      examples: {
+        two: {
+          summary: 'Two messages',
+          value: {
+            messages: ['jane@example.com', 'joe@example.com'].map((email) => ({
+              to: { email },
+              from: { email: 'hello@yourdomain.com' },
+              subject: 'Hello',
+              html: '<p>Hello!</p>',
+            })),
+          },
+        },
+      },
+      answers: {
+        202: {
+          description: 'Accepted and durable.',
+          body: Type.Object(
+            {
+              data: Type.Array(
+                Type.Union([
+                  Type.Object({ index: Type.Integer(), message: AcceptedMessage }),
+                  Type.Object({ index: Type.Integer(), error: Problem }),
+                ]),
+              ),
+            },
+            { title: 'BatchAnswer' },
+          ),
+          headers: REPLAYED,
+        },
+      },
+      refusals: SEND_REFUSALS,
+      keepsOwnIdempotency: true,
+    },
+    async ({ caller, body, idempotency, requestId }) => {
+      const write = (items: BatchItem[]) => ({
+        status: 202,
+        body: JSON.stringify({
+          data: items.map((item) =>
+            'error' in item
+              ? {
+                  index: item.index,
+                  error: problemOf(item.error, requestId, parts.baseUrl).problem,
+                }
+              : item,
+          ),
+        }),
+      });
+      const refusals = refusalsOf(body.messages);
+      const { answer, replayed } = await parts.acceptor.acceptBatch(
+        caller,
+        body.messages.map((message, index) => refusals[index] ?? (message as SendRequest)),
+        body.mode !== 'permissive',
+        idempotency,
+        write,
+      );
+      const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
+      return { status: answer.status, body: answer.body, headers };
+    },
+  );
+}

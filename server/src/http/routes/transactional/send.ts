@@ -1,0 +1,86 @@
+import { Type } from 'typebox';
+import type { MessageAcceptor } from '../../../messages/accept-message.ts';
+import { previewOf } from '../../../messages/preview.ts';
+import type { AcceptedMessage as Accepted, SendRequest } from '../../../messages/send-request.ts';
+import { API_PREFIX } from '../../http-server.ts';
+import { operation } from '../../operation.ts';
+import { AcceptedMessage, MessageContent, SendMessage } from '../../schemas/messages.ts';
+import { closed } from '../../schemas/pieces.ts';
+import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
+
+export function sendTransactional(parts: { acceptor: MessageAcceptor }) {
+  return operation(
+    {
+      id: 'sendTransactional',
+      method: 'POST',
+      path: '/transactional/send',
+      tag: 'Sending',
+      summary: 'Send one message',
+      description:
+        'Takes one message, from inline content (`subject` and `html`) or from a stored template ' +
+        '(`template_key` and `template_variables`). `202` means that it is committed to durable ' +
+        'storage: after it, no crash of ours loses the message. Repeat safely with `Idempotency-Key`.',
+      scope: 'send:transactional',
+      query: closed({
+        dry_run: Type.Optional(
+          Type.Boolean({
+            description: 'Check and render everything, store and send nothing; answers 200.',
+          }),
+        ),
+      }),
+      body: SendMessage,
+      moreFaults: (body, faulty) => parts.acceptor.faultsBeside(faulty, body),
+      examples: {
+        inline: {
+          summary: 'Inline content',
+          value: {
+            to: { email: 'jane@example.com' },
+            from: { email: 'hello@yourdomain.com', name: 'Your App' },
+            subject: 'Welcome, ${first_name}',
+            html: '<p>Hello {{ first_name }}, good to have you.</p>',
+            variables: { first_name: 'Jane' },
+          },
+        },
+        template: {
+          summary: 'A stored template',
+          value: {
+            to: { email: 'jane@example.com' },
+            from: { email: 'hello@yourdomain.com' },
+            template_key: 'welcome',
+            template_variables: { first_name: 'Jane' },
+          },
+        },
+      },
+      answers: {
+        200: { description: 'The dry run went well; nothing was stored.', body: MessageContent },
+        202: {
+          description: 'Accepted and durable.',
+          body: AcceptedMessage,
+          headers: {
+            Location: { description: 'Where to look the message up.', schema: Type.String() },
+            ...REPLAYED,
+          },
+        },
+      },
+      refusals: SEND_REFUSALS,
+      keepsOwnIdempotency: true,
+    },
+    async ({ caller, query, body, idempotency }) => {
+      const request = body as SendRequest;
+      if (query.dry_run) {
+        return { status: 200, body: previewOf(await parts.acceptor.dryRun(caller, request)) };
+      }
+      const { answer, replayed } = await parts.acceptor.acceptOne(
+        caller,
+        request,
+        idempotency,
+        (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
+      );
+      // The id is the first field of the answer: cheaper to cut out than to parse.
+      const location = `${API_PREFIX}/messages/${answer.body.slice(7, 37)}`;
+      const headers: Record<string, string> = { location };
+      if (replayed) headers['idempotent-replayed'] = 'true';
+      return { status: answer.status, body: answer.body, headers };
+    },
+  );
+}

@@ -1,0 +1,26 @@
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+
+export function deleteWebhook(parts: { webhooks: Webhooks }) {
+  return operation(
+    {
+      id: 'deleteWebhook',
+      method: 'DELETE',
+      path: '/webhooks/{id}',
+      tag: 'Webhooks',
+      summary: 'Delete a webhook endpoint',
+      description: 'For good, with its secrets. What waits for it is not sent any more.',
+      scope: 'write:webhooks',
+      params: pathId('whk', 'the endpoint'),
+      answers: { 204: { description: 'It is gone.' } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      await parts.webhooks.remove(caller, id);
+      return { status: 204 };
+    },
+  );
+}

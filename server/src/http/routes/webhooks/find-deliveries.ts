@@ -1,0 +1,43 @@
+import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import {
+  DELIVERY_FILTERS,
+  deliveryFilterOf,
+  deliveryPlaceOf,
+  publicDeliveryPage,
+  WEBHOOK_FILTER,
+} from '../../delivery-query.ts';
+import { operation } from '../../operation.ts';
+import { closed, LIMIT_DEFAULT, page } from '../../schemas/pieces.ts';
+import { WebhookDelivery } from '../../schemas/webhooks.ts';
+
+export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
+  return operation(
+    {
+      id: 'findWebhookDeliveries',
+      method: 'GET',
+      path: '/webhook-deliveries',
+      tag: 'Webhooks',
+      summary: 'Find what was sent to all endpoints',
+      description:
+        'Newest event first. With `message_id` this is all that your servers were told of a message, ' +
+        'and what they answered. Filters can be combined; a request looks back through a bounded ' +
+        'number of deliveries, so a page may be short or empty and still have a `next_cursor`.',
+      scope: 'read:webhooks',
+      query: closed({ ...DELIVERY_FILTERS, ...WEBHOOK_FILTER }),
+      queryReads: [(query) => deliveryPlaceOf(query)],
+      answers: {
+        200: {
+          description: 'A page of deliveries.',
+          body: page(WebhookDelivery, 'WebhookDeliveryPage'),
+        },
+      },
+    },
+    async ({ caller, query }) => {
+      const after = deliveryPlaceOf(query);
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const filter = deliveryFilterOf(query);
+      const found = await parts.webhookHistory.list(caller, filter, { after, limit });
+      return { status: 200, body: publicDeliveryPage(found) };
+    },
+  );
+}

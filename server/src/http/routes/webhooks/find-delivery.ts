@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { DeliveryPath, WebhookDeliveryWithTries } from '../../schemas/webhooks.ts';
+
+export function findWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
+  return operation(
+    {
+      id: 'findWebhookDelivery',
+      method: 'GET',
+      path: '/webhook-deliveries/{delivery_id}',
+      tag: 'Webhooks',
+      summary: 'Find a webhook delivery by its id',
+      description: 'For who does not know its endpoint, which `webhook_id` then names.',
+      scope: 'read:webhooks',
+      params: Type.Pick(DeliveryPath, ['delivery_id']),
+      answers: {
+        200: { description: 'The delivery with its tries.', body: WebhookDeliveryWithTries },
+      },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params }) => {
+      const id = uuidOf('whd', (params as { delivery_id: string }).delivery_id, 'webhook delivery');
+      return { status: 200, body: await parts.webhookHistory.find(caller, id) };
+    },
+  );
+}

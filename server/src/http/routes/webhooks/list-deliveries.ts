@@ -1,0 +1,46 @@
+import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import {
+  DELIVERY_FILTERS,
+  deliveryFilterOf,
+  deliveryPlaceOf,
+  publicDeliveryPage,
+} from '../../delivery-query.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { closed, LIMIT_DEFAULT, page, pathId } from '../../schemas/pieces.ts';
+import { WebhookDelivery } from '../../schemas/webhooks.ts';
+
+export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
+  return operation(
+    {
+      id: 'listWebhookDeliveries',
+      method: 'GET',
+      path: '/webhooks/{id}/deliveries',
+      tag: 'Webhooks',
+      summary: 'List what was sent to an endpoint',
+      description:
+        'Newest event first. Filters can be combined; a request looks back through a bounded number ' +
+        'of deliveries, so a page may be short or empty and still have a `next_cursor`. ' +
+        '`GET /webhook-deliveries` asks all endpoints at once.',
+      scope: 'read:webhooks',
+      params: pathId('whk', 'the endpoint'),
+      query: closed(DELIVERY_FILTERS),
+      queryReads: [(query) => deliveryPlaceOf(query)],
+      answers: {
+        200: {
+          description: 'A page of deliveries.',
+          body: page(WebhookDelivery, 'WebhookDeliveryPage'),
+        },
+      },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, query }) => {
+      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const after = deliveryPlaceOf(query);
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const filter = deliveryFilterOf(query);
+      const found = await parts.webhookHistory.listOf(caller, id, filter, { after, limit });
+      return { status: 200, body: publicDeliveryPage(found) };
+    },
+  );
+}

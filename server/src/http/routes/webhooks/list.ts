@@ -1,0 +1,35 @@
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import { Webhook } from '../../schemas/webhooks.ts';
+
+const LIST = '/webhooks';
+
+export function listWebhooks(parts: { webhooks: Webhooks }) {
+  return operation(
+    {
+      id: 'listWebhooks',
+      method: 'GET',
+      path: '/webhooks',
+      tag: 'Webhooks',
+      summary: 'List webhook endpoints',
+      description: 'Newest first. Each mode has its own.',
+      scope: 'read:webhooks',
+      query: closed(PAGE),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: { 200: { description: 'A page of endpoints.', body: page(Webhook, 'WebhookPage') } },
+    },
+    async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const found = await parts.webhooks.list(caller, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (webhook) => [webhook.id]);
+      const data = rows.map((webhook) => parts.webhooks.publicWebhook(webhook));
+      return { status: 200, body: { data, next_cursor } };
+    },
+  );
+}

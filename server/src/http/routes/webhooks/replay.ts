@@ -1,0 +1,84 @@
+import type { Clock } from '../../../lib/clock.ts';
+import { type FieldError, faultsOf, invalidFields } from '../../../lib/refused-error.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import { ReplayResult, ReplayWebhook } from '../../schemas/webhooks.ts';
+
+const RANGE_DEFAULT_MS = 30 * 24 * 60 * 60 * 1000;
+
+export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Clock }) {
+  return operation(
+    {
+      id: 'replayWebhook',
+      method: 'POST',
+      path: '/webhooks/{id}/replay',
+      tag: 'Webhooks',
+      summary: 'Send events to an endpoint again',
+      description:
+        'One delivery, all that failed, or every event of a time range, as far back as deliveries are ' +
+        'kept. `webhook-id` stays the event’s id, so a receiver that drops repeats is not told twice.',
+      scope: 'write:webhooks',
+      params: pathId('whk', 'the endpoint'),
+      body: ReplayWebhook,
+      moreFaults: (range) => faultsOf(() => rangeOf(range, parts.clock.now())),
+      examples: {
+        failed: {
+          summary: 'All that failed since the first of November',
+          value: { from: '2026-11-01T00:00:00Z', only_failed: true },
+        },
+        one: {
+          summary: 'One delivery',
+          value: { delivery_id: 'whd_01kc8x3g0kf3s9w2a4b6c8d0e2' },
+        },
+      },
+      answers: { 202: { description: 'They are queued.', body: ReplayResult } },
+      refusals: ['not_found', 'conflict'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const { delivery_id, ...rest } = body;
+      if (delivery_id !== undefined && Object.keys(rest).length > 0) {
+        const detail = 'A delivery is named alone, without a range.';
+        throw invalidFields([invalidValue('/delivery_id', detail)]);
+      }
+      const nowMs = parts.clock.now();
+      const { replayed, nextFromMs } =
+        delivery_id !== undefined
+          ? await parts.webhookHistory.replayDelivery(
+              caller,
+              id,
+              uuidOf('whd', delivery_id, 'webhook delivery'),
+            )
+          : await parts.webhookHistory.replayRange(caller, id, {
+              ...rangeOf(rest, nowMs),
+              onlyFailed: rest.only_failed ?? false,
+            });
+      const next_from = nextFromMs === null ? null : new Date(nextFromMs).toISOString();
+      return { status: 202, body: { replayed, next_from } };
+    },
+  );
+}
+
+function rangeOf({ from, to }: { from?: string; to?: string }, nowMs: number) {
+  const errors: FieldError[] = [];
+  const fromMs = from === undefined ? nowMs - RANGE_DEFAULT_MS : timeOf('/from', from, errors);
+  const toMs = to === undefined ? nowMs : timeOf('/to', to, errors);
+  if (fromMs >= toMs) errors.push(invalidValue('/from', 'Must be before `to`.'));
+  if (errors.length > 0) throw invalidFields(errors);
+  return { fromMs, toMs };
+}
+
+/** What is no time compares with none: it is told for itself. */
+function timeOf(pointer: string, text: string, errors: FieldError[]): number {
+  const ms = parseTime(text);
+  if (ms !== undefined) return ms;
+  errors.push(invalidValue(pointer, 'Give a time in RFC 3339 form with an offset.'));
+  return Number.NaN;
+}
+
+function invalidValue(pointer: string, detail: string): FieldError {
+  return { pointer, code: 'invalid_value', detail };
+}

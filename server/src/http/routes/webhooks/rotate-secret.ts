@@ -1,0 +1,50 @@
+import { Type } from 'typebox';
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { closed, pathId } from '../../schemas/pieces.ts';
+import { RotatedWebhook } from '../../schemas/webhooks.ts';
+
+const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
+
+export function rotateWebhookSecret(parts: { webhooks: Webhooks }) {
+  return operation(
+    {
+      id: 'rotateWebhookSecret',
+      method: 'POST',
+      path: '/webhooks/{id}/rotate-secret',
+      tag: 'Webhooks',
+      summary: 'Give a webhook endpoint a new secret',
+      description:
+        'During the grace period every request carries two signatures, one of each secret, so that ' +
+        'a receiver can change over at its own time.',
+      scope: 'write:webhooks',
+      params: pathId('whk', 'the endpoint'),
+      body: closed(
+        {
+          grace_seconds: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 30 * 24 * 60 * 60,
+              default: GRACE_DEFAULT_SECONDS,
+              description: 'How long the secret before goes on signing.',
+            }),
+          ),
+        },
+        { title: 'RotateWebhookSecret' },
+      ),
+      examples: { hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } } },
+      answers: { 200: { description: 'The endpoint, with its new secret.', body: RotatedWebhook } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const graceSeconds = body.grace_seconds ?? GRACE_DEFAULT_SECONDS;
+      const rotated = await parts.webhooks.rotateSecret(caller, id, graceSeconds);
+      const { webhook, secret, previousEndsAtMs } = rotated;
+      const previous_ends_at = new Date(previousEndsAtMs).toISOString();
+      const shown = parts.webhooks.publicWebhook(webhook);
+      return { status: 200, body: { ...shown, secret, previous_ends_at } };
+    },
+  );
+}

@@ -1,0 +1,33 @@
+import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import { sampleData } from '../../schemas/webhook-payloads.ts';
+import { TestWebhook, WebhookTestResult } from '../../schemas/webhooks.ts';
+
+export function testWebhook(parts: { webhookTester: WebhookTester }) {
+  return operation(
+    {
+      id: 'testWebhook',
+      method: 'POST',
+      path: '/webhooks/{id}/test',
+      tag: 'Webhooks',
+      summary: 'Send a sample to a webhook endpoint',
+      description:
+        'A sample of the given type, signed like any event, is sent once, now, and the receiver’s ' +
+        'answer comes back. It is in no list, and works while the endpoint is switched off.',
+      scope: 'write:webhooks',
+      params: pathId('whk', 'the endpoint'),
+      body: TestWebhook,
+      examples: { bounce: { summary: 'A bounce', value: { type: 'message.bounced' } } },
+      answers: { 200: { description: 'What the receiver answered.', body: WebhookTestResult } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const type = body.type ?? 'message.delivered';
+      const sample = { type, data: sampleData(type) };
+      return { status: 200, body: await parts.webhookTester.test(caller, id, sample) };
+    },
+  );
+}

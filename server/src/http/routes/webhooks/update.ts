@@ -1,0 +1,30 @@
+import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import { UpdateWebhook, Webhook } from '../../schemas/webhooks.ts';
+
+export function updateWebhook(parts: { webhooks: Webhooks }) {
+  return operation(
+    {
+      id: 'updateWebhook',
+      method: 'PATCH',
+      path: '/webhooks/{id}',
+      tag: 'Webhooks',
+      summary: 'Change a webhook endpoint',
+      description: 'Also switches it off, or on again after it was switched off.',
+      scope: 'write:webhooks',
+      params: pathId('whk', 'the endpoint'),
+      body: UpdateWebhook,
+      moreFaults: (body, _, caller) => parts.webhooks.faultsIn(caller, body),
+      examples: { on: { summary: 'Switch it on again', value: { enabled: true } } },
+      answers: { 200: { description: 'The endpoint as it is now.', body: Webhook } },
+      refusals: ['not_found'],
+    },
+    async ({ caller, params, body }) => {
+      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const webhook = await parts.webhooks.change(caller, id, body as WebhookChange);
+      return { status: 200, body: parts.webhooks.publicWebhook(webhook) };
+    },
+  );
+}

@@ -1,0 +1,28 @@
+import { publicMembership } from '../../../accounts/people/account.ts';
+import { operation } from '../../operation.ts';
+import { Workspace, WorkspaceWords } from '../../schemas/people.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function createWorkspace({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'createWorkspace',
+      method: 'POST',
+      path: '/workspaces',
+      tag: 'Account',
+      summary: 'Make a workspace',
+      description:
+        'One becomes its owner. Only people who own a workspace make another one, and those that come ' +
+        'of one workspace are counted together, whoever made them.',
+      scope: 'person',
+      body: WorkspaceWords,
+      examples: { shop: { summary: 'A name', value: { name: 'Second shop' } } },
+      answers: { 201: { description: 'The workspace.', body: Workspace } },
+      refusals: ['insufficient_role', 'workspace_suspended', 'quota_exceeded'],
+    },
+    async ({ signedIn, body }) => ({
+      status: 201,
+      body: publicMembership(await people.account.createWorkspace(signedIn, body.name)),
+    }),
+  );
+}

@@ -1,0 +1,26 @@
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function leaveWorkspace({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'leaveWorkspace',
+      method: 'POST',
+      path: '/workspaces/{id}/leave',
+      tag: 'Account',
+      summary: 'Leave a workspace',
+      description: 'Everybody may, except its last owner.',
+      scope: 'person',
+      params: pathId('wsp', 'the workspace'),
+      answers: { 204: { description: 'No longer a member.' } },
+      refusals: ['not_found', 'last_owner'],
+    },
+    async ({ signedIn, params }) => {
+      const id = uuidOf('wsp', (params as { id: string }).id, 'workspace');
+      await people.team.leave(id, signedIn.person.id);
+      return { status: 204 };
+    },
+  );
+}

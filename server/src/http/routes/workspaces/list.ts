@@ -1,0 +1,37 @@
+import { publicMembership } from '../../../accounts/people/account.ts';
+import { pageOf, uuidCursor } from '../../cursor.ts';
+import { operation } from '../../operation.ts';
+import { Workspace } from '../../schemas/people.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+const LIST = '/workspaces';
+
+export function listWorkspaces({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'listWorkspaces',
+      method: 'GET',
+      path: '/workspaces',
+      tag: 'Account',
+      summary: 'List one’s workspaces',
+      description: 'Newest first.',
+      scope: 'person',
+      query: closed(PAGE),
+      queryReads: [(query) => uuidCursor(LIST, query)],
+      answers: {
+        200: { description: 'A page of workspaces.', body: page(Workspace, 'WorkspacePage') },
+      },
+    },
+    async ({ signedIn, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const before = uuidCursor(LIST, query);
+      const found = await people.account.workspaces(signedIn, {
+        limit: limit + 1,
+        ...(before === undefined ? {} : { before }),
+      });
+      const { rows, next_cursor } = pageOf(LIST, found, limit, (one) => [one.workspaceId]);
+      return { status: 200, body: { data: rows.map(publicMembership), next_cursor } };
+    },
+  );
+}

@@ -1,0 +1,30 @@
+import { publicMembership } from '../../../accounts/people/account.ts';
+import { operation } from '../../operation.ts';
+import { uuidOf } from '../../path-id.ts';
+import { Workspace, WorkspaceWords } from '../../schemas/people.ts';
+import { pathId } from '../../schemas/pieces.ts';
+import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+
+export function updateWorkspace({ people }: PeopleOperationParts) {
+  return operation(
+    {
+      id: 'updateWorkspace',
+      method: 'PATCH',
+      path: '/workspaces/{id}',
+      tag: 'Account',
+      summary: 'Rename a workspace',
+      description: 'For those whose role in it has `write:workspace`.',
+      scope: 'person',
+      params: pathId('wsp', 'the workspace'),
+      body: WorkspaceWords,
+      examples: { name: { summary: 'Another name', value: { name: 'Flagship shop' } } },
+      answers: { 200: { description: 'The workspace as it is now.', body: Workspace } },
+      refusals: ['not_found', 'insufficient_role'],
+    },
+    async ({ signedIn, params, body }) => {
+      const id = uuidOf('wsp', (params as { id: string }).id, 'workspace');
+      const renamed = await people.account.renameWorkspace(signedIn, id, body.name);
+      return { status: 200, body: publicMembership(renamed) };
+    },
+  );
+}

@@ -1,0 +1,300 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { dnsServer, type Script } from '../../../test/harness/dns-server.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { type Answer, createResolver, type Resolver } from '../dns/resolver.ts';
+import { type MxRoute, type RouteSettings, resolveRoute } from './mx.ts';
+
+// Goal: every shape of a domain's DNS leads to the route that RFC 5321 and its neighbours ask for.
+// Method: the real resolver against a scripted DNS server.
+
+async function routeFor(
+  domain: string,
+  script: Script,
+  settings: Partial<RouteSettings> = {},
+): Promise<MxRoute> {
+  await using server = await dnsServer(script);
+  const resolver = createResolver({ servers: [server.address], clock: systemClock });
+  return await resolveRoute(domain, resolver, { addressAllowed: () => true, ...settings });
+}
+
+/** The route in short: each host with its addresses, in order. */
+function short(route: MxRoute): unknown {
+  return route.kind === 'hosts'
+    ? route.hosts.map(({ host, addresses }) => [host, ...addresses])
+    : route;
+}
+
+describe('a domain with mail hosts', () => {
+  test('has them all tried by preference', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['30 c.test', '10 a.test', '20 b.test'], A: ['192.0.2.99'] },
+      'a.test': { A: ['192.0.2.1'] },
+      'b.test': { A: ['192.0.2.2'] },
+      'c.test': { A: ['192.0.2.3'] },
+    });
+    expect(short(route)).toEqual([
+      ['a.test', '192.0.2.1'],
+      ['b.test', '192.0.2.2'],
+      ['c.test', '192.0.2.3'],
+    ]);
+  });
+
+  test('has equal ones shuffled, and only those', async () => {
+    const script: Script = {
+      'example.test': {
+        MX: ['10 a.test', '10 b.test', '10 c.test', '20 last.test', '5 first.test'],
+      },
+    };
+    for (const name of ['a', 'b', 'c', 'last', 'first'])
+      script[`${name}.test`] = { A: ['192.0.2.1'] };
+    const order = async (random: () => number) => {
+      const route = await routeFor('example.test', script, { random });
+      return route.kind === 'hosts' ? route.hosts.map(({ host }) => host[0]).join('') : route.kind;
+    };
+    const orders = new Set<string>();
+    for (const value of [0, 0.3, 0.5, 0.8, 0.999]) orders.add(await order(() => value));
+    expect(orders.size).toBeGreaterThan(2);
+    for (const seen of orders) {
+      expect(seen).toMatch(/^f[abc]{3}l$/);
+      expect(new Set(seen).size).toBe(5);
+    }
+  });
+
+  test('takes a host named twice once, at its better preference', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['20 A.test', '10 a.test', '15 b.test'] },
+      'a.test': { A: ['192.0.2.1'] },
+      'b.test': { A: ['192.0.2.2'] },
+    });
+    expect(short(route)).toEqual([
+      ['a.test', '192.0.2.1'],
+      ['b.test', '192.0.2.2'],
+    ]);
+  });
+
+  test('may have a host that is an alias', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['10 mx.test'] },
+      'mx.test': { CNAME: 'real.test' },
+      'real.test': { A: ['192.0.2.1'] },
+    });
+    expect(route).toMatchObject({
+      hosts: [{ host: 'mx.test', canonical: 'real.test', addresses: ['192.0.2.1'] }],
+    });
+  });
+
+  test('may itself be an alias', async () => {
+    const route = await routeFor('www.example.test', {
+      'www.example.test': { CNAME: 'example.test' },
+      'example.test': { MX: ['10 mx.test'] },
+      'mx.test': { A: ['192.0.2.1'] },
+    });
+    expect(short(route)).toEqual([['mx.test', '192.0.2.1']]);
+  });
+
+  test('may be written in any script', async () => {
+    const route = await routeFor('BÜCHER.test', {
+      'xn--bcher-kva.test': { MX: ['10 mx.xn--bcher-kva.test'] },
+      'mx.xn--bcher-kva.test': { A: ['192.0.2.1'] },
+    });
+    expect(short(route)).toEqual([['mx.xn--bcher-kva.test', '192.0.2.1']]);
+  });
+
+  test('loses only the hosts that have no address or fail', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['10 gone.test', '20 sick.test', '30 good.test'] },
+      'sick.test': 'SERVFAIL',
+      'good.test': { A: ['192.0.2.1'] },
+    });
+    expect(short(route)).toEqual([['good.test', '192.0.2.1']]);
+  });
+
+  test('has no more than twenty of them, with eight addresses each', async () => {
+    const hosts = Array.from({ length: 30 }, (_, i) => `h${i}.test`);
+    const addresses = Array.from({ length: 20 }, (_, i) => `192.0.2.${i}`);
+    const route = await routeFor('example.test', {
+      'example.test': { MX: hosts.map((host, i) => `${i} ${host}`) },
+      ...Object.fromEntries(hosts.map((host) => [host, { A: addresses }])),
+    });
+    if (route.kind !== 'hosts') throw new Error(route.kind);
+    expect(route.hosts.map(({ host }) => host)).toEqual(hosts.slice(0, 20));
+    expect(route.hosts.every((host) => host.addresses.length === 8)).toBe(true);
+  });
+
+  test('is not led to its own address when an MX look-up fails', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: 'SERVFAIL', A: ['192.0.2.1'] },
+    });
+    expect(route).toMatchObject({ kind: 'temporary', detail: expect.stringContaining('SERVFAIL') });
+  });
+
+  test('is tried again later when no host can be looked up now', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['10 gone.test', '20 sick.test'] },
+      'sick.test': 'SERVFAIL',
+    });
+    expect(route).toMatchObject({ kind: 'temporary' });
+  });
+
+  test('has no address when none of them has one', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['10 gone.test'], A: ['192.0.2.1'] },
+    });
+    expect(route).toEqual({
+      kind: 'no_address',
+      detail: 'No mail server of example.test (gone.test) has an address.',
+    });
+  });
+});
+
+describe('a domain without mail hosts', () => {
+  test('is its own host', async () => {
+    const route = await routeFor('Example.test', {
+      'example.test': { A: ['192.0.2.1'], AAAA: ['2001:db8::1'] },
+    });
+    expect(route).toEqual({
+      kind: 'hosts',
+      authenticated: false,
+      hosts: [
+        {
+          host: 'example.test',
+          canonical: 'example.test',
+          preference: 0,
+          implicit: true,
+          authenticated: false,
+          addresses: ['192.0.2.1', '2001:db8::1'],
+        },
+      ],
+    });
+  });
+
+  test('and without addresses cannot be reached', async () => {
+    const route = await routeFor('example.test', { 'example.test': { TXT: ['hello'] } });
+    expect(route).toEqual({
+      kind: 'no_address',
+      detail: 'example.test has neither a mail server (MX) nor an address.',
+    });
+  });
+
+  test('that says so takes no mail at all', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['0 .'], A: ['192.0.2.1'] },
+    });
+    expect(route).toEqual({ kind: 'null_mx' });
+  });
+
+  test('that does not exist is gone for good', async () => {
+    expect(await routeFor('example.test', {})).toEqual({ kind: 'no_domain' });
+  });
+});
+
+describe('a useless MX record', () => {
+  test('beside a good one is passed over', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['0 .', '5 192.0.2.7', '10 mx.test'] },
+      'mx.test': { A: ['192.0.2.1'] },
+    });
+    expect(short(route)).toEqual([['mx.test', '192.0.2.1']]);
+  });
+
+  test('with an address in it is named', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['10 192.0.2.7'], A: ['192.0.2.1'] },
+    });
+    expect(route).toEqual({
+      kind: 'no_address',
+      detail:
+        'The MX record of example.test holds an IP address (192.0.2.7) where a host name belongs.',
+    });
+  });
+});
+
+describe('addresses', () => {
+  const script: Script = {
+    'example.test': { MX: ['10 mx.test'] },
+    'mx.test': {
+      A: ['192.0.2.1', '192.0.2.2'],
+      AAAA: ['2001:db8::1', '2001:db8::2', '2001:db8::3'],
+    },
+  };
+
+  test('of both kinds are tried in turn', async () => {
+    const route = await routeFor('example.test', script);
+    expect(short(route)).toEqual([
+      ['mx.test', '192.0.2.1', '2001:db8::1', '192.0.2.2', '2001:db8::2', '2001:db8::3'],
+    ]);
+  });
+
+  test('that there is no way to are left out', async () => {
+    const route = await routeFor('example.test', script, { reaches: isIPv4 });
+    expect(short(route)).toEqual([['mx.test', '192.0.2.1', '192.0.2.2']]);
+  });
+
+  test.each([
+    ['IPv4', isIPv6, { A: ['192.0.2.1'] }, '(192.0.2.1)'],
+    ['IPv6', isIPv4, { AAAA: ['2001:db8::1', '2001:db8::2'] }, '(2001:db8::1, 2001:db8::2)'],
+  ])(
+    'of %s alone, which mail does not leave by, are out of reach and not absent',
+    async (kind, reaches, records, listed) => {
+      const zone = { 'example.test': { MX: ['10 mx.test'] }, 'mx.test': records };
+      expect(await routeFor('example.test', zone, { reaches })).toEqual({
+        kind: 'out_of_reach',
+        detail: `The mail hosts of example.test have only ${kind} addresses ${listed}, and mail does not leave here by ${kind}.`,
+      });
+    },
+  );
+
+  test('that mail may not be sent to are left out', async () => {
+    const addressAllowed = (ip: string) => ip !== '192.0.2.1';
+    const route = await routeFor('example.test', script, { addressAllowed, reaches: isIPv4 });
+    expect(short(route)).toEqual([['mx.test', '192.0.2.2']]);
+  });
+
+  test('none of which mail may be sent to are said to be so', async () => {
+    const route = await routeFor('example.test', script, { addressAllowed: () => false });
+    expect(route).toMatchObject({
+      kind: 'no_address',
+      detail: expect.stringContaining('may not be sent to (192.0.2.1, 2001:db8::1, 192.0.2.2)'),
+    });
+  });
+});
+
+describe('DNSSEC', () => {
+  test('covers the route and each host apart', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { MX: ['10 signed.test', '20 plain.test'], authenticated: true },
+      'signed.test': { A: ['192.0.2.1'], authenticated: true },
+      'plain.test': { A: ['192.0.2.2'] },
+    });
+    expect(route).toMatchObject({
+      authenticated: true,
+      hosts: [{ authenticated: true }, { authenticated: false }],
+    });
+  });
+
+  test('covers a host only when it covers both its address families', async () => {
+    const answers: Record<string, Answer> = {
+      MX: found([{ preference: 10, host: 'mx.test' }], true),
+      A: found(['192.0.2.1'], true),
+      AAAA: found(['2001:db8::1'], false),
+    };
+    const resolver = { lookup: async (type: string) => answers[type] } as Resolver;
+    const route = await resolveRoute('example.test', resolver, { addressAllowed: () => true });
+    expect(route).toMatchObject({ authenticated: true, hosts: [{ authenticated: false }] });
+  });
+
+  test('covers the absence of an MX too', async () => {
+    const route = await routeFor('example.test', {
+      'example.test': { A: ['192.0.2.1'], authenticated: true },
+    });
+    expect(route).toMatchObject({ authenticated: true, hosts: [{ authenticated: true }] });
+  });
+});
+
+function found(
+  records: Extract<Answer, { kind: 'found' }>['records'],
+  authenticated: boolean,
+): Answer {
+  return { kind: 'found', records, canonical: 'mx.test', authenticated };
+}
