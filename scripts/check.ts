@@ -5,8 +5,8 @@ import path from 'node:path';
 import { staleMistakes } from './generated.ts';
 import { ROOT } from './project-files.ts';
 import { releaseMistakes } from './released-api.ts';
-import { tidyMistakes } from './tidy.ts';
-import { wallMistakes } from './walls.ts';
+import { tidyMistakes } from './hygiene.ts';
+import { wallMistakes } from './boundaries.ts';
 
 /**
  * The whole gate, `npm run check`: quick steps first, and the first that fails ends it. Names of
@@ -150,5 +150,5 @@ async function runTests(): Promise<boolean> {
 /** Told, and no reason to fail until one whole run has shown that its list is always empty. */
 async function compareAnswers(): Promise<boolean> {
   if (!existsSync(answers)) return tell(['It looks at what the tests noted: run them with it.']);
-  return await tool('node', 'server/test/answers-are-documented.ts', answers);
+  return await tool('node', 'server/test/compare-responses.ts', answers);
 }

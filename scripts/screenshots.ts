@@ -20,7 +20,7 @@ import {
   type Shop,
 } from '../server/test/harness/browser-shop.ts';
 import { dnsServer } from '../server/test/harness/dns-server.ts';
-import { type ListedRecord, publish } from '../server/test/harness/zone.ts';
+import { type ListedRecord, publish } from '../server/test/harness/publish-dns-records.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { ROOT } from './project-files.ts';
 

@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { scratchFolder } from '../../test/harness/scratch-folder.ts';
+import { scratchFolder } from '../../test/harness/temp-dir.ts';
 import { makeFolder } from './make-folder.ts';
 
 test('a folder is made with all above it, once or often, by one or by many', async () => {

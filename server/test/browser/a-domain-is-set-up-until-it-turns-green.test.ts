@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 import { dnsServer } from '../harness/dns-server.ts';
-import { type ListedRecord, publish } from '../harness/zone.ts';
+import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: whoever owns a domain gets it to send with nothing but what the page tells.

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson, member } from '../harness/visitor.ts';
+import { makePerson, member } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whose role is changed, or who is removed, while a page is open is told so in words, sees what

@@ -3,7 +3,7 @@ import { codeAt } from '../../src/accounts/people/totp.ts';
 import { fromBase32 } from '../harness/base32.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { readQr } from '../harness/browser-qr.ts';
-import { makePerson, PASSWORD } from '../harness/visitor.ts';
+import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: the picture on the screen is what an authenticator can read, and its codes then open the door.

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson, PASSWORD } from '../harness/visitor.ts';
+import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a session that ends while somebody writes costs them a password and nothing else.

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson } from '../harness/visitor.ts';
+import { makePerson } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a slip of the hand, a click too early and a connection that is away at the wrong moment cost

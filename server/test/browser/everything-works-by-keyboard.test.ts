@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { until } from '../harness/until.ts';
-import { makePerson, PASSWORD } from '../harness/visitor.ts';
+import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whoever has no mouse, or does not want one, gets everywhere, and sees where they are.

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
-import { makePerson } from '../harness/visitor.ts';
+import { makePerson } from '../harness/dashboard-session.ts';
 
 /**
  * The first ten minutes of a person with Postrider, as they would go: make the account, make a key,

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson, member } from '../harness/visitor.ts';
+import { makePerson, member } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: in a long list somebody types a few words and sees what has them; the address says what was

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { tooWide } from '../harness/browser-faults.ts';
-import { makePerson, signedInAs } from '../harness/visitor.ts';
+import { makePerson, signedInAs } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: the longest names that are taken can be read to their end on the smallest screen, with every

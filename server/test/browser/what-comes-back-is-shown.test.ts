@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { complaint, dsn, greeted } from '../harness/return-path.ts';
+import { complaint, dsn, greeted } from '../harness/return-path-setup.ts';
 import { smtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**

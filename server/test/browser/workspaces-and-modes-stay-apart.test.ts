@@ -5,7 +5,7 @@ import { encodeId } from '../../src/lib/ids.ts';
 import { goodSend } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { tooWide } from '../harness/browser-faults.ts';
-import { makePerson } from '../harness/visitor.ts';
+import { makePerson } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: what belongs to one workspace or mode is never seen in another, whichever way somebody goes

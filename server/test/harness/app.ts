@@ -6,8 +6,8 @@ import { readConfig } from '../../src/config/read-config.ts';
 import type { Route } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import { type AnswerCheck, answerCheck } from './answer-schemas.ts';
-import { recordAnswer } from './answers.ts';
+import { type AnswerCheck, answerCheck } from './response-schemas.ts';
+import { recordAnswer } from './response-log.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 
 /**

@@ -4,7 +4,7 @@ import { buildDashboard } from '../../../scripts/build-dashboard.ts';
 import type { Person } from '../../src/accounts/people/person-store.ts';
 import { startApp, type TestApp, type TestAppOptions } from './app.ts';
 import { browserExpected, findBrowser } from './browser-chromium.ts';
-import { makePerson, signedInAs } from './visitor.ts';
+import { makePerson, signedInAs } from './dashboard-session.ts';
 
 /**
  * A real browser at the real server. Where no browser can run, a single test says so and passes: such

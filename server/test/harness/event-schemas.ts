@@ -1,4 +1,4 @@
-import { openDocument } from './document-schemas.ts';
+import { openDocument } from './openapi-validator.ts';
 
 /** Holds an event against the schema that the OpenAPI document's `webhooks` gives for its type. */
 export type EventCheck = (event: { type: string }) => void;

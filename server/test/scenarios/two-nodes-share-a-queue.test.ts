@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { freshDatabase } from '../harness/database.ts';
-import { until } from '../harness/delivery.ts';
-import { startNode } from '../harness/delivery-processes.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { startNode } from '../harness/delivery-node-process.ts';
 import { dnsServer } from '../harness/dns-server.ts';
-import { enqueue, newWorkspace } from '../harness/queue.ts';
+import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
 import { smtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**

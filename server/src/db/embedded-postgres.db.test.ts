@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { scratchFolder } from '../../test/harness/temp-dir.ts';
+import { silentLog } from '../lib/log.ts';
+import { findBinaries } from './embedded/binaries.ts';
+import { anyoneMayReach, WAYS_OF_ROOT, type Way } from './embedded/run-as.ts';
+import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
+
+/** A real PostgreSQL in a fresh folder each time: how it starts, where, as whom, and how it ends. */
+
+const QUICK = { shared_buffers: '16MB' };
+const start = (options: Partial<EmbeddedOptions> & { dataDir: string }) =>
+  startEmbedded({ log: silentLog, settings: QUICK, ...options });
+
+async function ask<T>(connection: pg.ClientConfig, statement: string): Promise<T> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    const { rows } = await client.query(statement);
+    return rows[0] as T;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a first start', () => {
+  test('makes a database that keeps its promises, and a second one finds the data', async () => {
+    await using folder = await scratchFolder();
+    const dataDir = path.join(folder.path, 'not', 'there', 'yet');
+    const first = await start({ dataDir });
+    const settings = await ask<Record<string, string>>(
+      first.connection,
+      `select current_database() as database,
+              current_setting('server_encoding') as encoding,
+              current_setting('data_checksums') as checksums,
+              current_setting('fsync') as fsync,
+              current_setting('full_page_writes') as full_page_writes,
+              current_setting('synchronous_commit') as synchronous_commit,
+              current_setting('listen_addresses') as listen_addresses,
+              (select datlocale from pg_database where datname = 'postrider') as locale`,
+    );
+    expect(settings).toEqual({
+      database: 'postrider',
+      encoding: 'UTF8',
+      checksums: 'on',
+      fsync: 'on',
+      full_page_writes: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '',
+      locale: 'C.UTF-8',
+    });
+    await ask(first.connection, `create table kept as select 'data' as word`);
+    await first.stop();
+    expect(first.pid).toBeUndefined();
+    expect(existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
+
+    await using second = await start({ dataDir });
+    expect(await ask(second.connection, 'select word from kept')).toEqual({ word: 'data' });
+  });
+
+  test('leaves folders, socket and log that nobody else can enter or read', async () => {
+    await using folder = await scratchFolder();
+    const dataDir = path.join(folder.path, 'data');
+    await using _server = await start({ dataDir });
+    const modes = await Promise.all(
+      ['.', 'postgres', 'postgres/.s.PGSQL.5432', 'postgres.log'].map(async (name) =>
+        ((await stat(path.join(dataDir, name))).mode & 0o777).toString(8),
+      ),
+    );
+    expect(modes).toEqual(['700', '700', '700', '600']);
+  });
+
+  test('works where the path is far longer than a socket may be', async () => {
+    await using folder = await scratchFolder();
+    const dataDir = path.join(folder.path, 'x'.repeat(120), "it's a folder", 'y'.repeat(120));
+    await using server = await start({ dataDir });
+    expect(Buffer.byteLength(server.connection.host)).toBeLessThan(90);
+    expect(await ask(server.connection, 'select 1 as one')).toEqual({ one: 1 });
+  });
+});
+
+describe('as root', () => {
+  const isRoot = process.getuid?.() === 0;
+
+  test.each(isRoot ? WAYS_OF_ROOT : (['ourselves'] as Way[]))(
+    'it runs by way of %s',
+    async (way) => {
+      await using folder = await scratchFolder();
+      const dataDir = path.join(folder.path, 'data');
+      const open = way !== 'other-user' || (await anyoneMayReach(dataDir));
+      if (!open) {
+        await expect(start({ dataDir, ways: [way] })).rejects.toThrow(
+          /does not run as root.*DATA_DIR/,
+        );
+        await chmod(folder.path, 0o711);
+      }
+      if (
+        way !== 'namespace' &&
+        isRoot &&
+        !(await anyoneMayReach((await findBinaries()).postgres))
+      ) {
+        await expect(start({ dataDir, ways: [way] })).rejects.toThrow(/does not run as root/);
+        return;
+      }
+      await using server = await start({ dataDir, ways: [way] });
+      expect(await ask(server.connection, 'select 1 as one')).toEqual({ one: 1 });
+    },
+  );
+
+  test('a folder written in one way is taken over in another', async () => {
+    await using folder = await scratchFolder();
+    const others: Way[] = (await anyoneMayReach((await findBinaries()).postgres))
+      ? ['capability', 'namespace']
+      : [];
+    const ways: Way[] = isRoot ? ['namespace', ...others] : ['ourselves'];
+    for (const [round, way] of ways.entries()) {
+      await using server = await start({ dataDir: folder.path, ways: [way] });
+      await ask(server.connection, 'create table if not exists rounds (n int)');
+      await ask(server.connection, `insert into rounds values (${round})`);
+      const { count } = await ask<{ count: string }>(
+        server.connection,
+        'select count(*) as count from rounds',
+      );
+      expect(Number(count)).toBe(round + 1);
+    }
+  });
+
+  test('it says plainly when no way works', async () => {
+    await using folder = await scratchFolder();
+    const attempt = start({ dataDir: folder.path, ways: [] });
+    if (isRoot) await expect(attempt).rejects.toThrow('PostgreSQL does not run as root');
+    else await (await attempt).stop();
+  });
+});
+
+describe('it refuses, in a sentence,', () => {
+  test('a folder that holds something else', async () => {
+    await using folder = await scratchFolder();
+    await mkdir(path.join(folder.path, 'postgres'));
+    await writeFile(path.join(folder.path, 'postgres', 'letter.txt'), 'hello');
+    await expect(start({ dataDir: folder.path })).rejects.toThrow(/is not empty and holds no/);
+    expect(await readFile(path.join(folder.path, 'postgres', 'letter.txt'), 'utf8')).toBe('hello');
+  });
+
+  test('data of another major version', async () => {
+    await using folder = await scratchFolder();
+    await mkdir(path.join(folder.path, 'postgres'), { mode: 0o700 });
+    await writeFile(path.join(folder.path, 'postgres', 'PG_VERSION'), '16\n');
+    await expect(start({ dataDir: folder.path })).rejects.toThrow(
+      /was written by PostgreSQL 16, and this release brings 18/,
+    );
+  });
+
+  test('a folder that cannot be made', async () => {
+    await using folder = await scratchFolder();
+    await writeFile(path.join(folder.path, 'file'), '');
+    await expect(start({ dataDir: path.join(folder.path, 'file', 'data') })).rejects.toThrow(
+      /DATA_DIR .* cannot be made/,
+    );
+  });
+
+  test.runIf(process.platform === 'linux')('a folder that takes no files', async () => {
+    for (const dataDir of ['/proc', '/sys']) {
+      await expect(start({ dataDir })).rejects.toThrow(
+        new RegExp(`DATA_DIR ${dataDir} (takes no files|may not be written)`),
+      );
+    }
+    await expect(start({ dataDir: '/proc/none/data' })).rejects.toThrow(/cannot be made/);
+  });
+
+  test('settings that PostgreSQL does not take, with its own words', async () => {
+    await using folder = await scratchFolder();
+    await expect(
+      start({ dataDir: folder.path, settings: { shared_buffers: 'plenty' } }),
+    ).rejects.toThrow(/did not start.*postgres\.log.*invalid value for parameter "shared_buffers"/);
+  });
+});

@@ -1,0 +1,290 @@
+import net from 'node:net';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { cuttable } from '../../test/harness/database-proxy.ts';
+import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createLog, silentLog } from '../lib/log.ts';
+import { inTransaction, openPool, type Pool } from './pool.ts';
+import { sqlTime } from './row-types.ts';
+import { isStorageGone } from './storage-gone.ts';
+
+/** The shared connections against a real database: values, errors, losses and failover. */
+
+const PATIENT = { timeout: 30_000 };
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await freshDatabase({ empty: true });
+});
+
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+});
+
+async function backend(): Promise<number> {
+  const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid as number;
+}
+
+describe('values', () => {
+  test('times are milliseconds both ways, before the epoch and in arrays too', async () => {
+    const times = [0, 1, -1, 1_762_732_800_123, Date.UTC(9999, 11, 31)];
+    const { rows } = await db.pool.query<{ one: number; many: number[]; none: null }>(
+      'select $1::timestamptz as one, $2::timestamptz[] as many, null::timestamptz as none',
+      [sqlTime(1_762_732_800_123), times.map((time) => sqlTime(time))],
+    );
+    expect(rows).toEqual([{ one: 1_762_732_800_123, many: times, none: null }]);
+  });
+
+  test('microseconds that others wrote are cut to the millisecond', async () => {
+    const { rows } = await db.pool.query<{ t: number }>(
+      `select unnest(array['1970-01-01 00:00:01.0005+00', '1970-01-01 05:00:01.5+05']::timestamptz[]) as t`,
+    );
+    expect(rows).toEqual([{ t: 1000 }, { t: 1500 }]);
+  });
+
+  test('int8 is a number while it is exact, and an error beyond', async () => {
+    const { rows } = await db.pool.query('select count(*) as n, array[1::int8, null] as many');
+    expect(rows).toEqual([{ n: 1, many: [1, null] }]);
+    await expect(db.pool.query('select 9007199254740993::int8 as n')).rejects.toThrow(RangeError);
+  });
+
+  test('dates and numerics stay text, whatever the zone of the machine', async () => {
+    const { rows } = await db.pool.query(`select '2026-11-09'::date as d, 1.50::numeric as n`);
+    expect(rows).toEqual([{ d: '2026-11-09', n: '1.50' }]);
+  });
+});
+
+describe('sessions', () => {
+  test('statements are neither compiled nor spread, whatever the database is set to', async () => {
+    await using other = await freshDatabase({ empty: true });
+    await other.pool.query(
+      `do $$ begin
+         execute format('alter database %I set jit = on', current_database());
+         execute format('alter database %I set max_parallel_workers_per_gather = 2', current_database());
+         execute format('alter database %I set timezone = ''Asia/Tokyo''', current_database());
+       end $$`,
+    );
+    const pool = openPool({ places: [{ connectionString: other.url }], log: silentLog });
+    const { rows } = await pool.query(
+      `select name, setting from pg_settings
+        where name in ('TimeZone', 'jit', 'max_parallel_workers_per_gather') order by name`,
+    );
+    expect(rows).toEqual([
+      { name: 'TimeZone', setting: 'UTC' },
+      { name: 'jit', setting: 'off' },
+      { name: 'max_parallel_workers_per_gather', setting: '0' },
+    ]);
+    await pool.end();
+  });
+});
+
+describe('errors', () => {
+  test('a database that dies in the moment it lets us in is a lost connection, not our end', async () => {
+    await using dying = await dyingDatabase();
+    const pool = openPool({ places: [{ connectionString: dying.url }], log: silentLog });
+    const error = await pool.query('select 1').catch((failure: unknown) => failure);
+    expect(isStorageGone(error)).toBe(true);
+    await pool.end();
+  });
+
+  test('a database that lets nobody in is gone, and the same one when it does again', async () => {
+    await using fenced = await freshDatabase({ empty: true });
+    await fenced.letIn(false);
+    const failure = await fenced.pool.query('select 1').catch((error: unknown) => error);
+    expect(String((failure as Error).cause)).toMatch(/is not currently accepting connections/);
+    expect(isStorageGone(failure)).toBe(true);
+    await fenced.letIn(true);
+    expect((await fenced.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('an answer of the database keeps the connection', async () => {
+    const before = await backend();
+    await expect(db.pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
+    expect(await backend()).toBe(before);
+  });
+
+  test('a lost connection is an error for its statement and is replaced for the next', async () => {
+    const before = await backend();
+    const failure = await db.pool
+      .query('select pg_terminate_backend(pg_backend_pid())')
+      .catch((error: unknown) => error);
+    expect(isStorageGone(failure)).toBe(true);
+    expect(await backend()).not.toBe(before);
+  });
+
+  test('a connection lost inside a transaction, between statements, ends only that', async () => {
+    await using other = await freshDatabase({ empty: true });
+    const failure = await inTransaction(other.pool, async (client) => {
+      const { rows } = await client.query('select pg_backend_pid() as pid');
+      const lost = new Promise((resolve) => client.once('end', resolve));
+      await db.pool.query('select pg_terminate_backend($1)', [rows[0].pid]);
+      await lost;
+      await client.query('select 1');
+    }).catch((error: unknown) => error);
+    expect(isStorageGone(failure)).toBe(true);
+    expect((await other.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('a statement that takes too long is cut off', async () => {
+    const pool = openPool({
+      places: [{ connectionString: db.url }],
+      log: silentLog,
+      statementTimeoutMs: 50,
+    });
+    const failure = await pool.query('select pg_sleep(30)').catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: '57014' });
+    await pool.end();
+  });
+
+  test('a server that owes an answer and says nothing is left, and one that owes none is kept', async () => {
+    await using way = await cuttable(db.url);
+    const pool = openPool({
+      places: [{ connectionString: way.url }],
+      log: silentLog,
+      max: 1,
+      silentMsMax: 100,
+    });
+    const session = async () =>
+      (await pool.query('select pg_backend_pid() as pid')).rows[0].pid as number;
+    const first = await session();
+    // Longer than it may be silent, but nobody has asked it anything.
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    expect(await session()).toBe(first);
+    way.hush();
+    const failure = await session().catch((error: unknown) => error);
+    expect(isStorageGone(failure)).toBe(true);
+    expect(await session()).not.toBe(first);
+    await pool.end();
+  });
+});
+
+describe('transactions', () => {
+  test('commit what returns and undo what throws', async () => {
+    await db.pool.query('create table moves (n int)');
+    await inTransaction(db.pool, (client) => client.query('insert into moves values (1)'));
+    await expect(
+      inTransaction(db.pool, async (client) => {
+        await client.query('insert into moves values (2)');
+        throw new Error('changed our mind');
+      }),
+    ).rejects.toThrow('changed our mind');
+    expect((await db.pool.query('select n from moves')).rows).toEqual([{ n: 1 }]);
+  });
+});
+
+test('a database that only reads is one that is gone, and the same one when it takes writes', async () => {
+  await using standby = await freshDatabase({ empty: true });
+  const readOnly = (on: boolean) =>
+    standby.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${on}', current_database()); end $$`,
+    );
+  await readOnly(true);
+  const pool = openPool({ places: [{ connectionString: standby.url }], log: silentLog });
+  const failure = await pool.query('select 1').catch((error: unknown) => error);
+  expect(isStorageGone(failure)).toBe(true);
+  expect(String((failure as Error).cause)).toMatch(/takes no writes/);
+  await readOnly(false);
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await pool.end();
+});
+
+describe('several places', () => {
+  test('the one that takes writes is found, past one that is down and one that only reads', async () => {
+    const lines: string[] = [];
+    await using standby = await freshDatabase({ empty: true });
+    await standby.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    const pool = openPool({
+      places: [
+        { connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' },
+        { connectionString: standby.url },
+        { connectionString: db.url },
+      ],
+      log: createLog({ level: 'info', destination: { write: (line) => lines.push(line) } }),
+    });
+    const { rows } = await pool.query('select current_database() as name');
+    expect(db.url).toContain(rows[0].name);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      'the primary database is gone: looking for it in all places',
+      'the primary database is found',
+    ]);
+    await pool.end();
+  });
+
+  test('when the primary is found elsewhere, nobody waits for the place that fell silent', async () => {
+    await using first = await freshDatabase({ empty: true });
+    await using way = await cuttable(first.url);
+    const places = [{ connectionString: way.url }, { connectionString: db.url }] as const;
+    // Nothing ends by itself while the test lasts.
+    const open = () => openPool({ places, log: silentLog, silentMsMax: 3_600_000 });
+    const [pool, other] = [open(), open()];
+    const here = async (one: Pool) =>
+      (await one.query('select current_database() as name')).rows[0].name as string;
+    expect(first.url).toContain(await here(pool));
+    expect(first.url).toContain(await here(other));
+    await first.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    way.hush();
+    const unanswered = [here(pool), here(other)].map((asked) => asked.catch(isStorageGone));
+    // All connections are taken, so this one is new.
+    expect(db.url).toContain(await here(pool));
+    expect(await Promise.all(unanswered)).toEqual([true, true]);
+    expect(db.url).toContain(await here(other));
+    await Promise.all([pool.end(), other.end()]);
+  });
+
+  test('a primary that becomes a standby is left', async () => {
+    await using first = await freshDatabase({ empty: true });
+    const pool = openPool({
+      places: [{ connectionString: first.url }, { connectionString: db.url }],
+      log: silentLog,
+    });
+    const here = async () =>
+      (await pool.query('select current_database() as name')).rows[0].name as string;
+    expect(first.url).toContain(await here());
+    await pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    await pool.query('set default_transaction_read_only = on');
+    const refusal = await pool.query('create table t (n int)').catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: '25006' });
+    expect(isStorageGone(refusal)).toBe(true);
+    const name = await vi.waitUntil(() => here().catch(() => undefined), PATIENT);
+    expect(db.url).toContain(name);
+    await pool.end();
+  });
+});
+
+/** Lets a client in and ends in the same packet, as PostgreSQL does when its main process is killed. */
+async function dyingDatabase(): Promise<AsyncDisposable & { url: string }> {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.end(
+        Buffer.concat([
+          packet('R', Buffer.alloc(4)),
+          packet('Z', Buffer.from('I')),
+          packet('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Munexpected postmaster exit\0\0')),
+        ]),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  return {
+    url: `postgres://u@127.0.0.1:${port}/d`,
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function packet(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}

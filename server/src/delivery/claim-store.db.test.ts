@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest';
+import { freshDatabase } from '../../test/harness/database.ts';
+import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { openPool, type Pool } from '../db/pool.ts';
+import { systemClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { laneOf } from '../messages/lane.ts';
+import {
+  type ClaimRequest,
+  claimDue,
+  findRange,
+  ROUND_START,
+  useIndexesOnly,
+  walkQueues,
+} from './claim-store.ts';
+import type { Queue } from './due-queues.ts';
+import { isSuspect, newLease } from './lease.ts';
+
+/** Goal: claims are fair, never share a row, and survive each other. Method: a real database. */
+
+function storePool(url: string, max = 4): Pool {
+  const pool = openPool({ places: [{ connectionString: url }], log: silentLog, max });
+  useIndexesOnly(pool);
+  return pool;
+}
+
+/** One claim of all queues that the walk finds, with something due or not. */
+async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: number }) {
+  const range = await findRange(pool, more.nowMs);
+  const queues = await walkQueues(pool, { after: ROUND_START, queuesMax: 500, range });
+  return claimDue(pool, {
+    queues,
+    perQueueMax: 10,
+    lease: newLease(),
+    leaseEndsAtMs: more.nowMs + 120_000,
+    range,
+    windowMs: 72 * 3_600_000,
+    ...more,
+  });
+}
+
+test('takes a few of each queue', async () => {
+  await using database = await freshDatabase();
+  const pool = storePool(database.url);
+  const nowMs = systemClock.now();
+  const big = await newWorkspace(pool, nowMs);
+  const small = await newWorkspace(pool, nowMs);
+  const many = Array.from({ length: 100 }, (_, n) => `u${n}@big.example`);
+  await enqueue(
+    pool,
+    many.map((to) => ({ workspaceId: big, nowMs, recipients: [to] })),
+  );
+  await enqueue(pool, [{ workspaceId: small, nowMs, recipients: ['a@small.example'] }]);
+  const rows = await claimAll(pool, { nowMs });
+  expect(rows.filter((row) => row.workspace_id === big)).toHaveLength(10);
+  expect(rows.filter((row) => row.workspace_id === small)).toHaveLength(1);
+  await pool.end();
+});
+
+test('walks past every queue once, and tells when the first of it is due', async () => {
+  await using database = await freshDatabase();
+  const pool = storePool(database.url);
+  const nowMs = systemClock.now();
+  const expected = new Map<string, number>();
+  for (let workspace = 0; workspace < 3; workspace++) {
+    const workspaceId = await newWorkspace(pool, nowMs);
+    for (let n = 0; n < 30; n++) {
+      const dueAtMs = nowMs + n * 1_000;
+      const recipients = [`a@d${n}.example`];
+      await enqueue(pool, [{ workspaceId, nowMs, dueAtMs, status: 'scheduled', recipients }]);
+      const queue = `${workspaceId}/${laneOf(`d${n}.example`)}`;
+      expected.set(queue, Math.min(expected.get(queue) ?? dueAtMs, dueAtMs));
+    }
+  }
+  const range = await findRange(pool, nowMs);
+  const found: [string, number][] = [];
+  for (let after: Queue = ROUND_START; ; ) {
+    const stretch = await walkQueues(pool, { after, queuesMax: 7, range });
+    found.push(...stretch.map((q): [string, number] => [`${q.workspaceId}/${q.lane}`, q.dueAtMs]));
+    if (stretch.length < 7) break;
+    after = stretch.at(-1) as Queue;
+  }
+  expect(found).toHaveLength(expected.size);
+  expect(new Map(found)).toEqual(expected);
+  await pool.end();
+});
+
+test('looks at a few rows of each queue, however many wait there', async () => {
+  await using database = await freshDatabase();
+  const pool = storePool(database.url, 1);
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const recipients = Array.from({ length: 50 }, (_, n) => `u${n}@example.org`);
+  const flood = (fromMs: number) =>
+    Array.from({ length: 40 }, (_, n) => ({
+      workspaceId,
+      nowMs,
+      dueAtMs: fromMs + n,
+      recipients,
+    }));
+  await enqueue(pool, flood(nowMs - 1_000));
+  await pool.query(`update deliveries set status = 'delivered', due_at = null`);
+  // As a flood finds the planner's figures: when they were taken, all was done.
+  await pool.query('analyze deliveries');
+  await enqueue(pool, flood(nowMs));
+  const request = { nowMs: nowMs + 1_000, perQueueMax: 1 };
+  // The first look passes the entries of what is done, and marks them as dead.
+  await claimAll(pool, request);
+  const before = await rowsRead(pool);
+  const claims = 10;
+  for (let claim = 0; claim < claims; claim++) {
+    expect(await claimAll(pool, request)).toHaveLength(1);
+  }
+  expect((await rowsRead(pool)) - before).toBeLessThan(claims * 50);
+  await pool.end();
+});
+
+/** All that indexes of the queue have led to; the pool has one session, whose count it is. */
+async function rowsRead(pool: Pool): Promise<number> {
+  await pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await pool.query<{ read: number }>(
+    `select sum(idx_tup_read)::int as read from pg_stat_user_indexes where relname like 'deliveries%'`,
+  );
+  return rows[0]?.read ?? 0;
+}
+
+test('a row whose lease ran out comes with a suspicion, one that was given back without', async () => {
+  await using database = await freshDatabase();
+  const pool = storePool(database.url);
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  await enqueue(pool, [{ workspaceId, nowMs, recipients: ['a@example.org'] }]);
+  const [fresh] = await claimAll(pool, { nowMs });
+  expect(isSuspect(fresh?.lease ?? 1)).toBe(false);
+  expect(await claimAll(pool, { nowMs })).toHaveLength(0);
+  const [lost] = await claimAll(pool, { nowMs: nowMs + 130_000 });
+  expect(isSuspect(lost?.lease ?? 0)).toBe(true);
+  await pool.end();
+});
+
+test('four claimers over the same rows neither share one nor bring the database down', async () => {
+  await using database = await freshDatabase();
+  const pool = storePool(database.url);
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const all = Array.from({ length: 2_000 }, (_, n) => `u${n}@d${n % 20}.example`);
+  await enqueue(
+    pool,
+    all.map((to) => ({ workspaceId, nowMs, recipients: [to] })),
+  );
+  const seen: string[] = [];
+  const claimer = async () => {
+    for (let empty = 0; empty < 3; ) {
+      const rows = await claimAll(pool, { nowMs, perQueueMax: 3 });
+      empty = rows.length === 0 ? empty + 1 : 0;
+      seen.push(...rows.map((row) => row.recipient));
+    }
+  };
+  await Promise.all([claimer(), claimer(), claimer(), claimer()]);
+  expect(seen).toHaveLength(2_000);
+  expect(new Set(seen).size).toBe(2_000);
+  await pool.end();
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { raceFor } from '../../test/harness/row-lock-race.ts';
+import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { systemClock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import { silentLog } from '../lib/log.ts';
+import { Visits } from './visits.ts';
+import { recordVisits, type Visit } from './visits-store.ts';
+
+/** Nodes that record at the same moment: all of them stand before the rows of the message. */
+
+async function sentMessages(database: TestDatabase, count: number) {
+  const { pool } = database;
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const messages = Array.from({ length: count }, (_, n) => ({
+    workspaceId,
+    nowMs,
+    recipients: [`jane${n}@example.org`],
+  }));
+  return { workspaceId, nowMs, ids: await enqueue(pool, messages) };
+}
+
+const ALL = { sql: 'select from deliveries for update', values: [] };
+
+async function told(database: TestDatabase): Promise<{ type: string; data: object }[]> {
+  return (await database.pool.query('select type, data from events order by id')).rows;
+}
+
+test('two nodes that are told of the same open tell it once, and never wait for each other', async () => {
+  await using database = await freshDatabase();
+  const { workspaceId, nowMs, ids } = await sentMessages(database, 3);
+  const visit = (messageId: string): Visit => ({
+    ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
+    eventId: uuidv7(nowMs),
+  });
+  const written = await raceFor({ database }, ALL, [
+    () => recordVisits(database.pool, ids.map(visit)),
+    () => recordVisits(database.pool, ids.toReversed().map(visit)),
+  ]);
+  expect(written.toSorted()).toEqual([0, 3]);
+  expect(await told(database)).toHaveLength(3);
+});
+
+test('an address that is erased at this moment is not told any more', async () => {
+  await using database = await freshDatabase();
+  const { workspaceId, nowMs, ids } = await sentMessages(database, 1);
+  const [messageId = ''] = ids;
+  const visit: Visit = {
+    ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
+    eventId: uuidv7(nowMs),
+  };
+  const erase = {
+    sql: 'update deliveries set recipient = $1, recipient_key = $1',
+    values: [ERASED_ADDRESS],
+  };
+  await raceFor({ database }, erase, [() => recordVisits(database.pool, [visit])]);
+  expect(await told(database)).toEqual([]);
+});
+
+test('visits that lose a deadlock are recorded all the same', async () => {
+  await using database = await freshDatabase();
+  const { workspaceId, ids } = await sentMessages(database, 2);
+  const [first = '', last = ''] = ids.toSorted();
+  const { pool } = database;
+  const visits = new Visits({ pool, clock: systemClock, log: silentLog, told: () => {} });
+  const holder = await pool.connect();
+  const lock = (id: string) =>
+    holder.query('select from deliveries where message_id = $1 for update', [id]);
+  // The server looks for deadlocks only on behalf of the other one, which so is the one to lose.
+  await holder.query(`set deadlock_timeout = '1h'; begin`);
+  await lock(last);
+  for (const messageId of ids) {
+    visits.note({ workspaceId, mode: 'live', messageId }, { machine: true });
+  }
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
+  await lock(first);
+  await holder.query('commit');
+  holder.release(true);
+  await visits.drained();
+  expect(await told(database)).toHaveLength(2);
+});

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { readTranscript } from '../../src/mail/smtp-client/transcript.ts';
+import { expectAsMeant } from './expect-delivered-unchanged.ts';
+import { freshDatabase, type TestDatabase } from './database.ts';
+import { startEngine, type TestEngine, until } from './delivery-engine.ts';
+import { dnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
+import { liveRoute, type SignedRouteOptions } from './signed-live-route.ts';
+import {
+  type DeliveryState,
+  deliveriesOf,
+  type EventState,
+  enqueue,
+  eventsOf,
+  newWorkspace,
+  type QueuedMessage,
+} from './enqueue-messages.ts';
+import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-receiver.ts';
+
+/**
+ * A whole delivery with nothing of ours left out: queue in PostgreSQL, engine, DNS, SMTP receivers
+ * on loopback addresses of their own, and a clock that is moved on while the test waits. Unless told
+ * otherwise, example.org has the given receivers as mx1, mx2, … by preference. In the end every
+ * message that arrived anywhere is verified and compared with what was meant.
+ */
+export interface RigOptions extends Partial<Omit<SignedRouteOptions, 'clock' | 'dns'>> {
+  receivers?: ReceiverScript[];
+  dns?: Script;
+  limits?: Partial<EngineLimits>;
+  /** Receivers of the test's own, such as relays: what they get is looked at too. */
+  others?: SmtpReceiver[];
+}
+
+export interface Rig extends AsyncDisposable {
+  clock: ManualClock;
+  database: TestDatabase;
+  workspaceId: string;
+  /** The first receiver, and all. */
+  receiver: SmtpReceiver;
+  receivers: SmtpReceiver[];
+  dns: ScriptedDnsServer;
+  node: TestEngine;
+  send(message?: Partial<QueuedMessage>): Promise<string>;
+  /** Waits, moving the clock, until every recipient is final (or has the status). */
+  settled(id: string, status?: string, stepMs?: number): Promise<DeliveryState[]>;
+  until(check: () => Promise<boolean> | boolean, stepMs?: number): Promise<void>;
+  /** Waits like `settled`, but skips the time in which the delivery only rests. */
+  settledMuchLater(id: string): Promise<DeliveryState>;
+  events(): Promise<EventState[]>;
+  attempts(id: string): Promise<AttemptState[]>;
+}
+
+export interface AttemptState {
+  number: number;
+  outcome: string;
+  started_at: number;
+  finished_at: number;
+  bounce: { class: string; reason: string; explanation: string } | null;
+  smtp: {
+    code: number | null;
+    enhanced: string | null;
+    text: string;
+    mx: string;
+    tls: string;
+  } | null;
+  /** All lines, one a row, as `client: …`. */
+  said: string;
+}
+
+export const MX_HOSTS = ['mx1.example.test', 'mx2.example.test', 'mx3.example.test'];
+
+export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
+  const clock = new ManualClock(systemClock.now());
+  const database = await freshDatabase();
+  const receivers = await startReceivers(options.receivers ?? [{}]);
+  const receiver = receivers[0] as SmtpReceiver;
+  const dns = await dnsServer({ ...domainOf(receivers), ...options.dns });
+  const workspaceId = await newWorkspace(database.pool, clock.now());
+  const live = liveRoute({ mxPort: receiver.port, ...options, clock, dns: dns.address });
+  const limits = options.limits ? { limits: options.limits } : {};
+  const node = startEngine({ url: database.url, clock, live, ...limits });
+  const { pool } = database;
+  const queued = new Map<string, QueuedMessage>();
+  const waitFor: Rig['until'] = (check, stepMs = 1_000) => until(check, { clock, stepMs });
+  return {
+    clock,
+    database,
+    workspaceId,
+    receiver,
+    receivers,
+    dns,
+    node,
+    until: waitFor,
+    async send(message = {}) {
+      const meant = {
+        workspaceId,
+        nowMs: clock.now(),
+        recipients: ['jane@example.org'],
+        ...message,
+      };
+      const [id] = (await enqueue(pool, [meant])) as [string];
+      queued.set(id, meant);
+      node.engine.wake();
+      return id;
+    },
+    async settled(id, status, stepMs) {
+      let states: DeliveryState[] = [];
+      await waitFor(async () => {
+        states = await deliveriesOf(pool, id);
+        return states.every((state) =>
+          status ? state.status === status : state.finished_at !== null,
+        );
+      }, stepMs);
+      return states;
+    },
+    async settledMuchLater(id) {
+      for (;;) {
+        const [state] = (await deliveriesOf(pool, id)) as [DeliveryState];
+        if (state.finished_at !== null) return state;
+        const restsMs = state.lease === null ? (state.due_at ?? 0) - clock.now() : 0;
+        clock.advance(Math.max(restsMs, 100));
+        await sleep(10);
+      }
+    },
+    events: () => eventsOf(pool, workspaceId),
+    attempts: (id) => attemptsOf(database, id),
+    async [Symbol.asyncDispose]() {
+      await node[Symbol.asyncDispose]();
+      for (const one of receivers) await one.close();
+      await dns[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+      const arrived = [...receivers, ...(options.others ?? [])].flatMap(({ messages }) => messages);
+      await expectAsMeant(arrived, queued);
+    },
+  };
+}
+
+async function startReceivers(scripts: ReceiverScript[]): Promise<SmtpReceiver[]> {
+  const started: SmtpReceiver[] = [];
+  for (const [index, script] of scripts.entries()) {
+    const port = started[0]?.port;
+    const host = `127.0.0.${index + 1}`;
+    started.push(await smtpReceiver({ host, ...(port ? { port } : {}), ...script }));
+  }
+  return started;
+}
+
+function domainOf(receivers: SmtpReceiver[]): Script {
+  const script: Script = {
+    'example.org': { MX: receivers.map((_, n) => `${(n + 1) * 10} ${MX_HOSTS[n]}`) },
+  };
+  for (const [n, receiver] of receivers.entries()) {
+    script[MX_HOSTS[n] as string] = { A: [receiver.host] };
+  }
+  return script;
+}
+
+async function attemptsOf({ pool }: TestDatabase, id: string): Promise<AttemptState[]> {
+  const { rows } = await pool.query<AttemptState & { transcript: string | null }>(
+    `select number, outcome, started_at, finished_at, bounce, smtp, transcript
+       from attempts where message_id = $1 order by ordinal, number`,
+    [id],
+  );
+  return rows.map(({ transcript, ...attempt }) => ({
+    ...attempt,
+    said: readTranscript(transcript ?? '')
+      .lines.map(({ by, text }) => `${by}: ${text}`)
+      .join('\n'),
+  }));
+}

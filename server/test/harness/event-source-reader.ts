@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { text } from 'node:stream/consumers';
+import { noteAnswer } from './response-log.ts';
+
+/** A reader of server-sent events that keeps what it got. */
+export interface EventSourceReader {
+  readonly events: { id: string; type: string; data: Record<string, unknown> }[];
+  /** The last id the server told, also without an event. */
+  readonly lastId: string;
+  readonly comments: number;
+  readonly ended: boolean;
+  close(): void;
+}
+
+export async function openEventSource(
+  url: string,
+  /** An API key, or the headers of a session. */
+  admission: string | Record<string, string>,
+  lastEventId?: string,
+): Promise<EventSourceReader> {
+  const request = http.get(url, {
+    // A connection of its own: a pool of them would hold more than it uses.
+    agent: false,
+    headers: {
+      ...(typeof admission === 'string' ? { authorization: `Bearer ${admission}` } : admission),
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    },
+  });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.setEncoding('utf8');
+  const refusal = response.statusCode === 200 ? undefined : JSON.parse(await text(response));
+  noteAnswer({
+    method: 'GET',
+    path: new URL(url).pathname,
+    status: response.statusCode ?? 0,
+    code: refusal?.code ?? null,
+    mediaType: response.headers['content-type']?.split(';', 1)[0] ?? '',
+  });
+  if (refusal) throw new Error(`Refused: ${response.statusCode} ${refusal.code}`);
+  const state = {
+    events: [] as EventSourceReader['events'],
+    lastId: '',
+    comments: 0,
+    ended: false,
+    close: () => void request.destroy(),
+  };
+  let unread = '';
+  response.on('data', (chunk: string) => {
+    unread += chunk;
+    for (let end = unread.indexOf('\n\n'); end >= 0; end = unread.indexOf('\n\n')) {
+      take(state, unread.slice(0, end));
+      unread = unread.slice(end + 2);
+    }
+  });
+  response.on('error', () => {});
+  request.on('error', () => {});
+  response.on('close', () => {
+    state.ended = true;
+  });
+  return state;
+}
+
+function take(
+  state: { events: EventSourceReader['events']; lastId: string; comments: number },
+  block: string,
+): void {
+  for (const line of block.split('\n')) {
+    if (line.startsWith('id: ')) state.lastId = line.slice(4);
+    if (line.startsWith(':')) state.comments += 1;
+    if (line.startsWith('data: ')) state.events.push(JSON.parse(line.slice(6)));
+  }
+}

@@ -1,0 +1,40 @@
+import { expect } from 'vitest';
+import { decodeId } from '../../src/lib/ids.ts';
+import { compose } from '../../src/mail/mime/compose.ts';
+import { outgoingOf } from '../../src/messages/content.ts';
+import { expectSigned } from './signed-live-route.ts';
+import { contentOf, type QueuedMessage } from './enqueue-messages.ts';
+import type { ReceivedMessage } from './smtp-receiver.ts';
+
+/** What was queued, by the id of the message. */
+export type Queued = ReadonlyMap<string, QueuedMessage>;
+
+const TWO_SIGNATURES = /^(DKIM-Signature: [^\r]+\r\n([ \t][^\r]+\r\n)+){2}$/;
+
+/**
+ * Every byte that reached a receiver is one that was meant: two signatures, which hold in a DKIM
+ * implementation that is not ours, and behind them the composed message and nothing else.
+ */
+export async function expectAsMeant(
+  arrived: readonly ReceivedMessage[],
+  queued: Queued,
+): Promise<void> {
+  for (const { raw, recipients } of arrived) {
+    const [id, message] = meantBy(raw, queued);
+    const dateMs = message.status === 'scheduled' ? message.dueAtMs : undefined;
+    const meant = compose(outgoingOf(id, dateMs ?? message.nowMs, contentOf(message)));
+    const at = raw.length - meant.length;
+    expect(raw.toString('latin1', Math.max(at, 0))).toBe(meant.toString('latin1'));
+    expect(raw.toString('latin1', 0, at)).toMatch(TWO_SIGNATURES);
+    for (const recipient of recipients) expect(message.recipients).toContain(recipient);
+    await expectSigned(raw);
+  }
+}
+
+function meantBy(raw: Buffer, queued: Queued): [string, QueuedMessage] {
+  const [, public_ = ''] = /^Message-ID: <(msg_\w+)@/im.exec(raw.toString('latin1')) ?? [];
+  const id = decodeId('msg', public_);
+  const message = id === undefined ? undefined : queued.get(id);
+  if (id === undefined || !message) throw new Error(`Nobody sent this: ${raw.toString('latin1')}`);
+  return [id, message];
+}

@@ -1,0 +1,136 @@
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import type { EventType } from '../../src/events/event-types.ts';
+import { appendEvents } from '../../src/events/events-store.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import type { DispatcherLimits } from '../../src/webhooks/dispatcher.ts';
+import { openWebhooks, type WebhookRoom } from '../../src/webhooks/open-webhooks.ts';
+import type { Scope } from '../../src/webhooks/webhook-store.ts';
+import { freshDatabase, type TestDatabase } from './database.ts';
+import { newWorkspace } from './enqueue-messages.ts';
+
+/** The room of webhooks on a database of its own, without the rest of the house. */
+export interface WebhookRig extends AsyncDisposable {
+  pool: Pool;
+  database: TestDatabase;
+  scope: Scope;
+  room: WebhookRoom;
+  /** Another node on the same database. */
+  anotherNode(): Promise<WebhookRoom & AsyncDisposable>;
+  endpoint(url: string, events?: string[]): Promise<{ id: string; secret: string }>;
+  /** Appends so many events and wakes the dispatcher; returns their ids as receivers see them. */
+  tell(count: number, type?: EventType): Promise<string[]>;
+  deliveries(): Promise<StoredDelivery[]>;
+}
+
+export interface StoredDelivery {
+  webhook_id: string;
+  event_id: string;
+  status: string;
+  tries: number;
+  run_tries: number;
+  due_at: number | null;
+  last_status: number | null;
+  last_error: string | null;
+}
+
+export interface WebhookRigOptions {
+  clock?: Clock;
+  limits?: Partial<DispatcherLimits>;
+  deadlineMs?: number;
+  ca?: string;
+  dns?: string;
+  allowPrivate?: boolean;
+  portAllowed?: (port: number) => boolean;
+}
+
+export async function webhookRig(options: WebhookRigOptions = {}): Promise<WebhookRig> {
+  const clock = options.clock ?? systemClock;
+  const database = await freshDatabase({ nowMs: clock.now() });
+  const { pool } = database;
+  const scope: Scope = { workspaceId: await newWorkspace(pool, clock.now()), mode: 'test' };
+  const nodes = [openNode(options, database, clock)];
+  const { room } = nodes[0] as ReturnType<typeof openNode>;
+  return {
+    pool,
+    database,
+    scope,
+    room,
+    async anotherNode() {
+      const node = openNode(options, database, clock);
+      return { ...node.room, [Symbol.asyncDispose]: node.stop };
+    },
+    async endpoint(url, events = ['*']) {
+      const { webhook, secret } = await room.webhooks.create(scope, { url, events });
+      return { id: webhook.id, secret };
+    },
+    async tell(count, type = 'template.published') {
+      const ids = await tellEvents(pool, scope, clock, count, type);
+      room.dispatcher?.wake();
+      return ids;
+    },
+    async deliveries() {
+      const { rows } = await pool.query<StoredDelivery>(
+        `select webhook_id, event_id, status, tries, run_tries, due_at, last_status, last_error
+           from webhook_deliveries order by event_id`,
+      );
+      return rows;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const node of nodes) await node.stop();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function openNode(options: WebhookRigOptions, database: TestDatabase, clock: Clock) {
+  const [host = '', port = ''] = options.dns?.split(':') ?? [];
+  const dispatchPool = openPool({
+    places: [{ connectionString: database.url }],
+    log: silentLog,
+    max: 4,
+  });
+  const room = openWebhooks({
+    pool: database.pool,
+    dispatchPool,
+    clock,
+    log: silentLog,
+    secretKey: Buffer.alloc(32, 5),
+    dnsServers: options.dns === undefined ? [] : [{ host, port: Number(port) }],
+    settings: {
+      allowPrivate: options.allowPrivate ?? true,
+      portAllowed: options.portAllowed ?? (() => true),
+      concurrency: 100,
+      endpointConcurrency: 16,
+    },
+    version: 'test',
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+    ...(options.limits ? { limits: options.limits } : {}),
+    ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+  });
+  room.dispatcher?.start();
+  let stopped: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    await room.dispatcher?.stop(1_000);
+    room.close();
+    await dispatchPool.end();
+  }
+  return { room, stop: () => (stopped ??= stop()) };
+}
+
+export async function tellEvents(
+  pool: Pool,
+  scope: Scope,
+  clock: Clock,
+  count: number,
+  type: EventType = 'template.published',
+): Promise<string[]> {
+  const atMs = clock.now();
+  const events = Array.from({ length: count }, (_, n) => ({ ...scope, type, atMs, data: { n } }));
+  const { rows: before } = await pool.query<{ id: string }>('select id from events');
+  const known = new Set(before.map((row) => row.id));
+  await appendEvents(pool, events);
+  const { rows } = await pool.query<{ id: string }>('select id from events order by id');
+  return rows.filter((row) => !known.has(row.id)).map((row) => encodeId('evt', row.id));
+}

@@ -1,0 +1,256 @@
+import { expect, test } from 'vitest';
+import type { Mode } from '../../src/accounts/mode.ts';
+import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { Alarms } from '../../src/stats/alarms.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
+
+/**
+ * Goal: an alarm is told once when it begins and once when it is over, for each thing that can go
+ * wrong, whichever of several nodes looks.
+ * Method: figures are put where the rooms put them; a clock is moved by hand.
+ */
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+async function scene() {
+  const clock = new ManualClock(Date.now());
+  const database = await freshDatabase();
+  const { pool } = database;
+  const workspaceId = await newWorkspace(pool, clock.now());
+  const alarms = new Alarms({
+    pool,
+    clock,
+    thresholds: {
+      bounceRate: 0.05,
+      complaintRate: 0.003,
+      windowMs: 60 * MINUTE_MS,
+      recipientsMin: 100,
+      queueAgeMs: 15 * MINUTE_MS,
+      webhookFailingMs: 30 * MINUTE_MS,
+      keyExpiryMs: 7 * DAY_MS,
+      domainRecords: 1,
+    },
+  });
+  return {
+    clock,
+    pool,
+    workspaceId,
+    alarms,
+    async count(counter: string, n: number, mode: Mode = 'live') {
+      await pool.query(
+        `insert into statistics_minute values ($1, $5, 'domain', date_trunc('minute', $2::timestamptz), 'a.example', $3, $4)
+         on conflict (workspace_id, mode, dimension, at, value, counter) do update set n = excluded.n`,
+        [workspaceId, new Date(clock.now()), counter, n, mode],
+      );
+    },
+    async told() {
+      const events = await eventsOf(pool, workspaceId);
+      return events.map(({ type, data }) => {
+        const { alarm } = data as { alarm: { kind: string; subject: string | null } };
+        return [type, alarm.kind, alarm.subject];
+      });
+    },
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+test('a bounce rate over its threshold, from too little mail to its end', async () => {
+  await using on = await scene();
+  await on.count('delivered', 50);
+  await on.count('bounced', 20);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  await on.count('delivered', 180);
+  await Promise.all([on.alarms.look(), on.alarms.look(), on.alarms.look()]);
+  await on.alarms.look();
+  const raised = ['alarm.raised', 'bounce_rate', 'a.example'];
+  expect(await on.told()).toEqual([raised]);
+  // Just under the threshold is still the same episode.
+  await on.count('bounced', 9);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([raised]);
+  await on.count('bounced', 2);
+  await on.alarms.look();
+  const cleared = ['alarm.cleared', 'bounce_rate', 'a.example'];
+  expect(await on.told()).toEqual([raised, cleared]);
+  await on.count('bounced', 60);
+  await on.alarms.look();
+  on.clock.advance(2 * 60 * MINUTE_MS);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([raised, cleared, raised, cleared]);
+});
+
+test('complaints', async () => {
+  await using on = await scene();
+  await on.count('delivered', 1_000);
+  await on.count('complained', 2);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  await on.count('complained', 3);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
+});
+
+test('what is played in test mode rings nothing, and makes live rates no worse', async () => {
+  await using on = await scene();
+  await on.count('delivered', 1_000);
+  await on.count('delivered', 500, 'test');
+  await on.count('bounced', 500, 'test');
+  await on.count('complained', 500, 'test');
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  await on.count('bounced', 500);
+  await on.count('complained', 500);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([
+    ['alarm.raised', 'bounce_rate', 'a.example'],
+    ['alarm.raised', 'complaint_rate', 'a.example'],
+  ]);
+});
+
+test('mail that waits too long', async () => {
+  await using on = await scene();
+  const { pool, workspaceId, clock } = on;
+  await enqueue(pool, [
+    { workspaceId, nowMs: clock.now(), recipients: ['a@example.com'], dueAtMs: clock.now() },
+  ]);
+  clock.advance(14 * MINUTE_MS);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  clock.advance(2 * MINUTE_MS);
+  await on.alarms.look();
+  await on.alarms.look();
+  expect(await on.told()).toEqual([['alarm.raised', 'queue_age', null]]);
+  await pool.query(`update deliveries set status = 'delivered', due_at = null`);
+  await on.alarms.look();
+  expect((await on.told()).at(-1)).toEqual(['alarm.cleared', 'queue_age', null]);
+});
+
+test('an endpoint that fails', async () => {
+  await using on = await scene();
+  const { pool, workspaceId, clock } = on;
+  await pool.query(
+    `insert into webhooks (workspace_id, mode, id, url, events, description, enabled, since_tx,
+       failing_since, created_at, updated_at)
+     values ($1, 'test', $2, 'https://a.example/', '{*}', '', true, 0, $3, $3, $3)`,
+    [workspaceId, uuidv7(clock.now()), new Date(clock.now())],
+  );
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  clock.advance(31 * MINUTE_MS);
+  await on.alarms.look();
+  expect(await on.told()).toMatchObject([
+    ['alarm.raised', 'webhook_failing', expect.stringMatching(/^whk_/)],
+  ]);
+  await pool.query('update webhooks set failing_since = null');
+  await on.alarms.look();
+  expect((await on.told()).map(([type]) => type)).toEqual(['alarm.raised', 'alarm.cleared']);
+});
+
+async function newKey(
+  { pool, workspaceId, clock }: Awaited<ReturnType<typeof scene>>,
+  livesMs: number,
+): Promise<string> {
+  const id = uuidv7(clock.now());
+  await pool.query(
+    `insert into api_keys (workspace_id, id, mode, name, scopes, token_hint, created_by, created_at, expires_at)
+     values ($1, $2, 'test', 'A key', '{}', '', 'cli', $3, $4)`,
+    [workspaceId, id, new Date(clock.now()), new Date(clock.now() + livesMs)],
+  );
+  return encodeId('key', id);
+}
+
+test('a key that runs out, until it is gone', async () => {
+  await using on = await scene();
+  const key = await newKey(on, 30 * DAY_MS);
+  // Made for an hour: its end is no surprise.
+  await newKey(on, 60 * MINUTE_MS);
+  await on.alarms.look();
+  on.clock.advance(22 * DAY_MS);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  on.clock.advance(2 * DAY_MS);
+  await Promise.all([on.alarms.look(), on.alarms.look()]);
+  on.clock.advance(DAY_MS);
+  await on.alarms.look();
+  const raised = ['alarm.raised', 'key_expiring', key];
+  expect(await on.told()).toEqual([raised]);
+  await on.pool.query('update api_keys set revoked_at = $1', [new Date(on.clock.now())]);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([raised, ['alarm.cleared', 'key_expiring', key]]);
+});
+
+test('a key that is given more time', async () => {
+  await using on = await scene();
+  const key = await newKey(on, 10 * DAY_MS);
+  on.clock.advance(4 * DAY_MS);
+  await on.alarms.look();
+  await on.pool.query(`update api_keys set expires_at = expires_at + interval '90 days'`);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([
+    ['alarm.raised', 'key_expiring', key],
+    ['alarm.cleared', 'key_expiring', key],
+  ]);
+});
+
+async function newDomain({ pool, workspaceId, clock }: Awaited<ReturnType<typeof scene>>) {
+  const checks = [{ goneSinceMs: clock.now() }, { goneSinceMs: null }, { goneSinceMs: 1 }];
+  await pool.query(
+    `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
+       track_opens, track_clicks, checks, created_at)
+     values ($1, $2, 'a.example', 'verified', 't', 'bounces.a.example', 'opportunistic', false, false, $3, $4)`,
+    [workspaceId, uuidv7(clock.now()), JSON.stringify(checks), new Date(clock.now())],
+  );
+  return (status: string) => pool.query('update domains set status = $1', [status]);
+}
+
+test('a domain that lost its records, until they are back', async () => {
+  await using on = await scene();
+  const become = await newDomain(on);
+  await on.alarms.look();
+  expect(await on.told()).toEqual([]);
+  await become('degraded');
+  await on.alarms.look();
+  // That it does not send any more is still the same episode.
+  await become('failed');
+  await on.alarms.look();
+  const raised = ['alarm.raised', 'domain_degraded', 'a.example'];
+  expect(await on.told()).toEqual([raised]);
+  const [event] = await eventsOf(on.pool, on.workspaceId);
+  expect(event?.data).toMatchObject({ alarm: { value: 2, threshold: 1 } });
+  await become('verified');
+  await on.alarms.look();
+  expect(await on.told()).toEqual([raised, ['alarm.cleared', 'domain_degraded', 'a.example']]);
+});
+
+test('what is set to 0 never rings, and what rang before ends', async () => {
+  const off = {
+    bounceRate: 0,
+    complaintRate: 0,
+    queueAgeMs: 0,
+    webhookFailingMs: 0,
+    keyExpiryMs: 0,
+    domainRecords: 0,
+  };
+  await using on = await scene();
+  await on.count('delivered', 100);
+  await on.count('bounced', 100);
+  await (await newDomain(on))('degraded');
+  await on.alarms.look();
+  expect(await on.told()).toHaveLength(2);
+  const { pool, clock } = on;
+  const silent = new Alarms({
+    pool,
+    clock,
+    thresholds: { ...off, windowMs: 60 * MINUTE_MS, recipientsMin: 100 },
+  });
+  await silent.look();
+  await silent.look();
+  expect((await on.told()).slice(2).map(([type]) => type)).toEqual([
+    'alarm.cleared',
+    'alarm.cleared',
+  ]);
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { until } from '../harness/delivery-engine.ts';
+
+/**
+ * Goal: keys are made, changed, rotated and revoked by API, each change is in force at once, and no
+ * key can make another one stronger than itself. Method: the keys that were made are used.
+ */
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function made(body: object = {}): Promise<{ id: string; token: string }> {
+  const answer = await app.call('POST', '/api-keys', { body: { name: 'Mine', ...body } });
+  expect([answer.status, answer.text]).toEqual([201, answer.text]);
+  return answer.json;
+}
+
+const use = (key: string): Promise<Answer> => app.call('GET', '/limits', { key });
+
+test('a secret is shown when it is made, and never again', async () => {
+  const { id, token } = await made();
+  expect((await use(token)).status).toBe(200);
+  for (const path of [`/api-keys/${id}`, '/api-keys']) {
+    const { text } = await app.call('GET', path);
+    expect(text).toContain(token.slice(-4));
+    expect(text).not.toContain(token);
+  }
+});
+
+test('a change is in force at once', async () => {
+  const { id, token } = await made();
+  const changed = await app.call('PATCH', `/api-keys/${id}`, {
+    body: { name: 'Readers', scopes: ['read:messages'], allowed_domains: ['Example.org'] },
+  });
+  expect(changed.status).toBe(200);
+  expect(changed.json).toMatchObject({
+    name: 'Readers',
+    scopes: ['read:messages'],
+    allowed_domains: ['example.org'],
+  });
+  const refused = await app.call('POST', '/transactional/send', { body: goodSend(), key: token });
+  expect(refused.json.code).toBe('insufficient_scope');
+  expect((await app.call('GET', '/messages', { key: token })).status).toBe(200);
+});
+
+test('all that is wrong with the limits of a key is told at once, new or changed', async () => {
+  const wrong = { allowed_domains: ['-'], allowed_ips: ['x'], expires_at: '2001-01-01T00:00:00Z' };
+  const { json: key } = await app.call('POST', '/api-keys', { body: { name: 'Limited' } });
+  const made = await app.call('POST', '/api-keys', { body: { name: 'Limited', ...wrong } });
+  const changed = await app.call('PATCH', `/api-keys/${key.id}`, { body: wrong });
+  for (const { status, json } of [made, changed]) {
+    expect(status).toBe(422);
+    expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '/allowed_domains/0',
+      '/allowed_ips/0',
+      '/expires_at',
+    ]);
+  }
+});
+
+test('a key ends at a time with an offset, or is not made', async () => {
+  for (const expires_at of ['2999', '2999-01-01', '2999-01-01T00:00:00', 'Jan 1 2999']) {
+    const { status, json } = await app.call('POST', '/api-keys', {
+      body: { name: 'K', expires_at },
+    });
+    expect([expires_at, status]).toEqual([expires_at, 422]);
+    expect(json.errors).toMatchObject([{ pointer: '/expires_at', code: 'invalid_time' }]);
+  }
+  const body = { name: 'K', expires_at: '2999-01-01T00:00:00+01:00' };
+  const { json } = await app.call('POST', '/api-keys', { body });
+  expect(json.expires_at).toBe('2998-12-31T23:00:00.000Z');
+});
+
+test('a rotated key has two secrets for a while, then one', async () => {
+  const { id, token } = await made();
+  const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });
+  expect(rotated.status).toBe(200);
+  expect(rotated.json.token).not.toBe(token);
+  expect(Date.parse(rotated.json.previous_ends_at)).toBeGreaterThan(Date.now());
+  for (const secret of [token, rotated.json.token]) expect((await use(secret)).status).toBe(200);
+  const at_once = { body: { grace_seconds: 0 } };
+  const again = await app.call('POST', `/api-keys/${id}/rotate`, at_once);
+  for (const secret of [token, rotated.json.token]) {
+    await until(async () => (await use(secret)).status === 401);
+  }
+  expect((await use(again.json.token)).status).toBe(200);
+});
+
+test('a secret that was rotated out makes itself no successor', async () => {
+  const { id, token } = await made();
+  const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });
+  for (const path of ['/api-keys', `/api-keys/${id}/rotate`]) {
+    const body = path === '/api-keys' ? { name: 'Heir' } : {};
+    const refused = await app.call('POST', path, { key: token, body });
+    expect([path, refused.json.code]).toEqual([path, 'insufficient_scope']);
+    const allowed = await app.call('POST', path, { key: rotated.json.token, body });
+    expect([path, allowed.status < 300]).toEqual([path, true]);
+  }
+});
+
+test('the secret of a key is repeated to nobody but its maker', async () => {
+  const weak = await made({ scopes: ['read:api_keys', 'write:api_keys'] });
+  const asked = {
+    body: { name: 'Once', scopes: ['send:transactional'] },
+    headers: { 'idempotency-key': `once-${weak.id}` },
+  };
+  const first = await app.call('POST', '/api-keys', asked);
+  const again = await app.call('POST', '/api-keys', asked);
+  expect(again.json.token).toBe(first.json.token);
+  const stolen = await app.call('POST', '/api-keys', { ...asked, key: weak.token });
+  expect([stolen.status, stolen.json.code]).toEqual([422, 'idempotency_key_reused']);
+});
+
+test('a revoked key is dead, stays in the list, and is changed no more', async () => {
+  const { id, token } = await made();
+  const revoked = await app.call('DELETE', `/api-keys/${id}`);
+  expect([revoked.status, typeof revoked.json.revoked_at]).toEqual([200, 'string']);
+  expect((await use(token)).json.code).toBe('revoked_api_key');
+  const changed = await app.call('PATCH', `/api-keys/${id}`, { body: { name: 'Alive' } });
+  expect([changed.status, changed.json.code]).toEqual([409, 'conflict']);
+  const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });
+  expect([rotated.status, rotated.json.code]).toEqual([409, 'conflict']);
+  const again = await app.call('DELETE', `/api-keys/${id}`);
+  expect(again.json.revoked_at).toBe(revoked.json.revoked_at);
+  const { data } = (await app.call('GET', '/api-keys')).json;
+  expect(data.find((one: { id: string }) => one.id === id).revoked_at).not.toBeNull();
+});
+
+test('no key makes, changes or rotates another one beyond its own power', async () => {
+  const strong = await made();
+  const weak = await made({ scopes: ['read:api_keys', 'write:api_keys'] });
+  const bound = await made({ allowed_domains: ['example.org'] });
+  const refused = async (key: string, method: string, path: string, body: object) => {
+    const answer = await app.call(method, path, { key, body });
+    expect([method, path, answer.json.code]).toEqual([method, path, 'insufficient_scope']);
+  };
+  const more = { scopes: ['send:transactional'] };
+  await refused(weak.token, 'POST', '/api-keys', { name: 'More', ...more });
+  await refused(weak.token, 'PATCH', `/api-keys/${weak.id}`, more);
+  await refused(weak.token, 'POST', `/api-keys/${strong.id}/rotate`, {});
+  await refused(bound.token, 'POST', '/api-keys', { name: 'Free' });
+  await refused(bound.token, 'PATCH', `/api-keys/${bound.id}`, { allowed_domains: [] });
+  const near = await made({ allowed_ips: ['127.0.0.0/8', '::1'] });
+  for (const allowed_ips of [[], ['0.0.0.0/0'], ['127.0.0.1', '203.0.113.1'], ['126.0.0.0/7']]) {
+    await refused(near.token, 'POST', '/api-keys', { name: 'Far', allowed_ips });
+    await refused(near.token, 'PATCH', `/api-keys/${near.id}`, { allowed_ips });
+  }
+  await refused(near.token, 'POST', `/api-keys/${strong.id}/rotate`, {});
+  const inside = { name: 'Near', allowed_ips: ['127.0.0.1', '127.1.0.0/16', '::1/128'] };
+  expect((await app.call('POST', '/api-keys', { key: near.token, body: inside })).status).toBe(201);
+  const brief = await made({ expires_at: '2990-01-01T00:00:00Z' });
+  for (const expires_at of [null, '2990-01-01T00:00:01Z']) {
+    await refused(brief.token, 'POST', '/api-keys', { name: 'Long', expires_at });
+    await refused(brief.token, 'PATCH', `/api-keys/${brief.id}`, { expires_at });
+  }
+  await refused(brief.token, 'POST', `/api-keys/${strong.id}/rotate`, {});
+  const sooner = { name: 'Brief', expires_at: '2990-01-01T00:00:00Z' };
+  expect((await app.call('POST', '/api-keys', { key: brief.token, body: sooner })).status).toBe(
+    201,
+  );
+  await refused(app.testKey, 'POST', '/api-keys', { name: 'Live', mode: 'live' });
+  const live = await app.call('POST', '/api-keys', { key: app.liveKey, body: { name: 'Live' } });
+  for (const [method, path] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+  ]) {
+    const answer = await app.call(method as string, `/api-keys/${live.json.id}${path}`);
+    expect([method, answer.status]).toEqual([method, 404]);
+  }
+});

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
+import { postrider } from '../harness/cli-process.ts';
+import { freePort } from '../harness/free-port.ts';
+import { dsn, greeted } from '../harness/return-path-setup.ts';
+import { scratchFolder } from '../harness/temp-dir.ts';
+import { removeDataDir, serverProcess } from '../harness/server-process.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: a report that was answered 250 has its effect whatever is killed next; one that was not is
+ * brought again by its sender, and both have it once.
+ * Method: a real process on its embedded database; many reports at once, a kill among them, and all
+ * of them again.
+ */
+
+const MESSAGES = 24;
+
+test('of reports that arrive while the server is killed each counts once', {
+  timeout: 240_000,
+}, async () => {
+  await using relay = await smtpReceiver();
+  await using folder = await scratchFolder();
+  const port = await freePort();
+  const env = {
+    DATA_DIR: folder.path,
+    RETURN_PATH_PORT: String(port),
+    DELIVERY_ROUTE: `smtp://127.0.0.1:${relay.port}`,
+    LEASE_SECONDS: '10',
+  };
+  const server = await serverProcess({ dataDir: folder.path, env });
+  try {
+    await server.start();
+    const key = await liveKey(env);
+    const call = async (path: string, body?: object) => {
+      const answer = await fetch(`${server.url}/api/v1${path}`, {
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+      });
+      // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+      return (await answer.json()) as any;
+    };
+    const sent = await deliverAll(call, relay);
+
+    let answered = 0;
+    const first = sent.map(async ({ returnPath }) => {
+      const code = await bring(port, returnPath);
+      if (code === 250) answered += 1;
+      return code;
+    });
+    await until(() => answered >= MESSAGES / 4, { timeoutMs: 30_000 });
+    await server.kill();
+    const codes = await Promise.all(first);
+    await server.start();
+    for (const [index, { id }] of sent.entries()) {
+      if (codes[index] === 250) expect((await call(`/messages/${id}`)).status).toBe('bounced');
+    }
+    // The senders cannot know: those without an answer come again, and so might the others.
+    for (const { returnPath } of sent) expect(await bring(port, returnPath)).toBe(250);
+    for (const { id } of sent) {
+      const { data } = await call(`/events?message_id=${id}`);
+      const types = data.map(({ type }: { type: string }) => type);
+      expect(types).toEqual(['message.accepted', 'message.delivered', 'message.bounced']);
+    }
+    const { data } = await call('/suppressions?limit=100');
+    expect(data).toHaveLength(MESSAGES);
+  } finally {
+    await server.kill();
+    await server.killPostgres();
+    await removeDataDir(folder.path);
+  }
+});
+
+async function liveKey(env: Record<string, string>): Promise<string> {
+  const added = await postrider(['domains', 'add', 'example.org', '--trust'], { env });
+  expect(added.code).toBe(0);
+  const scopes = 'send:transactional,read:messages,read:events,read:suppressions';
+  const made = await postrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
+    env,
+  });
+  return JSON.parse(made.stdout).token;
+}
+
+async function deliverAll(
+  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+  call: (path: string, body?: object) => Promise<any>,
+  relay: Awaited<ReturnType<typeof smtpReceiver>>,
+): Promise<{ id: string; returnPath: string }[]> {
+  const ids = new Map<string, string>();
+  for (let n = 0; n < MESSAGES; n++) {
+    const email = `u${n}@example.com`;
+    ids.set(email, (await call('/transactional/send', goodSend({ to: { email } }))).id);
+  }
+  for (const id of ids.values()) {
+    await until(async () => (await call(`/messages/${id}`)).status === 'delivered', {
+      timeoutMs: 60_000,
+    });
+  }
+  return relay.messages.map(({ recipients, mailFrom }) => ({
+    id: ids.get(recipients[0] as string) as string,
+    returnPath: mailFrom,
+  }));
+}
+
+/** The code of the last reply; 0 when the connection broke. */
+async function bring(port: number, returnPath: string): Promise<number> {
+  try {
+    using client = await greeted(port);
+    return (await client.send({ from: '', to: [returnPath], data: dsn() })).code;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { startApp } from '../harness/app.ts';
+import { environmentOf, postrider } from '../harness/cli-process.ts';
+import { freshDatabase } from '../harness/database.ts';
+
+/**
+ * Goal: keys made, rotated and revoked at the command line are the API's keys, at once, on a server
+ * that runs, and commands work just as well when none does. Method: real processes and a real
+ * server on one database.
+ */
+
+it('makes, rotates and revokes keys of a running server', async () => {
+  await using app = await startApp();
+  const env = environmentOf(app.database);
+  const run = async (...args: string[]) => {
+    const ran = await postrider([...args, '--json'], { env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    return JSON.parse(ran.stdout);
+  };
+  const statusWith = async (token: string): Promise<number> =>
+    (await app.call('GET', '/limits', { key: token })).status;
+
+  const made = await run(
+    'keys',
+    'create',
+    '--mode',
+    'test',
+    '--scopes',
+    'read:api_keys,read:messages',
+    '--name',
+    'Shop',
+    '--expires',
+    '90d',
+    '--allowed-ips',
+    '127.0.0.0/8',
+  );
+  expect(made).toMatchObject({ name: 'Shop', mode: 'test', allowed_ips: ['127.0.0.0/8'] });
+  const seen = await app.call('GET', `/api-keys/${made.id}`, { key: made.token });
+  expect(seen.json).toEqual({ ...made, token: undefined });
+  const lifeMs = Date.parse(made.expires_at) - Date.parse(made.created_at);
+  expect(Math.round(lifeMs / 86_400_000)).toBe(90);
+
+  const rotated = await run('keys', 'rotate', made.id, '--grace', '1h');
+  expect(rotated.token).not.toBe(made.token);
+  expect([await statusWith(made.token), await statusWith(rotated.token)]).toEqual([200, 200]);
+
+  const long = await postrider(['keys', 'rotate', made.id, '--grace', '5w'], { env });
+  expect(long).toMatchObject({ code: 2, stdout: '' });
+  expect(long.stderr).toBe('--grace: The old secret goes on working for 30 days at most.\n');
+  expect(await statusWith(rotated.token)).toBe(200);
+
+  const listed = await run('keys', 'list');
+  expect(listed.data[0]).toMatchObject({ id: made.id, token_hint: rotated.token_hint });
+  expect(JSON.stringify(listed)).not.toContain(rotated.token);
+
+  const revoked = await run('keys', 'revoke', made.id);
+  expect(revoked.revoked_at).not.toBeNull();
+  await expect.poll(() => statusWith(rotated.token), { timeout: 1000 }).toBe(401);
+});
+
+it('shows names that would steer a terminal, or pass for another row, as they are not meant', async () => {
+  await using app = await startApp();
+  const name = 'a\u001b[2J\u009b31m\nkey_01 live works';
+  const made = await app.call('POST', '/api-keys', { body: { name, scopes: ['read:messages'] } });
+  expect(made.status).toBe(201);
+  const env = environmentOf(app.database);
+  const { stdout } = await postrider(['keys', 'list'], { env });
+  expect(stdout).toContain('a\ufffd[2J\ufffd31m\ufffdkey_01 live works\n');
+  const revoked = await postrider(['keys', 'revoke', made.json.id], { env });
+  expect(revoked.stdout).toContain('"a\ufffd[2J\ufffd31m\n');
+});
+
+it.runIf(existsSync('/dev/full'))('does not end well when its answer is lost', async () => {
+  const lost = await postrider(['version'], { into: '/dev/full' });
+  expect(lost.code).toBe(1);
+  expect(lost.stderr).toMatch(/^The answer could not be written: ENOSPC/);
+});
+
+it('works before any server ran, and keeps workspaces apart', async () => {
+  await using database = await freshDatabase({ empty: true });
+  const env = environmentOf(database);
+  const run = (...args: string[]) => postrider(args, { env });
+
+  const first = await run('keys', 'create', '--mode', 'live', '--scopes', 'all', '--json');
+  expect(first.code).toBe(0);
+  expect((await run('workspaces', 'create', 'Second', '--json')).code).toBe(0);
+  const { data: workspaces } = JSON.parse((await run('workspaces', 'list', '--json')).stdout);
+  expect(workspaces.map((one: { name: string }) => one.name)).toEqual(['Default', 'Second']);
+
+  const again = await run('workspaces', 'create', 'Second');
+  expect(again).toMatchObject({ code: 2, stdout: '' });
+  expect(again.stderr).toContain('There is a workspace "Second" already.');
+
+  const empty = await run('keys', 'list', '--workspace', 'Second', '--json');
+  expect(JSON.parse(empty.stdout)).toEqual({ data: [], next_cursor: null });
+  const inSecond = ['keys', 'revoke', JSON.parse(first.stdout).id, '--workspace', 'Second'];
+  expect((await run(...inSecond)).stderr).toContain('There is no API key');
+  const inNone = await run('keys', 'list', '--workspace', 'Third');
+  expect(inNone).toMatchObject({ code: 2 });
+  expect(inNone.stderr).toContain('There is no workspace "Third"');
+
+  const bad = await run(
+    'keys',
+    'create',
+    '--mode',
+    'live',
+    '--scopes',
+    'all',
+    '--allowed-domains',
+    'a b',
+    '--expires',
+    '2020-01-01T00:00:00Z',
+  );
+  expect(bad.code).toBe(2);
+  expect(bad.stderr).toMatch(/--allowed-domains: .+\n {2}--expires: /);
+});

@@ -1,0 +1,432 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operatorOf } from '../../src/accounts/api-keys.ts';
+import { hashRequest } from '../../src/messages/idempotency.ts';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
+import { type KnownPerson, member, Visitor } from '../harness/dashboard-session.ts';
+
+/**
+ * Goal: what every operation promises alike, it keeps alike: keys, scopes, methods, bodies, limits.
+ * Method: the list of operations is read from the served OpenAPI document, so that a new operation
+ * is covered the day it is added. Those for people alone are called with an owner's session.
+ */
+
+let app: TestApp;
+let operations: DocumentedOperation[];
+let expiredKey: string;
+let revokedKey: string;
+let boundKey: string;
+let scopelessKey: string;
+let otherScope: string;
+let owner: { person: KnownPerson; visitor: Visitor };
+
+beforeAll(async () => {
+  app = await startApp({
+    env: { REQUEST_BODY_MAX_BYTES: '65536' },
+  });
+  operations = (await documentedOperations(app)).filter((one) => !one.isPublic);
+  const maker = operatorOf(app.workspaceId);
+  const { apiKeys } = app.app;
+  const expiring = await apiKeys.create(maker, {
+    name: 'expired',
+    mode: 'test',
+    expires_at: new Date(Date.now() + 300).toISOString(),
+  });
+  expiredKey = expiring.token;
+  const revoked = await apiKeys.create(maker, { name: 'revoked', mode: 'test' });
+  await apiKeys.revoke(maker, revoked.key.id);
+  revokedKey = revoked.token;
+  boundKey = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+  scopelessKey = await app.newKey({ scopes: ['read:events'] });
+  otherScope = await app.newKey({ scopes: ['send:transactional'] });
+  owner = await member(app, 'owner');
+  while (Date.now() < (expiring.key.expiresAtMs ?? 0)) await new Promise((r) => setTimeout(r, 20));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+type Call = Parameters<TestApp['call']>[2];
+
+function call(operation: DocumentedOperation, options: Call = {}, query = '') {
+  const path = filled(operation.path, 'none') + query;
+  const asked = operation.forPeople && options.key === undefined ? owner.visitor : app;
+  return asked.call(operation.method, path, options);
+}
+
+async function everywhere(
+  check: (operation: DocumentedOperation) => Promise<void>,
+  which: (operation: DocumentedOperation) => boolean = () => true,
+): Promise<void> {
+  const chosen = operations.filter(which);
+  expect(chosen.length).toBeGreaterThan(0);
+  for (const operation of chosen) await check(operation);
+}
+
+describe('keys', () => {
+  test.each([
+    ['no key', () => null, 'missing_api_key'],
+    ['a typo', () => `${app.testKey.slice(0, -1)}_`, 'invalid_api_key'],
+    [
+      'a key that never was',
+      () => 'pr_test_00000000000000000000000000000000000000',
+      'invalid_api_key',
+    ],
+    ['an expired key', () => expiredKey, 'expired_api_key'],
+    ['a revoked key', () => revokedKey, 'revoked_api_key'],
+  ])('%s is 401 with WWW-Authenticate', async (_, key, code) => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { key: key(), rawBody: undefined as never });
+      expect([operation.id, answer.status, answer.json.code]).toEqual([operation.id, 401, code]);
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
+    });
+  });
+
+  test('a key used from outside its networks is 403', async () => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { key: boundKey });
+      expect([operation.id, answer.json.code]).toEqual([operation.id, 'ip_not_allowed']);
+    });
+  });
+
+  test('a key without the scope is 403 before its body is read', async () => {
+    await everywhere(
+      async (operation) => {
+        const key = operation.scope === 'read:events' ? otherScope : scopelessKey;
+        const broken = operation.method === 'GET' ? {} : { rawBody: '{"broken' };
+        const answer = await call(operation, { key, ...broken });
+        expect([operation.id, answer.status, answer.json.code]).toEqual([
+          operation.id,
+          403,
+          'insufficient_scope',
+        ]);
+      },
+      ({ problems }) => problems.get(403)?.includes('insufficient_scope') ?? false,
+    );
+  });
+});
+
+test('a wrong method is 405 with Allow, before anyone is asked for a key', async () => {
+  const all = await documentedOperations(app);
+  for (const path of new Set(all.map((one) => one.path))) {
+    const allowed = all.filter((one) => one.path === path).map((one) => one.method);
+    const wrong = ['DELETE', 'PUT', 'PATCH', 'POST'].find((method) => !allowed.includes(method));
+    if (!wrong) continue;
+    const response = await fetch(app.url + filled(path, 'none'), { method: wrong });
+    expect([path, response.status]).toEqual([path, 405]);
+    for (const method of allowed) expect(response.headers.get('allow')).toContain(method);
+    expect(((await response.json()) as { code: string }).code).toBe('method_not_allowed');
+  }
+});
+
+test('a HEAD is a GET without its body, except where that would be lost', async () => {
+  const all = await documentedOperations(app);
+  for (const { id, path, method } of all) {
+    if (method !== 'GET') continue;
+    const head = await fetch(app.url + filled(path, 'none'), { method: 'HEAD' });
+    const expected = id === 'waitForTestMessage' ? 405 : (await fetch(head.url)).status;
+    expect([id, head.status]).toEqual([id, expected]);
+  }
+});
+
+test('times in a query that are none are all named', async () => {
+  for (const [path, ...names] of [
+    ...['messages', 'contacts', 'suppressions', 'events'].map(
+      (list) => [`/${list}`, 'created_after', 'created_before'] as const,
+    ),
+    ['/stats', 'from', 'to'] as const,
+  ]) {
+    const query = names.map((name) => `${name}=2026-11-15`).join('&');
+    const { status, json } = await app.call('GET', `${path}?${query}`);
+    const errors = names.map((parameter) => ({ parameter, code: 'invalid_time' }));
+    expect([path, status]).toEqual([path, 422]);
+    expect(json.errors).toMatchObject(errors);
+  }
+});
+
+test('every answer names its request, the pages beside the API too', async () => {
+  for (const path of ['/', '/app', '/docs', '/healthz', '/readyz', '/metrics', '/nowhere']) {
+    const { headers } = await fetch(`${app.url}${path}`, { redirect: 'manual' });
+    expect([path, headers.get('x-request-id')]).toEqual([path, expect.stringMatching(/^req_/)]);
+  }
+});
+
+test('the bare address leads people to the dashboard', async () => {
+  const answer = await fetch(`${app.url}/`, { redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/app']);
+});
+
+test('what is sent to an unknown path is not read', async () => {
+  for (const path of ['/nothing', '/../../nothing', '/../../app']) {
+    const answer = await app.call('POST', path, {
+      key: null,
+      rawBody: '{"broken',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([path, answer.status, answer.json.code]).toEqual([path, 404, 'not_found']);
+  }
+});
+
+test('an unknown path is 404 before anyone is asked for a key', async () => {
+  for (const path of ['/api/v1/nothing', '/api/v2/messages', '/nothing', '/api/v1/messages/']) {
+    const response = await fetch(app.url + path);
+    expect([path, response.status]).toEqual([path, 404]);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+  }
+});
+
+test('an unknown query parameter is 422 and named', async () => {
+  await everywhere(async (operation) => {
+    const body = operation.takesBody ? { body: {} } : {};
+    const answer = await call(operation, body, '?unheard_of=1');
+    expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+    expect(answer.json.errors).toContainEqual(
+      expect.objectContaining({ parameter: 'unheard_of', code: 'unknown_field' }),
+    );
+  });
+});
+
+test('nor do public operations take parameters they do not know', async () => {
+  for (const operation of (await documentedOperations(app)).filter((one) => one.isPublic)) {
+    const body = operation.takesBody ? { body: {} } : {};
+    const path = `${filled(operation.path, 'none')}?unheard_of=1`;
+    const answer = await new Visitor(app).call(operation.method, path, body);
+    expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+  }
+});
+
+describe('bodies', () => {
+  const takesJson = (operation: DocumentedOperation): boolean =>
+    operation.bodyTypes.includes('application/json');
+
+  const parsesJson = ({ problems }: DocumentedOperation): boolean =>
+    problems.get(400)?.includes('malformed_json') ?? false;
+
+  test.each([
+    ['cut off', '{"to": {'],
+    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['nested without end', '['.repeat(10_000) + ']'.repeat(10_000)],
+  ])('that are %s are 400 malformed_json', async (_, rawBody) => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { rawBody });
+      expect([operation.id, answer.status, answer.json.code]).toEqual([
+        operation.id,
+        400,
+        'malformed_json',
+      ]);
+    }, parsesJson);
+  });
+
+  test('that are empty are none, though their type is named', async () => {
+    await everywhere(async (operation) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await call(operation, { rawBody: '', headers });
+      if (answer.status !== 400) return;
+      expect([operation.id, answer.json.detail]).toEqual([
+        operation.id,
+        'The body is empty: it must be a JSON object.',
+      ]);
+    }, parsesJson);
+    const cancel = await app.call('POST', '/messages/msg_01kc8x3f7ye6qvj2m4n5p6q7r8/cancel', {
+      rawBody: '',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([cancel.status, cancel.json.code]).toEqual([404, 'not_found']);
+  });
+
+  test('that are no object are 422', async () => {
+    await everywhere(async (operation) => {
+      for (const rawBody of ['[]', '"text"', 'null', '1']) {
+        const answer = await call(operation, { rawBody });
+        expect([operation.id, rawBody, answer.status]).toEqual([operation.id, rawBody, 422]);
+      }
+    }, takesJson);
+  });
+
+  test('with a field that is not known are 422 and name it', async () => {
+    await everywhere(async (operation) => {
+      const answer = await call(operation, { body: { unheard_of: 1 } });
+      expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+      expect(answer.json.errors).toContainEqual(
+        expect.objectContaining({ pointer: '/unheard_of', code: 'unknown_field' }),
+      );
+    }, takesJson);
+  });
+
+  test('of another media type are 415', async () => {
+    await everywhere(
+      async (operation) => {
+        const headers = { 'content-type': 'application/xml' };
+        const answer = await call(operation, { rawBody: '<a/>', headers });
+        expect([operation.id, answer.status, answer.json.code]).toEqual([
+          operation.id,
+          415,
+          'unsupported_media_type',
+        ]);
+      },
+      ({ problems }) => problems.has(415),
+    );
+  });
+
+  test.each([
+    ['are cut off', { rawBody: '{"to": {' }],
+    ['hold fields', { body: { unheard_of: 1 } }],
+    ['are of another type', { rawBody: '<a/>', headers: { 'content-type': 'application/xml' } }],
+    ['are of a type that is none', { rawBody: 'a', headers: { 'content-type': 'a b' } }],
+    ['are too large', { rawBody: 'x'.repeat(300_000) }],
+  ])('that nobody asked for make no difference when they %s', async (_, sent) => {
+    await everywhere(
+      async (operation) => {
+        for (const status of [400, 413, 415]) expect(operation.problems.has(status)).toBe(false);
+        const bare = await call(operation);
+        const answer = await call(operation, sent);
+        expect([operation.id, answer.status, answer.json?.code]).toEqual([
+          operation.id,
+          bare.status,
+          bare.json?.code,
+        ]);
+      },
+      // The last one would sign everybody out who asks after it.
+      ({ id, method, takesBody }) => !takesBody && method !== 'GET' && id !== 'endSessions',
+    );
+  });
+
+  test('that are missing are 400', async () => {
+    await everywhere(
+      async (operation) => {
+        for (const rawBody of ['', undefined]) {
+          const answer = await call(operation, rawBody === undefined ? {} : { rawBody });
+          expect([operation.id, answer.status]).toEqual([operation.id, 400]);
+        }
+      },
+      (operation) => takesJson(operation) && operation.needsBody,
+    );
+  });
+
+  test('that are too large are 413', async () => {
+    await everywhere(
+      async (operation) => {
+        const answer = await call(operation, { body: { text: 'x'.repeat(70_000) } });
+        expect([operation.id, answer.status, answer.json.code]).toEqual([
+          operation.id,
+          413,
+          'body_too_large',
+        ]);
+      },
+      (operation) => operation.problems.has(413) && !operation.bodyTypes.includes('text/csv'),
+    );
+  });
+});
+
+test('every answer carries a request id, and authenticated ones their rate limit', async () => {
+  await everywhere(
+    async (operation) => {
+      const answer = await call(operation, operation.takesBody ? { body: {} } : {});
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+      expect(answer.headers.get('ratelimit')).toMatch(/^"workspace";r=\d+;t=\d+$/);
+      expect(answer.headers.get('ratelimit-policy')).toMatch(/^"workspace";q=\d+;w=\d+$/);
+    },
+    // The first two wait, the last one would sign everybody out who asks after it.
+    ({ id }) => !['waitForTestMessage', 'streamEvents', 'endSessions'].includes(id),
+  );
+});
+
+test('too many requests are 429 with Retry-After', async () => {
+  await using slow = await startApp({ env: { RATE_LIMIT_PER_SECOND: '1' } });
+  for (const operation of operations) {
+    const path = filled(operation.path, 'none');
+    const call = operation.takesBody ? { body: {} } : {};
+    // On a slow machine a place may come free between two requests: then once more.
+    let answer = await slow.call('GET', '/limits');
+    for (let tries = 0; answer.status !== 429 || tries === 0; tries++) {
+      while ((await slow.call('GET', '/limits')).status !== 429);
+      answer = await slow.call(operation.method, path, call);
+    }
+    expect([operation.id, answer.status, answer.json.code]).toEqual([
+      operation.id,
+      429,
+      'rate_limited',
+    ]);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+});
+
+describe('an Idempotency-Key', () => {
+  /** Keys of what is about no workspace lie under the person. */
+  async function takenKey(
+    operation: DocumentedOperation,
+    key: string,
+    status: number | null,
+  ): Promise<void> {
+    const place =
+      operation.scope === 'person' ? [owner.person.id, 'live'] : [app.workspaceId, 'test'];
+    await app.database.pool.query(
+      `insert into idempotency_keys (workspace_id, mode, key, request_hash, status, created_at)
+       values ($1, $2, $3, '\\x00', $4, $5)`,
+      [...place, key, status, new Date()],
+    );
+  }
+
+  /** What was answered about API keys is repeated to the caller alone. */
+  async function whose({ scope }: DocumentedOperation): Promise<string> {
+    if (scope !== 'write:api_keys') return '';
+    const { data } = (await app.call('GET', '/api-keys?limit=100')).json;
+    const hint = app.testKey.slice(-4);
+    return ` ${data.find((one: { token_hint: string }) => one.token_hint.endsWith(hint)).id}`;
+  }
+
+  const posts = ({ problems }: DocumentedOperation): boolean =>
+    problems.get(409)?.includes('idempotency_key_in_progress') ?? false;
+
+  test.each([
+    ['was used with another request', 200, 422, 'idempotency_key_reused'],
+    ['belongs to a request that still runs', null, 409, 'idempotency_key_in_progress'],
+  ])('that %s is refused', async (_, stored, status, code) => {
+    await everywhere(async (operation) => {
+      const key = `${operation.id}-${code}`;
+      await takenKey(operation, key, stored);
+      if (stored === null) {
+        await app.database.pool.query(
+          'update idempotency_keys set request_hash = $2 where key = $1',
+          [
+            key,
+            Buffer.from(
+              hashRequest(
+                operation.method,
+                filled(operation.path, 'none') + (await whose(operation)),
+                operation.exampleBody ??
+                  (operation.bodyTypes.includes('application/json') ? {} : null),
+              ),
+              'hex',
+            ),
+          ],
+        );
+      }
+      const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
+      const answer = await call(operation, { ...body, headers: { 'idempotency-key': key } });
+      expect([operation.id, answer.status, answer.json.code]).toEqual([operation.id, status, code]);
+    }, posts);
+  });
+
+  test('is visible ASCII', async () => {
+    for (const key of ['with space', 'x'.repeat(256)]) {
+      const headers = { 'idempotency-key': key };
+      const answer = await app.call('POST', '/api-keys', { body: { name: 'K' }, headers });
+      expect(answer.status).toBe(422);
+      expect(answer.json.errors[0]).toMatchObject({ parameter: 'Idempotency-Key' });
+    }
+  });
+});
+
+test('without its database every operation is 503 with Retry-After', async () => {
+  await using lost = await startApp();
+  await lost.app.storage.pool.end();
+  for (const operation of operations) {
+    const path = filled(operation.path, 'none');
+    const answer = await lost.call(operation.method, path, operation.takesBody ? { body: {} } : {});
+    expect([operation.id, answer.status, answer.json.code]).toEqual([
+      operation.id,
+      503,
+      'storage_unavailable',
+    ]);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+});

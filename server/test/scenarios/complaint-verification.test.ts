@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest';
+import {
+  BOUNCE_HOST,
+  complaint,
+  type ReturnPathHouse,
+  returnPathHouse,
+} from '../harness/return-path-setup.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: a complaint of a provider is told and its recipient left alone from then on, but only when
+ * what the provider returns proves that the message was ours; nobody can suppress somebody else.
+ * Method: the whole server delivers to a scripted receiver; reports are built from what this one saw.
+ */
+
+const COMPLAINTS = `complaints@${BOUNCE_HOST}`;
+
+async function suppressed(house: ReturnPathHouse, key = house.app.liveKey): Promise<string[]> {
+  const { json } = await house.app.call('GET', '/suppressions', { key });
+  return json.data.map(({ email, reason }: Record<string, string>) => `${email} ${reason}`);
+}
+
+async function complaints(house: ReturnPathHouse, id: string) {
+  return (await house.events(id)).filter(({ type }) => type === 'message.complained');
+}
+
+test('with the return path in the returned header it is told once, and the state stays', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath, raw } = await house.send({ metadata: { order: '7' } });
+  const header = raw.slice(0, raw.indexOf('\r\n\r\n'));
+  const report = complaint({ returned: `Return-Path: <${returnPath.toUpperCase()}>\n${header}` });
+  const from = 'feedback@provider.test';
+  for (const to of [COMPLAINTS, COMPLAINTS.toUpperCase(), COMPLAINTS]) {
+    expect(await house.report(to, report, from)).toMatchObject({ code: 250 });
+  }
+  expect((await house.message(id)).status).toBe('delivered');
+  const facts = { reported_by: 'Provider-Feedback/1.0', feedback_type: 'abuse' };
+  const told = await complaints(house, id);
+  expect(told).toHaveLength(1);
+  expect(told[0]).toMatchObject({
+    sequence: 3,
+    data: {
+      recipient: 'jane@example.com',
+      metadata: { order: '7' },
+      smtp: { code: 250, mx: 'mx1.example.test' },
+      report: facts,
+    },
+  });
+  expect(await suppressed(house)).toEqual(['jane@example.com complaint']);
+  const { json } = await house.app.call('GET', '/suppressions', { key: house.app.liveKey });
+  expect(json.data[0].evidence).toMatchObject({ message_id: id, report: facts });
+  await until(async () => {
+    const stats = await house.app.call('GET', '/stats', { key: house.app.liveKey });
+    return JSON.stringify(stats.json).includes('"complained":1');
+  });
+});
+
+test('proof may also stand in the report, in a trace of a server, or be the address itself', async () => {
+  await using house = await returnPathHouse();
+  const send = (name: string) => house.send({ to: { email: `${name}@example.com` } });
+  const stated = await send('a');
+  await house.report(
+    COMPLAINTS,
+    complaint({ fields: `Original-Mail-From: <${stated.returnPath}>` }),
+  );
+  const traced = await send('b');
+  const trace = `Received-SPF: pass (x: y) client-ip=192.0.2.1;\n envelope-from=${traced.returnPath}; helo=z`;
+  await house.report(COMPLAINTS, complaint({ type: 'fraud', returned: trace }));
+  const straight = await send('c');
+  await house.report(straight.returnPath, complaint());
+  for (const { id } of [stated, traced, straight]) {
+    expect(await complaints(house, id)).toHaveLength(1);
+  }
+  expect((await suppressed(house)).toSorted()).toEqual([
+    'a@example.com complaint',
+    'b@example.com complaint',
+    'c@example.com complaint',
+  ]);
+});
+
+test('without proof it changes nothing, whatever it says', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath, raw } = await house.send();
+  const header = raw.slice(0, raw.indexOf('\r\n\r\n'));
+  const recipient = 'Original-Rcpt-To: <jane@example.com>';
+  const forged = returnPath.replace(/^b-../, 'b-zz');
+  const [local] = returnPath.split('@');
+  for (const [fields, returned] of [
+    // All that another recipient, or whoever sees the mail on its way, could know.
+    [recipient, header],
+    [`${recipient}\nOriginal-Mail-From: <${forged}>`, `Return-Path: <${forged}>`],
+    [`${recipient}\nOriginal-Mail-From: <${local}@elsewhere.example>`, 'Subject: x'],
+    [recipient, `Subject: x\n\nReturn-Path: <${returnPath}>`],
+  ] as const) {
+    expect((await house.report(COMPLAINTS, complaint({ fields, returned }))).code).toBe(250);
+  }
+  // The opposite of a complaint, and what is about machines.
+  const proof = `Return-Path: <${returnPath}>`;
+  for (const type of ['not-spam', 'auth-failure', 'dmarc', 'other', '']) {
+    expect((await house.report(COMPLAINTS, complaint({ type, returned: proof }))).code).toBe(250);
+  }
+  // People are told that nobody reads it.
+  const angry = 'Subject: Stop it!\r\n\r\nI do not want this.';
+  expect((await house.report(COMPLAINTS, angry, 'jane@example.com')).code).toBe(550);
+  expect(await complaints(house, id)).toEqual([]);
+  expect(await suppressed(house)).toEqual([]);
+  const metrics = await fetch(`${house.app.url}/metrics`).then((answer) => answer.text());
+  expect(metrics).toMatch(/reports_total\{outcome="unproved".*\} 4$/m);
+  expect(metrics).toMatch(/reports_total\{outcome="feedback".*\} 5$/m);
+});
+
+test('where several shared the path, only a recipient of that very message can be complained for', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send({ cc: [{ email: 'joe@example.com' }] });
+  const other = await house.send({ to: { email: 'victim@example.com' } });
+  const returned = `Return-Path: <${returnPath}>`;
+  await house.report(COMPLAINTS, complaint({ returned }));
+  await house.report(
+    COMPLAINTS,
+    complaint({ returned, fields: 'Original-Rcpt-To: victim@example.com' }),
+  );
+  expect(await suppressed(house)).toEqual([]);
+  await house.report(
+    COMPLAINTS,
+    complaint({ returned, fields: 'Original-Rcpt-To: <Joe@Example.com>' }),
+  );
+  expect(await suppressed(house)).toEqual(['joe@example.com complaint']);
+  expect(await complaints(house, id)).toMatchObject([{ data: { recipient: 'joe@example.com' } }]);
+  expect(await complaints(house, other.id)).toEqual([]);
+});
+
+test('a proof of one workspace cannot name the host of another', async () => {
+  await using house = await returnPathHouse();
+  const neighbour = await house.app.app.workspaces.create('Neighbour');
+  await house.app.app.domains.trust(neighbour.id, { name: 'other.example' });
+  const key = await house.app.newKey({ mode: 'live', workspaceId: neighbour.id });
+  const { id, returnPath } = await house.send();
+  const [local] = returnPath.split('@');
+  const returned = `Return-Path: <${local}@bounce.other.example>`;
+  await house.report(COMPLAINTS, complaint({ returned }));
+  expect(await complaints(house, id)).toEqual([]);
+  expect([await suppressed(house), await suppressed(house, key)]).toEqual([[], []]);
+});

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { member } from '../harness/dashboard-session.ts';
+
+/**
+ * Goal: who loses a right while the body of a request is still on its way does not use it any more.
+ * Method: the head of a request and half of its body, then the loss, then the rest.
+ */
+
+/** Longer than a body that came in at once. */
+const SLOW_MS = 1_200;
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function slowly(
+  path: string,
+  headers: Record<string, string>,
+  body: object | string,
+  meanwhile: () => Promise<unknown>,
+): Promise<string> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  const head = Object.entries({
+    host: 'postrider.test',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    connection: 'close',
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`POST /api/v1${path} HTTP/1.1\r\n${head.join('')}\r\n${text.slice(0, 10)}`);
+  await sleep(SLOW_MS);
+  await meanwhile();
+  socket.write(text.slice(10));
+  let answer = '';
+  for await (const chunk of socket.setEncoding('utf8')) answer += chunk;
+  return answer;
+}
+
+test('a key that is revoked meanwhile sends nothing', async () => {
+  const made = await app.call('POST', '/api-keys', { body: { name: 'Lost' } });
+  const bearer = { authorization: `Bearer ${made.json.token}` };
+  const good = await slowly('/transactional/send', bearer, goodSend(), async () => {});
+  expect(good).toContain('HTTP/1.1 202');
+  const revoke = () => app.call('DELETE', `/api-keys/${made.json.id}`);
+  const answer = await slowly('/transactional/send', bearer, goodSend(), revoke);
+  expect(answer).toContain('HTTP/1.1 401');
+  expect(answer).toContain('"code":"revoked_api_key"');
+});
+
+test('a key that is revoked meanwhile imports nobody', async () => {
+  const made = await app.call('POST', '/api-keys', { body: { name: 'Lost' } });
+  const headers = { authorization: `Bearer ${made.json.token}`, 'content-type': 'text/csv' };
+  const good = await slowly('/contacts/import', headers, CSV('good'), async () => {});
+  expect(good).toContain('HTTP/1.1 202');
+  const revoke = () => app.call('DELETE', `/api-keys/${made.json.id}`);
+  const keyed = { ...headers, 'idempotency-key': 'once' };
+  const answer = await slowly('/contacts/import', keyed, CSV('bad'), revoke);
+  expect(answer).toContain('HTTP/1.1 401');
+  expect(answer).toContain('"code":"revoked_api_key"');
+  const { rows } = await app.database.pool.query('select created_by from contact_imports');
+  expect(rows).toHaveLength(1);
+});
+
+const CSV = (name: string): string => `email,first_name\r\n${name}@example.com,${name}\r\n`;
+
+test('who is demoted or signed out meanwhile makes no key', async () => {
+  const { visitor: owner } = await member(app, 'owner');
+  const { visitor: admin, person } = await member(app, 'admin');
+  const headers = {
+    cookie: admin.cookie ?? '',
+    origin: 'http://postrider.test',
+    'postrider-workspace': admin.workspace ?? '',
+    'postrider-mode': 'live',
+  };
+  const body = { name: 'A door that stays open', scopes: ['write:domains'] };
+  const make = (role: string) =>
+    owner.call('PATCH', `/members/${person.publicId}`, { body: { role } });
+  const demoted = await slowly('/api-keys', headers, body, () => make('viewer'));
+  expect(demoted).toContain('HTTP/1.1 403');
+  expect(demoted).toContain('"code":"insufficient_role"');
+  await make('admin');
+  const out = () => admin.call('DELETE', '/session');
+  expect(await slowly('/api-keys', headers, body, out)).toContain('HTTP/1.1 401');
+  const { data } = (await owner.call('GET', '/api-keys')).json;
+  expect(data.map((one: { name: string }) => one.name)).not.toContain(body.name);
+});

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { goodSend, startApp } from '../harness/app.ts';
+import { resettable } from '../harness/database-proxy.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: a caller whose request meets a database that breaks is told to come again, never that the
+ * request was wrong: a 400 would not be repeated, and the message would be lost to its sender.
+ * Method: connections that are reset under a statement, as when a backend is killed.
+ */
+test('connections reset under a send: 503 with Retry-After, and the next try is accepted', async () => {
+  await using database = await freshDatabase();
+  await using way = await resettable(database.url);
+  await using app = await startApp({ database: { ...database, url: way.url } });
+  const send = () => app.call('POST', '/transactional/send', { body: goodSend() });
+  expect((await send()).status).toBe(202);
+  const blocker = await database.pool.connect();
+  await blocker.query('begin; lock table messages in exclusive mode');
+  const sends = [send(), send(), send()];
+  await until(async () => {
+    const { rowCount } = await blocker.query(`select from pg_locks where not granted`);
+    return (rowCount ?? 0) > 0;
+  });
+  way.reset();
+  // Who came while others were being written was not on a connection yet, and is written after them.
+  await Promise.race(sends);
+  await blocker.query('rollback');
+  blocker.release();
+  const answers = await Promise.all(sends);
+  const broken = answers.filter(({ status }) => status !== 202);
+  expect(broken.length).toBeGreaterThan(0);
+  for (const answer of broken) {
+    expect([answer.status, answer.json.code]).toEqual([503, 'storage_unavailable']);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  await expect.poll(async () => (await send()).status, { timeout: 30_000 }).toBe(202);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { migrate } from '../../src/db/migrate.ts';
+import type { Pool } from '../../src/db/pool.ts';
+import { appendEvents, LEDGER_START } from '../../src/events/events-store.ts';
+import { readFeed } from '../../src/events/feed-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { StatisticsFollower } from '../../src/stats/statistics.ts';
+import { fanOut } from '../../src/webhooks/fan-out-store.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { newWorkspace } from '../harness/enqueue-messages.ts';
+
+/**
+ * Goal: a database that was dumped and restored into another PostgreSQL, whose transactions have
+ * smaller numbers, goes on as if nothing had happened. Method: the numbers in the database are made
+ * as large as those of a PostgreSQL that has run for years.
+ */
+
+const clock = systemClock;
+const YEARS = 5_000_000_000;
+
+async function comeFromElsewhere(pool: Pool): Promise<void> {
+  await pool.query(`update events set tx = tx + ${YEARS}`);
+  await pool.query(`update ledger_followers set tx = tx + ${YEARS}`);
+  await pool.query(`update webhooks set since_tx = since_tx + ${YEARS}`);
+}
+
+async function happens(pool: Pool, workspaceId: string, key: string): Promise<void> {
+  const data = { template: { key, version: 1 } };
+  const event = { workspaceId, mode: 'live', type: 'template.published' } as const;
+  await appendEvents(pool, [{ ...event, atMs: clock.now(), data }]);
+}
+
+test('readers, webhooks and statistics of a restored database go on where they were', async () => {
+  await using database = await freshDatabase();
+  const { pool } = database;
+  const workspaceId = await newWorkspace(pool, clock.now());
+  const scope = { workspaceId, mode: 'live' } as const;
+  const followed = new StatisticsFollower({ pool, clock, log: silentLog });
+  const toWebhooks = async () => {
+    const nowMs = clock.now();
+    const terms = { nowMs, lease: 1, leaseEndsAtMs: nowMs + 1_000 };
+    return (await fanOut(pool, 100, { standard: 0, byWebhook: [], total: 0 }, terms)).seen;
+  };
+  await happens(pool, workspaceId, 'before');
+  await toWebhooks();
+  await followed.countNext();
+  await comeFromElsewhere(pool);
+
+  expect(await migrate(pool, silentLog)).toBe(0);
+  const before = await readFeed(pool, scope, LEDGER_START, 10);
+  expect(before.events.map(({ data }) => data.template)).toMatchObject([{ key: 'before' }]);
+  await happens(pool, workspaceId, 'after');
+  const after = await readFeed(pool, scope, before.next, 10);
+  expect(after.events.map(({ data }) => data.template)).toMatchObject([{ key: 'after' }]);
+  expect(await toWebhooks()).toBe(1);
+  expect(await followed.countNext(1)).toBe(true);
+
+  // Started again, and moved once more.
+  await migrate(pool, silentLog);
+  await happens(pool, workspaceId, 'again');
+  await comeFromElsewhere(pool);
+  await migrate(pool, silentLog);
+  await happens(pool, workspaceId, 'at last');
+  const all = await readFeed(pool, scope, LEDGER_START, 10);
+  expect(all.events.map(({ data }) => data.template)).toMatchObject([
+    { key: 'before' },
+    { key: 'after' },
+    { key: 'again' },
+    { key: 'at last' },
+  ]);
+});
+
+test('a database that stays where it is keeps its numbers, whatever runs in it', async () => {
+  await using database = await freshDatabase();
+  const { pool } = database;
+  const workspaceId = await newWorkspace(pool, clock.now());
+  const open = await pool.connect();
+  await open.query('begin; select pg_current_xact_id()');
+  await happens(pool, workspaceId, 'later than one that still runs');
+  await migrate(pool, silentLog);
+  await open.query('commit');
+  open.release();
+  const { rows } = await pool.query(
+    'select ledger_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint as ahead',
+  );
+  expect(rows).toEqual([{ ahead: 0 }]);
+});

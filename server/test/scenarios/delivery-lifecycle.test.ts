@@ -1,0 +1,296 @@
+import { describe, expect, test } from 'vitest';
+import { MessageChanges } from '../../src/messages/change-message.ts';
+import { DEFAULT_LIMITS } from '../../src/messages/limits.ts';
+import { deliveryRig, type Rig } from '../harness/delivery-setup.ts';
+import { deliveriesOf } from '../harness/enqueue-messages.ts';
+
+/**
+ * Goal: every delivery comes to one end, at its moment, with one final event, whatever happens.
+ * Method: receivers that never say yes, clocks moved to the edges, and the ledger read at the end.
+ */
+
+const HOUR = 3_600_000;
+const FINAL = ['delivered', 'bounced', 'expired', 'failed', 'suppressed', 'cancelled'];
+
+function finals(events: { type: string }[]): string[] {
+  return events
+    .map(({ type }) => type.replace('message.', ''))
+    .filter((type) => FINAL.includes(type));
+}
+
+describe('the end of patience', () => {
+  test('after 72 hours of deferrals the delivery expires, once, and tries came further and further apart', async () => {
+    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
+    const startMs = rig.clock.now();
+    const id = await rig.send();
+    const delivery = await rig.settledMuchLater(id);
+    expect(delivery).toMatchObject({ status: 'expired', reason: 'unknown' });
+    const lastedMs = (delivery.finished_at ?? 0) - startMs;
+    expect(lastedMs).toBeGreaterThanOrEqual(72 * HOUR);
+    expect(lastedMs).toBeLessThan(72 * HOUR + 5 * 60_000);
+    const attempts = await rig.attempts(id);
+    expect(attempts.length).toBeGreaterThan(18);
+    expect(attempts.length).toBeLessThan(35);
+    expect(attempts.at(-1)?.started_at).toBeGreaterThanOrEqual(startMs + 72 * HOUR);
+    const events = await rig.events();
+    expect(finals(events)).toEqual(['expired']);
+    expect(events.at(-1)?.data).toMatchObject({ smtp: { code: 451 }, bounce: { class: 'soft' } });
+    expect(events.map((event) => event.sequence)).toEqual(events.map((_, n) => n + 2));
+  });
+
+  test('ttl_seconds ends it at that moment, not at the next try', async () => {
+    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
+    const startMs = rig.clock.now();
+    const id = await rig.send({ ttlSeconds: 100 });
+    const [delivery] = await rig.settled(id);
+    expect(delivery?.status).toBe('expired');
+    const lastedMs = (delivery?.finished_at ?? 0) - startMs;
+    expect(lastedMs).toBeGreaterThanOrEqual(100_000);
+    // The clock runs on while the end is written; the next try would come after three minutes.
+    expect(lastedMs).toBeLessThan(150_000);
+    const deferred = (await rig.events()).filter((event) => event.type === 'message.deferred');
+    // No try comes any more: the next that happens is the end.
+    const last = deferred.at(-1)?.data.next_attempt_at;
+    expect(Date.parse(String(last))).toBeLessThan(startMs + 104_000);
+    expect(finals(await rig.events())).toEqual(['expired']);
+  });
+
+  test('what lay still past its time is tried a last time, unless it had a ttl', async () => {
+    await using rig = await deliveryRig({
+      receivers: [{ onRcpt: (to) => (to.includes('late') ? '451 4.3.0 Not now' : undefined) }],
+    });
+    const asleep = { status: 'deferred' as const, dueAtMs: rig.clock.now() + 100 * HOUR };
+    const taken = await rig.send(asleep);
+    const refused = await rig.send({ ...asleep, recipients: ['late@example.org'] });
+    const code = { ttlSeconds: 600, recipients: ['code@example.org'] };
+    const worthless = await rig.send({ ...asleep, ...code });
+    rig.clock.advance(100 * HOUR);
+    expect((await rig.settled(taken))[0]?.status).toBe('delivered');
+    expect((await rig.settled(refused))[0]).toMatchObject({ status: 'expired', attempts: 1 });
+    expect((await rig.settled(worthless))[0]).toMatchObject({ status: 'expired', attempts: 0 });
+    expect(rig.receiver.commands.join()).not.toContain('code@example.org');
+    expect(finals(await rig.events()).sort()).toEqual(['delivered', 'expired', 'expired']);
+  });
+
+  test('it also ends while it waits for a place at a receiver', async () => {
+    let hold = true;
+    let release = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await using rig = await deliveryRig({
+      shaping: { default: { connectionsMax: 1 } },
+      receivers: [{ keywords: [], onMessage: () => (hold ? held : undefined) }],
+    });
+    const first = await rig.send();
+    await rig.until(() => rig.receiver.messages.length === 1, 10);
+    // The second transaction takes the other place of the only connection; the third has none.
+    await rig.send();
+    await rig.until(() => rig.node.engine.stats.onWire === 2, 10);
+    const startMs = rig.clock.now();
+    const waiting = await rig.send({ ttlSeconds: 30, recipients: ['late@example.org'] });
+    await rig.until(() => rig.node.engine.stats.ready === 1, 10);
+    const [ended] = await rig.settled(waiting);
+    expect(ended).toMatchObject({ status: 'expired', attempts: 0, lease: null, due_at: null });
+    const lastedMs = (ended?.finished_at ?? 0) - startMs;
+    expect(lastedMs).toBeGreaterThanOrEqual(30_000);
+    expect(lastedMs).toBeLessThan(60_000);
+    // It left the list as well: its end is the only thing that is told of it, now and later.
+    expect(rig.node.engine.stats.ready).toBe(0);
+    const told = async () =>
+      (await rig.events()).filter(({ data }) => data.recipient === 'late@example.org');
+    expect(await told()).toMatchObject([
+      { type: 'message.expired', sequence: 2, data: { attempt: 0 } },
+    ]);
+    hold = false;
+    release();
+    expect((await rig.settled(first))[0]?.status).toBe('delivered');
+    await rig.until(() => rig.node.engine.stats.onWire === 0);
+    expect(await told()).toHaveLength(1);
+    expect(await rig.attempts(waiting)).toEqual([]);
+    expect(rig.receiver.commands.join()).not.toContain('late@example.org');
+  });
+});
+
+describe('a scheduled message', () => {
+  test('starts within a second of its time, and not before', async () => {
+    await using rig = await deliveryRig();
+    const dueAtMs = rig.clock.now() + 10 * 60_000;
+    const id = await rig.send({ status: 'scheduled', dueAtMs });
+    await rig.until(() => rig.clock.now() >= dueAtMs - 2_000, 5_000);
+    expect(rig.receiver.sessions).toHaveLength(0);
+    await rig.until(async () => (await rig.attempts(id)).length > 0, 50);
+    const [attempt] = await rig.attempts(id);
+    const lateMs = (attempt?.started_at ?? 0) - dueAtMs;
+    expect(lateMs).toBeGreaterThanOrEqual(0);
+    expect(lateMs).toBeLessThan(1_000);
+    // Of the time it was to leave: filters distrust mail that says it is days old.
+    const [mail] = rig.receiver.messages;
+    const dated = /^Date: (.*)\r\n/m.exec(mail?.raw.toString('latin1') ?? '')?.[1] ?? '';
+    expect(Date.parse(dated)).toBe(Math.floor(dueAtMs / 1000) * 1000);
+  });
+
+  test('is checked against suppressions again when its time has come', async () => {
+    await using rig = await deliveryRig();
+    const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
+    await rig.database.pool.query(
+      `insert into suppressions (workspace_id, mode, key, id, email, reason, created_at)
+       values ($1, 'live', '@example.org', $1, null, 'unsubscribe', '2026-01-01')`,
+      [rig.workspaceId],
+    );
+    expect((await rig.settled(id))[0]).toMatchObject({
+      status: 'suppressed',
+      reason: 'unsubscribe',
+      attempts: 0,
+    });
+    expect(rig.receiver.sessions).toHaveLength(0);
+    expect(finals(await rig.events())).toEqual(['suppressed']);
+  });
+});
+
+describe('a cancel', () => {
+  test('takes back what waits here, but not what is on the wire', async () => {
+    let release = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await using rig = await deliveryRig({
+      shaping: { default: { connectionsMax: 1 } },
+      receivers: [{ keywords: [], onMessage: () => held }],
+    });
+    const { engine } = rig.node;
+    const onWire = await rig.send();
+    await rig.until(() => rig.receiver.messages.length === 1, 10);
+    await rig.send();
+    await rig.until(() => engine.stats.onWire === 2, 10);
+    const waiting = await rig.send();
+    await rig.until(() => engine.stats.ready === 1, 10);
+    expect(await engine.withdraw(rig.workspaceId, 'live', onWire)).toBe(false);
+    expect(await engine.withdraw(rig.workspaceId, 'test', waiting)).toBe(false);
+    expect(await engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(true);
+    expect(engine.stats.ready).toBe(0);
+    expect(await engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(false);
+    release();
+    await rig.settled(onWire);
+    expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);
+  });
+
+  test('takes back nothing while another node has a part of the message', async () => {
+    let release = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await using rig = await deliveryRig({
+      shaping: { default: { connectionsMax: 1 } },
+      receivers: [{ keywords: [], onMessage: () => held }],
+    });
+    const { clock, node } = rig;
+    const { pool } = rig.database;
+    await rig.send();
+    await rig.until(() => rig.receiver.messages.length === 1, 10);
+    await rig.send();
+    await rig.until(() => node.engine.stats.onWire === 2, 10);
+    const recipients = ['here@example.org', 'there@example.org'];
+    const id = await rig.send({ status: 'deferred', dueAtMs: clock.now() + 60_000, recipients });
+    await pool.query('update deliveries set lease = 8 where message_id = $1 and ordinal = 1', [id]);
+    await pool.query('update deliveries set due_at = $2 where message_id = $1 and ordinal = 0', [
+      id,
+      new Date(clock.now()).toISOString(),
+    ]);
+    await rig.until(() => node.engine.stats.ready === 1, 10);
+    const changes = new MessageChanges({
+      pool,
+      clock,
+      limits: DEFAULT_LIMITS,
+      handover: node.engine,
+    });
+    const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
+    await expect(changes.cancel(scope, id)).rejects.toMatchObject({ code: 'not_cancellable' });
+    expect(node.engine.stats.ready).toBe(1);
+    expect((await deliveriesOf(pool, id)).map(({ status }) => status)).toEqual([
+      'queued',
+      'deferred',
+    ]);
+    // Its node has ended its try: now it can be cancelled.
+    await pool.query('update deliveries set lease = null where message_id = $1 and ordinal = 1', [
+      id,
+    ]);
+    await changes.cancel(scope, id);
+    expect((await deliveriesOf(pool, id)).map(({ status }) => status)).toEqual([
+      'cancelled',
+      'cancelled',
+    ]);
+    release();
+  });
+
+  test('while the content is being read leaves nothing of it in memory', async () => {
+    await using rig = await deliveryRig();
+    const { engine } = rig.node;
+    const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
+    const client = await rig.database.pool.connect();
+    await client.query('begin; lock table message_contents in access exclusive mode');
+    await rig.until(() => engine.stats.onWire === 1);
+    await rig.until(async () => (await readsThatWait(rig)) === 1, 10);
+    expect(await engine.withdraw(rig.workspaceId, 'live', id)).toBe(true);
+    await client.query('rollback');
+    client.release();
+    await rig.until(() => engine.stats.onWire === 0, 10);
+    expect(engine.stats.contentBytes).toBe(0);
+    expect(rig.receiver.messages).toHaveLength(0);
+  });
+});
+
+async function readsThatWait(rig: Rig): Promise<number> {
+  const { rows } = await rig.database.pool.query<{ waiting: number }>(
+    `select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]?.waiting ?? 0;
+}
+
+describe('what we cannot send', () => {
+  test('fails when the sender domain is gone, without a connection', async () => {
+    await using rig = await deliveryRig({
+      senders: { settingsFor: async () => undefined, keysFor: async () => [] },
+    });
+    const id = await rig.send();
+    expect((await rig.settled(id))[0]).toMatchObject({
+      status: 'failed',
+      reason: 'sender_domain_lost',
+    });
+    expect(rig.receiver.sessions).toHaveLength(0);
+    expect(finals(await rig.events())).toEqual(['failed']);
+  });
+
+  test('is deferred while it cannot be signed, and never leaves unsigned', async () => {
+    let broken = true;
+    await using rig = await deliveryRig();
+    const { testSenders } = await import('../harness/signed-live-route.ts');
+    const good = testSenders();
+    await using unable = await deliveryRig({
+      senders: {
+        ...good,
+        keysFor: async (workspaceId, domain) => {
+          if (broken) throw new Error('the vault is closed');
+          return good.keysFor(workspaceId, domain);
+        },
+      },
+    });
+    const id = await unable.send();
+    await unable.settled(id, 'deferred');
+    expect(unable.receiver.sessions).toHaveLength(0);
+    expect((await unable.attempts(id))[0]?.bounce?.explanation).toContain('could not be signed');
+    broken = false;
+    expect((await unable.settled(id))[0]?.status).toBe('delivered');
+    expect(unable.receiver.messages[0]?.raw.toString()).toMatch(/^DKIM-Signature:/);
+    expect(rig.receiver.sessions).toHaveLength(0);
+  });
+
+  test('fails when its content is no longer kept', async () => {
+    await using rig = await deliveryRig();
+    const dueAtMs = rig.clock.now() + 60_000;
+    const id = await rig.send({ status: 'scheduled', dueAtMs });
+    await rig.database.pool.query('delete from message_contents where id = $1', [id]);
+    expect((await rig.settled(id))[0]).toMatchObject({ status: 'failed', reason: 'content_gone' });
+  });
+});

@@ -1,0 +1,315 @@
+import { describe, expect, test } from 'vitest';
+import { Gate, type Route } from '../../src/delivery/delivery.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { startEngine, until } from '../harness/delivery-engine.ts';
+import { startNode } from '../harness/delivery-node-process.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
+import { HANG_UP, smtpReceiver } from '../harness/smtp-receiver.ts';
+
+/**
+ * Goal: a node that is killed, frozen, stopped or broken neither loses nor doubles a message, and
+ * never writes over what another found out meanwhile.
+ * Method: nodes as processes of their own that get real signals; what arrived is counted at the
+ * receiver, not in our tables.
+ */
+
+const DNS = {
+  'example.org': { MX: ['10 mx.example.org'] },
+  'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
+};
+
+/** A promise to be settled from outside. */
+function latch() {
+  let open = () => {};
+  const opened = new Promise<undefined>((resolve) => {
+    open = () => resolve(undefined);
+  });
+  return { open, opened };
+}
+
+describe('another node takes over', () => {
+  test('a worker killed in DATA: delivered once by the other when the lease has run out', async () => {
+    await using database = await freshDatabase();
+    await using dns = await dnsServer(DNS);
+    const never = latch();
+    await using receiver = await smtpReceiver({ onData: () => never.opened });
+    const { pool } = database;
+    const nowMs = systemClock.now();
+    const workspaceId = await newWorkspace(pool, nowMs);
+    const [id] = (await enqueue(pool, [
+      { workspaceId, nowMs, recipients: ['jane@example.org'] },
+    ])) as [string];
+    const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 3_000 };
+    await using first = await startNode(options);
+    await receiver.untilCommand('DATA');
+    await first.kill();
+    receiver.script.onData = () => undefined;
+    await using _second = await startNode({ ...options, nodeName: 'second' });
+    await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
+    expect(receiver.messages).toHaveLength(1);
+    expect((await eventsOf(pool, workspaceId)).map((event) => event.type)).toEqual([
+      'message.delivered',
+    ]);
+  });
+
+  test('a worker frozen past its lease cannot write its stale outcome', async () => {
+    await using database = await freshDatabase();
+    await using dns = await dnsServer(DNS);
+    const held = latch();
+    let asked = 0;
+    // The frozen worker would report a bounce; the other one delivers.
+    await using receiver = await smtpReceiver({
+      keywords: [],
+      onRcpt: async () => {
+        asked += 1;
+        if (asked > 1) return undefined;
+        await held.opened;
+        return '550 5.1.1 No such user';
+      },
+    });
+    const { pool } = database;
+    const nowMs = systemClock.now();
+    const workspaceId = await newWorkspace(pool, nowMs);
+    const [id] = (await enqueue(pool, [
+      { workspaceId, nowMs, recipients: ['jane@example.org'] },
+    ])) as [string];
+    const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 2_000 };
+    await using frozen = await startNode(options);
+    await receiver.untilCommand('RCPT');
+    frozen.freeze();
+    await using _other = await startNode({ ...options, nodeName: 'other' });
+    await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
+    held.open();
+    frozen.thaw();
+    await frozen.leave();
+    expect((await deliveriesOf(pool, id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect((await eventsOf(pool, workspaceId)).map((event) => event.type)).toEqual([
+      'message.delivered',
+    ]);
+    const attempts = await pool.query('select node from attempts');
+    expect(attempts.rows).toEqual([{ node: 'other' }]);
+    expect((await pool.query('select from suppressions')).rowCount).toBe(0);
+  });
+
+  test('rolling restarts of two nodes in the middle of it: every message once', async () => {
+    await using database = await freshDatabase();
+    await using dns = await dnsServer(DNS);
+    await using receiver = await smtpReceiver();
+    const { pool } = database;
+    const nowMs = systemClock.now();
+    const workspaceId = await newWorkspace(pool, nowMs);
+    const count = 3_000;
+    await enqueue(
+      pool,
+      Array.from({ length: count }, (_, n) => ({
+        workspaceId,
+        nowMs,
+        recipients: [`u${n}@example.org`],
+      })),
+    );
+    const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 30_000 };
+    await using one = await startNode(options);
+    await using two = await startNode(options);
+    await receiver.untilMessages(300);
+    await one.leave();
+    await using three = await startNode(options);
+    await receiver.untilMessages(900);
+    await two.leave();
+    await receiver.untilMessages(1_500);
+    await three.leave();
+    await using _four = await startNode(options);
+    await receiver.untilMessages(count);
+    const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;
+    await until(async () => (await pool.query<{ n: number }>(left)).rows[0]?.n === 0);
+    const arrived = receiver.messages.flatMap((mail) => mail.recipients);
+    expect(arrived).toHaveLength(count);
+    expect(new Set(arrived).size).toBe(count);
+    expect(receiver.violations).toEqual([]);
+  }, 120_000);
+});
+
+describe('a stop', () => {
+  test('finishes what is on the wire and gives the rest back at once', async () => {
+    await using database = await freshDatabase();
+    const { pool } = database;
+    const clock = systemClock;
+    const workspaceId = await newWorkspace(pool, clock.now());
+    const ids = await enqueue(
+      pool,
+      Array.from({ length: 50 }, (_, n) => ({
+        workspaceId,
+        nowMs: clock.now(),
+        recipients: [`u${n}@example.org`],
+      })),
+    );
+    const held = latch();
+    const gate = new Gate(5);
+    let begun = 0;
+    const route: Route = {
+      needsContent: true,
+      gateFor: () => gate,
+      attempt: async (_message, deliveries) => {
+        begun += 1;
+        await held.opened;
+        return deliveries.map(() => accepted(clock.now()));
+      },
+      abort: () => {},
+      close: async () => {},
+    };
+    await using node = startEngine({ url: database.url, clock, live: route });
+    await until(() => begun === 5 && node.engine.stats.ready === 45);
+    const stopped = node.engine.stop();
+    const free = `select count(*)::int as n from deliveries where lease is null and status = 'queued'`;
+    await until(async () => (await pool.query<{ n: number }>(free)).rows[0]?.n === 45);
+    held.open();
+    await stopped;
+    const states = await Promise.all(ids.map((id) => deliveriesOf(pool, id)));
+    const statuses = states.flat().map((state) => state.status);
+    expect(statuses.filter((status) => status === 'delivered')).toHaveLength(5);
+    expect(node.engine.reserve(1, 1)).toBeUndefined();
+  });
+
+  test('that takes too long cuts the connection, and what had not been handed over is due at once', async () => {
+    await using database = await freshDatabase();
+    await using dns = await dnsServer(DNS);
+    const never = latch();
+    await using receiver = await smtpReceiver({ onData: () => never.opened });
+    const { pool } = database;
+    const nowMs = systemClock.now();
+    const workspaceId = await newWorkspace(pool, nowMs);
+    const [id] = (await enqueue(pool, [
+      { workspaceId, nowMs, recipients: ['jane@example.org'] },
+    ])) as [string];
+    const { liveRoute } = await import('../harness/signed-live-route.ts');
+    const live = liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port });
+    await using node = startEngine({ url: database.url, clock: systemClock, live });
+    await receiver.untilCommand('DATA');
+    await node.engine.stop(50);
+    const [delivery] = await deliveriesOf(pool, id);
+    expect(delivery).toMatchObject({ status: 'queued', lease: null, attempts: 0 });
+  });
+});
+
+describe('a message that breaks whoever touches it', () => {
+  test('fails after five tries that never ended, and its neighbours are delivered', async () => {
+    await using database = await freshDatabase();
+    const { pool } = database;
+    const clock = new ManualClock(systemClock.now());
+    const workspaceId = await newWorkspace(pool, clock.now());
+    const nowMs = clock.now();
+    const [poison, good] = (await enqueue(pool, [
+      { workspaceId, nowMs, recipients: ['poison@example.org'] },
+      { workspaceId, nowMs, recipients: ['good@example.org'] },
+    ])) as [string, string];
+    let tries = 0;
+    const gate = new Gate(5);
+    const route: Route = {
+      needsContent: true,
+      gateFor: () => gate,
+      attempt: async (_message, deliveries) => {
+        if (deliveries[0]?.recipient.startsWith('poison')) {
+          tries += 1;
+          throw new Error('a bug of ours');
+        }
+        return deliveries.map(() => accepted(clock.now()));
+      },
+      abort: () => {},
+      close: async () => {},
+    };
+    await using _node = startEngine({ url: database.url, clock, live: route });
+    await until(async () => (await deliveriesOf(pool, poison))[0]?.finished_at !== null, {
+      clock,
+      stepMs: 2_000,
+    });
+    expect((await deliveriesOf(pool, poison))[0]).toMatchObject({
+      status: 'failed',
+      reason: 'internal_fault',
+    });
+    expect(tries).toBe(6);
+    expect((await deliveriesOf(pool, good))[0]?.status).toBe('delivered');
+    const failed = (await eventsOf(pool, workspaceId)).filter(
+      (event) => event.type === 'message.failed',
+    );
+    expect(failed).toHaveLength(1);
+  });
+
+  test('what merely waited in the list of a node that died is not suspected for it', async () => {
+    await using database = await freshDatabase();
+    const { pool } = database;
+    const clock = new ManualClock(systemClock.now());
+    const workspaceId = await newWorkspace(pool, clock.now());
+    const [id] = (await enqueue(pool, [
+      { workspaceId, nowMs: clock.now(), recipients: ['good@example.org'] },
+    ])) as [string];
+    // Ten nodes that died while the delivery waited for its turn.
+    for (let n = 0; n < 10; n++) {
+      await using node = startEngine({ url: database.url, clock, live: closedRoute() });
+      await until(() => node.engine.stats.ready === 1, { clock, stepMs: 1_000 });
+      // Ends without giving back, as a kill would.
+      await node.engine.withdraw(workspaceId, 'live', id);
+      clock.advance(130_000);
+    }
+    const open: Route = { ...closedRoute(), gateFor: () => new Gate(1) };
+    await using _node = startEngine({ url: database.url, clock, live: open });
+    await until(async () => (await deliveriesOf(pool, id))[0]?.finished_at !== null, { clock });
+    expect((await deliveriesOf(pool, id))[0]?.status).toBe('delivered');
+  });
+});
+
+test('what a receiver cut off is only what was under way, however often it happens', async () => {
+  await using database = await freshDatabase();
+  await using dns = await dnsServer(DNS);
+  let messages = 0;
+  await using receiver = await smtpReceiver({
+    onMail: () => (++messages % 7 === 0 ? HANG_UP : undefined),
+  });
+  const { pool } = database;
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const count = 200;
+  await enqueue(
+    pool,
+    Array.from({ length: count }, (_, n) => ({
+      workspaceId,
+      nowMs,
+      recipients: [`u${n}@example.org`],
+    })),
+  );
+  const clock = new ManualClock(nowMs);
+  const { liveRoute } = await import('../harness/signed-live-route.ts');
+  const live = liveRoute({ clock, dns: dns.address, mxPort: receiver.port });
+  await using _node = startEngine({ url: database.url, clock, live });
+  const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;
+  await until(async () => (await pool.query<{ n: number }>(left)).rows[0]?.n === 0, {
+    clock,
+    stepMs: 500,
+    timeoutMs: 40_000,
+  });
+  const arrived = receiver.messages.flatMap((mail) => mail.recipients);
+  expect(arrived).toHaveLength(count);
+  expect(new Set(arrived).size).toBe(count);
+});
+
+function closedRoute(): Route {
+  const gate = new Gate(0);
+  return {
+    needsContent: false,
+    gateFor: () => gate,
+    attempt: async (_message, deliveries) => deliveries.map(() => accepted(0)),
+    abort: () => {},
+    close: async () => {},
+  };
+}
+
+function accepted(nowMs: number) {
+  return {
+    end: { kind: 'accepted' as const, reply: { code: 250, enhanced: null, text: 'OK' } },
+    startedAtMs: nowMs,
+    finishedAtMs: nowMs,
+    smtp: null,
+    transcript: null,
+  };
+}

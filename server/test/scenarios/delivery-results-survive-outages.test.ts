@@ -1,0 +1,246 @@
+import { expect, test } from 'vitest';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { cuttable } from '../harness/database-proxy.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { startEngine, until } from '../harness/delivery-engine.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { liveRoute } from '../harness/signed-live-route.ts';
+import { unsignedSenders } from '../harness/live-route.ts';
+import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+
+/**
+ * Goal: while storage is away nothing more is sent than can be remembered, and when it is back every
+ * result is written once and every message has arrived once.
+ * Method: the connections to a real database are cut in the middle of the work; the receiver's own
+ * list is compared with what was queued.
+ */
+
+const DNS = {
+  'example.org': { MX: ['10 mx.example.org'] },
+  'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
+};
+
+/** A queue of so many, the way to its database that can be cut, and a receiver. */
+async function setUp(
+  count: number,
+  sendersOf: (url: string) => SenderDomains = () => unsignedSenders,
+) {
+  await using parts = new AsyncDisposableStack();
+  const database = parts.use(await freshDatabase());
+  const way = parts.use(await cuttable(database.url));
+  const dns = parts.use(await dnsServer(DNS));
+  const receiver = parts.use(await smtpReceiver());
+  const clock = new ManualClock(systemClock.now());
+  const workspaceId = await newWorkspace(database.pool, clock.now());
+  await enqueue(
+    database.pool,
+    Array.from({ length: count }, (_, n) => ({
+      workspaceId,
+      nowMs: clock.now(),
+      recipients: [`u${n}@example.org`],
+    })),
+  );
+  const live = liveRoute({
+    clock,
+    dns: dns.address,
+    mxPort: receiver.port,
+    senders: sendersOf(way.url),
+  });
+  const standing = parts.move();
+  return {
+    database,
+    way,
+    receiver,
+    clock,
+    live,
+    pool: database.pool,
+    allDelivered: () =>
+      until(async () => (await counts(database.pool))?.deliveries === count, {
+        clock,
+        stepMs: 250,
+        timeoutMs: 40_000,
+      }),
+    [Symbol.asyncDispose]: () => standing.disposeAsync(),
+  };
+}
+
+async function counts(pool: Awaited<ReturnType<typeof freshDatabase>>['pool']) {
+  const { rows } = await pool.query<{ deliveries: number; attempts: number; events: number }>(
+    `select (select count(*)::int from deliveries where status = 'delivered') as deliveries,
+            (select count(*)::int from attempts) as attempts,
+            (select count(*)::int from events where type = 'message.delivered') as events`,
+  );
+  return rows[0];
+}
+
+test('the database gone for 60 seconds in the middle: no loss, no double', async () => {
+  const count = 1_500;
+  await using house = await setUp(count);
+  const { database, way, clock, receiver, live } = house;
+  const limits = { unrecordedMax: 200, wireMax: 100 };
+  await using node = startEngine({ url: way.url, clock, live, limits });
+  await until(() => receiver.messages.length >= 300, { clock, stepMs: 20 });
+  await way.cut();
+  const atCut = receiver.messages.length;
+  const startedMs = clock.now();
+  await until(() => clock.now() - startedMs > 60_000, { clock, stepMs: 250 });
+  // What was on the wire was finished, and then it waited.
+  expect(receiver.messages.length - atCut).toBeLessThanOrEqual(300);
+  expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
+  // Nor does it take more in: what others accept meanwhile is for whoever can send it.
+  expect(node.engine.reserve(1, 1)).toBeUndefined();
+  await way.mend();
+  await house.allDelivered();
+  const arrived = receiver.messages.flatMap((mail) => mail.recipients);
+  expect(arrived).toHaveLength(count);
+  expect(new Set(arrived).size).toBe(count);
+  expect(await counts(database.pool)).toEqual({
+    deliveries: count,
+    attempts: count,
+    events: count,
+  });
+});
+
+test('gone for longer than a lease: what was finished is still recorded, not sent again', async () => {
+  const count = 300;
+  await using house = await setUp(count);
+  const { way, clock, receiver, live } = house;
+  await using _node = startEngine({ url: way.url, clock, live, limits: { wireMax: 50 } });
+  await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
+  await way.cut();
+  const startedMs = clock.now();
+  await until(() => clock.now() - startedMs > 150_000, { clock, stepMs: 500 });
+  await way.mend();
+  await house.allDelivered();
+  const arrived = receiver.messages.flatMap((mail) => mail.recipients);
+  expect(arrived).toHaveLength(count);
+  expect(new Set(arrived).size).toBe(count);
+});
+
+test('the database fenced off for a while: no result is given up, so nothing is sent twice', async () => {
+  const count = 1_500;
+  await using house = await setUp(count);
+  const { database, clock, receiver, live } = house;
+  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 50 } });
+  await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
+  await database.letIn(false);
+  const startedMs = clock.now();
+  await until(() => clock.now() - startedMs > 30_000, { clock, stepMs: 250 });
+  expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
+  await database.letIn(true);
+  await house.allDelivered();
+  expect(receiver.messages).toHaveLength(count);
+});
+
+test('an answer that is lost after the commit: the result counts as written, once', async () => {
+  const count = 20;
+  await using house = await setUp(count);
+  const { database, way, clock, receiver, live } = house;
+  const holder = await database.pool.connect();
+  await holder.query('begin; lock table attempts in share mode');
+  await using node = startEngine({ url: way.url, clock, live });
+  const waiting = async () =>
+    (
+      await database.pool.query<{ n: number }>(
+        `select count(*)::int as n from pg_locks l join pg_database d on d.oid = l.database
+          where d.datname = current_database() and not l.granted`,
+      )
+    ).rows[0]?.n;
+  await until(async () => receiver.messages.length === count && (await waiting()) === 1, {
+    clock,
+    stepMs: 20,
+  });
+  way.loseAnswers();
+  await holder.query('commit');
+  holder.release();
+  // Some of them stand in storage, and nobody here knows it.
+  await until(async () => (await counts(database.pool))?.attempts !== 0, { clock, stepMs: 20 });
+  expect(node.engine.stats.delivered).toBe(0);
+  await way.cut();
+  await way.mend();
+  await until(() => node.engine.stats.unrecorded === 0, { clock, stepMs: 250 });
+  expect(node.engine.stats).toMatchObject({ delivered: count, leaseLost: 0 });
+  expect(await counts(database.pool)).toEqual({
+    deliveries: count,
+    attempts: count,
+    events: count,
+  });
+});
+
+test('gone while a sender is looked up: that is no try, and the mail leaves when it is back', async () => {
+  let lookUps = 0;
+  let keys: Pool | undefined;
+  await using house = await setUp(3, (url) => ({
+    async settingsFor(...domain) {
+      lookUps += 1;
+      keys ??= openPool({ places: [{ connectionString: url }], log: silentLog });
+      await keys.query('select');
+      return unsignedSenders.settingsFor(...domain);
+    },
+    keysFor: unsignedSenders.keysFor,
+  }));
+  const { database, way, clock, live } = house;
+  await way.cut();
+  await using node = startEngine({ url: database.url, clock, live });
+  await until(() => lookUps > 6, { clock, stepMs: 50 });
+  expect(await counts(database.pool)).toEqual({ deliveries: 0, attempts: 0, events: 0 });
+  await way.mend();
+  await until(async () => (await counts(database.pool))?.deliveries === 3, { clock, stepMs: 50 });
+  expect(node.engine.stats).toMatchObject({ deferred: 0, faults: 0 });
+  expect(await counts(database.pool)).toEqual({ deliveries: 3, attempts: 3, events: 3 });
+  await keys?.end();
+});
+
+test('disk full: results wait until there is room again', async () => {
+  const count = 100;
+  await using house = await setUp(count);
+  const { database, pool, clock, receiver, live } = house;
+  await pool.query(`
+    create table disk (full_now boolean);
+    insert into disk values (true);
+    create function full_disk() returns trigger language plpgsql as $$
+    begin
+      if (select full_now from disk) then
+        raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+      end if;
+      return new;
+    end $$;
+    create trigger full_disk before insert on attempts for each row execute function full_disk()`);
+  const limits = { unrecordedMax: 20, wireMax: 10 };
+  await using node = startEngine({ url: database.url, clock, live, limits });
+  await until(() => receiver.messages.length > 0 && node.engine.stats.onWire === 0, {
+    clock,
+    stepMs: 50,
+  });
+  expect(receiver.messages.length).toBeLessThanOrEqual(30);
+  await pool.query('update disk set full_now = false');
+  await until(async () => (await counts(pool))?.deliveries === count, { clock, stepMs: 100 });
+  expect(new Set(receiver.messages.flatMap((mail) => mail.recipients)).size).toBe(count);
+  expect(receiver.messages).toHaveLength(count);
+});
+
+test('a result with words that the database cannot hold is written without them', async () => {
+  await using house = await setUp(3);
+  const { database, pool, clock, receiver, live } = house;
+  // A fault of one row alone: its neighbours in the same commit must not suffer.
+  await pool.query(`
+    create function no_transcript() returns trigger language plpgsql as $$
+    begin
+      if new.transcript is not null and new.transcript::text like '%u1@example.org%' then
+        raise exception 'unsupported Unicode escape sequence' using errcode = '22P05';
+      end if;
+      return new;
+    end $$;
+    create trigger no_transcript before insert on attempts for each row
+      execute function no_transcript()`);
+  await using _node = startEngine({ url: database.url, clock, live });
+  await until(async () => (await counts(pool))?.deliveries === 3, { clock, stepMs: 100 });
+  const { rows } = await pool.query('select from attempts where transcript is null');
+  expect(rows).toHaveLength(1);
+  expect(receiver.messages).toHaveLength(3);
+});

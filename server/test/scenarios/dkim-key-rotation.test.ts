@@ -1,0 +1,315 @@
+import { Resolver } from 'node:dns/promises';
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import { expect, test } from 'vitest';
+import { SigningKeys } from '../../src/domains/signing-keys.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { createSealer } from '../../src/lib/sealer.ts';
+import { signDkim } from '../../src/mail/dkim/sign.ts';
+import { startApp } from '../harness/app.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+
+/**
+ * Goal: a rotation needs no change of the DNS beforehand, never signs with a key that receivers
+ * cannot look up, and what was signed before still holds.
+ * Method: the whole server; signatures are made with the keys that delivery would get and verified
+ * by mailauth against the zone in the scripted DNS server.
+ */
+
+interface ListedKey {
+  selector: string;
+  algorithm: string;
+  slot: string;
+  retired_at: string | null;
+}
+
+const DAY_MS = 86_400_000;
+const MAIL = Buffer.from('From: hello@shop.test\r\nSubject: Hello\r\n\r\nHello\r\n');
+
+async function start() {
+  const dns = await dnsServer();
+  const clock = new ManualClock(systemClock.now());
+  const app = await startApp({
+    clock,
+    env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' },
+  });
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await app.call(method, path, {
+      key: app.liveKey,
+      ...(body === undefined ? {} : { body }),
+    });
+    return answer.json;
+  };
+  const domain = await call('POST', '/domains', { name: 'shop.test' });
+  const { pool, secretKey } = app.app.storage;
+  const notices = { arrive: true };
+  const signingKeys = new SigningKeys({
+    pool,
+    clock,
+    sealer: createSealer(secretKey, 'dkim'),
+    noticesArrive: () => notices.arrive,
+  });
+  /** What delivery would do now, by a process that has just heard of every change. */
+  const sign = async (): Promise<Buffer> => {
+    signingKeys.forgetWorkspace(app.workspaceId);
+    const found = await signingKeys.find(app.workspaceId, 'shop.test');
+    const fields = await signDkim(MAIL, found?.keys ?? [], { dateMs: clock.now() });
+    return Buffer.concat([Buffer.from(fields), MAIL]);
+  };
+  const resolver = new Resolver();
+  resolver.setServers([dns.address]);
+  /** `rsa-sha256 pass` and the like, as a receiver sees it. */
+  const verified = async (raw: Buffer): Promise<string[]> => {
+    const { results } = await dkimVerify(raw, {
+      resolver: (name) => resolver.resolveTxt(name),
+      curTime: new Date(clock.now() + 1000),
+    });
+    return results.map(({ algo, status }) => `${algo} ${status.result}`).sort();
+  };
+  return {
+    app,
+    dns,
+    clock,
+    id: domain.id as string,
+    records: domain.records as ListedRecord[],
+    call,
+    signingKeys,
+    notices,
+    sign,
+    verified,
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await dns[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function selectorOf(keys: readonly ListedKey[], algorithm: string, slot: string): string {
+  return keys.find((key) => key.algorithm === algorithm && key.slot === slot)?.selector ?? '';
+}
+
+test('the next key signs, the former holds, and a new next one is made', async () => {
+  await using rig = await start();
+  const { dns, clock, id, call } = rig;
+  publish(dns, rig.records);
+  const before = await call('POST', `/domains/${id}/verify`);
+  expect(before.status).toBe('verified');
+  const signedBefore = await rig.sign();
+  expect(await rig.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
+
+  const after = await call('POST', `/domains/${id}/rotate-dkim`);
+  expect(after.status).toBe('verified');
+  const was: ListedKey[] = before.dkim_keys;
+  const is: ListedKey[] = after.dkim_keys;
+  for (const algorithm of ['rsa', 'ed25519']) {
+    expect(selectorOf(is, algorithm, 'current')).toBe(selectorOf(was, algorithm, 'next'));
+    expect(selectorOf(is, algorithm, 'retired')).toBe(selectorOf(was, algorithm, 'current'));
+    expect(was.map(({ selector }) => selector)).not.toContain(selectorOf(is, algorithm, 'next'));
+  }
+  const signedAfter = await rig.sign();
+  expect(signedAfter.toString()).toContain(`s=${selectorOf(is, 'rsa', 'current')};`);
+  expect(await rig.verified(signedAfter)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
+  expect(await rig.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
+
+  // The former keys are listed, so that nobody removes them too soon, and no longer needed after.
+  const retired = after.records.filter((record: ListedRecord) =>
+    is.some(({ selector, slot }) => slot === 'retired' && record.name.startsWith(`${selector}.`)),
+  );
+  expect(retired.map(({ required }: ListedRecord) => required)).toEqual([false, false]);
+  clock.advance(8 * DAY_MS);
+  const later = await call('POST', `/domains/${id}/verify`);
+  expect(later.dkim_keys.map(({ slot }: ListedKey) => slot)).not.toContain('retired');
+  expect(later.status).toBe('verified');
+});
+
+test('no private half of a retired key is kept', async () => {
+  await using rig = await start();
+  publish(rig.dns, rig.records);
+  await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
+  const { rows } = await rig.app.app.storage.pool.query(
+    'select slot, sealed_private_key is null as gone from domain_keys order by slot',
+  );
+  expect(rows.map(({ slot, gone }) => `${slot} ${gone}`)).toEqual([
+    'current false',
+    'current false',
+    'next false',
+    'next false',
+    'retired true',
+    'retired true',
+  ]);
+  const { rows: sealed } = await rig.app.app.storage.pool.query<{ text: string }>(
+    `select encode(sealed_private_key, 'escape') as text from domain_keys where slot <> 'retired'`,
+  );
+  for (const { text } of sealed) expect(text).not.toContain('PRIVATE KEY');
+});
+
+test('is refused until the next key is published', async () => {
+  await using rig = await start();
+  const { dns, id, call, app } = rig;
+  publish(dns, rig.records);
+  await call('POST', `/domains/${id}/verify`);
+  const first = await call('POST', `/domains/${id}/rotate-dkim`);
+  const next = first.records.find(
+    (record: ListedRecord) => record.purpose === 'dkim' && record.status === 'pending',
+  );
+  const rotate = () => app.call('POST', `/domains/${id}/rotate-dkim`, { key: app.liveKey });
+  const refused = await rotate();
+  expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+  expect(refused.json.detail).toContain(next.name);
+  // The unpublished next key is no loss: the domain sends on as before.
+  expect(await call('GET', `/domains/${id}`)).toMatchObject({
+    status: 'verified',
+    sending_stops_at: null,
+  });
+
+  dns.setName(next.name, 'SERVFAIL');
+  expect((await rotate()).status).toBe(409);
+  dns.setName(next.name, { TXT: [next.value] });
+  const second = await rotate();
+  expect(second.status).toBe(200);
+  expect(selectorOf(second.json.dkim_keys, 'rsa', 'current')).toBe(next.name.split('.')[0]);
+
+  // Its Ed25519 sibling was never published: RSA alone signs.
+  const signed = await rig.sign();
+  expect(await rig.verified(signed)).toEqual(['rsa-sha256 pass']);
+});
+
+test('two at once make one rotation', async () => {
+  await using rig = await start();
+  publish(rig.dns, rig.records);
+  await rig.call('POST', `/domains/${rig.id}/verify`);
+  const rotate = () =>
+    rig.app.call('POST', `/domains/${rig.id}/rotate-dkim`, { key: rig.app.liveKey });
+  const statuses = (await Promise.all([rotate(), rotate()])).map(({ status }) => status);
+  expect(statuses.sort()).toEqual([200, 409]);
+});
+
+test('rotations are bounded while their former keys are listed, and then these are gone', async () => {
+  await using rig = await start();
+  const { app, clock } = rig;
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
+  const { pool } = app.database;
+  await pool.query(
+    `insert into domain_keys (workspace_id, domain_id, selector, algorithm, slot, dns_value,
+       created_at, retired_at)
+     select workspace_id, id, 'former' || n, 'rsa', 'retired', 'v=DKIM1; p=', $1, $1
+     from domains, generate_series(1, 10) n`,
+    [new Date(clock.now())],
+  );
+  const rotate = () => app.call('POST', `/domains/${rig.id}/rotate-dkim`, { key: app.liveKey });
+  const refused = await rotate();
+  expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+  expect(refused.json.detail).toContain('10 times in a week');
+
+  clock.advance(7 * DAY_MS);
+  const { status, json } = await rotate();
+  expect(status).toBe(200);
+  expect(json.dkim_keys.map(({ slot }: ListedKey) => slot).sort()).toEqual([
+    'current',
+    'current',
+    'next',
+    'next',
+    'retired',
+    'retired',
+  ]);
+  const { rows } = await pool.query(`select from domain_keys where selector like 'former%'`);
+  expect(rows).toEqual([]);
+});
+
+test('a trusted domain is signed with both keys and rotates without DNS', async () => {
+  await using rig = await start();
+  const { app } = rig;
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
+  const signed = (await rig.sign()).toString();
+  expect(signed.match(/a=\S+;/g)?.sort()).toEqual(['a=ed25519-sha256;', 'a=rsa-sha256;']);
+  const rotated = await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
+  expect(rotated.status).toBe('verified');
+  expect(rig.dns.questions).toEqual([]);
+});
+
+test('Ed25519 signs only while its record is there', async () => {
+  await using rig = await start();
+  const { dns, id, call } = rig;
+  publish(
+    dns,
+    rig.records.filter(({ required }) => required),
+  );
+  await call('POST', `/domains/${id}/verify`);
+  const algorithms = async () => (await rig.sign()).toString().match(/a=\w+-sha256/g);
+  expect(await algorithms()).toEqual(['a=rsa-sha256']);
+  publish(dns, rig.records);
+  await call('POST', `/domains/${id}/verify`);
+  expect(await algorithms()).toHaveLength(2);
+  const optional = rig.records.filter(({ purpose, required }) => purpose === 'dkim' && !required);
+  for (const { name } of optional) dns.setName(name, 'SERVFAIL');
+  await call('POST', `/domains/${id}/verify`);
+  expect(await algorithms()).toHaveLength(2);
+  for (const { name } of optional) dns.remove(name);
+  await call('POST', `/domains/${id}/verify`);
+  expect(await algorithms()).toEqual(['a=rsa-sha256']);
+});
+
+test('delivery learns of changes by notice, and within a second without', async () => {
+  await using rig = await start();
+  const { app, clock, signingKeys, notices, call, id } = rig;
+  const find = () => signingKeys.find(app.workspaceId, 'shop.test');
+  expect(await find()).toBeUndefined();
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
+  expect(await find()).toBeUndefined();
+  signingKeys.forgetWorkspace(app.workspaceId);
+  expect(await find()).toMatchObject({
+    tlsRequired: false,
+    returnPathHost: 'bounce.shop.test',
+    trackingHost: null,
+  });
+  expect(await find()).toBe(await find());
+
+  await call('PATCH', `/domains/${id}`, { tls: 'required' });
+  expect((await find())?.tlsRequired).toBe(false);
+  notices.arrive = false;
+  clock.advance(1_000);
+  expect((await find())?.tlsRequired).toBe(true);
+
+  await app.call('DELETE', `/domains/${id}`, { key: app.liveKey });
+  clock.advance(1_000);
+  expect(await find()).toBeUndefined();
+});
+
+test('another SECRET_KEY cannot open the keys: nothing is signed, nothing leaves', async () => {
+  await using rig = await start();
+  await rig.app.app.domains.trust(rig.app.workspaceId, { name: 'shop.test' });
+  const stranger = new SigningKeys({
+    pool: rig.app.app.storage.pool,
+    clock: rig.clock,
+    sealer: createSealer(Buffer.alloc(32, 1), 'dkim'),
+    noticesArrive: () => true,
+  });
+  await expect(stranger.find(rig.app.workspaceId, 'shop.test')).rejects.toThrow();
+});
+
+test('several nodes share the looks: each due domain is looked at once', async () => {
+  await using rig = await start();
+  const { app, dns, clock } = rig;
+  await using second = await startApp({
+    database: app.database,
+    clock,
+    env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' },
+  });
+  expect(second.workspaceId).toBe(app.workspaceId);
+  for (let n = 1; n <= 5; n++) await rig.call('POST', '/domains', { name: `d${n}.test` });
+  dns.questions.length = 0;
+  const looked = async () => {
+    const { data } = await rig.call('GET', '/domains');
+    return data.every(({ checked_at }: { checked_at: string | null }) => checked_at !== null);
+  };
+  clock.advance(60_000);
+  await until(looked, { clock, stepMs: 100, what: 'all domains are looked at' });
+  for (let n = 1; n <= 5; n++) {
+    const asked = dns.questions.filter(
+      ({ name, type }) => name === `_postrider.d${n}.test` && type === 'TXT',
+    );
+    expect(asked).toHaveLength(1);
+  }
+});

@@ -1,0 +1,256 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { eventCheck } from '../harness/event-schemas.ts';
+import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
+import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+
+/**
+ * Goal: a verified domain whose record vanishes is degraded at once and told of, goes on sending for
+ * the grace time, then stops, and comes back by itself. A DNS that does not answer changes nothing.
+ * Method: the whole server on a clock that the test moves, with a scripted DNS server; the looks in
+ * the background are the server's own.
+ */
+
+const HOUR_MS = 3_600_000;
+
+interface Rig extends AsyncDisposable {
+  app: TestApp;
+  dns: ScriptedDnsServer;
+  clock: ManualClock;
+  domain: { id: string; records: ListedRecord[] };
+  record(purpose: string, slot?: number): ListedRecord;
+  read(): Promise<Seen>;
+  verify(): Promise<Seen>;
+  /** From the ledger itself: the feed may be a moment behind. */
+  events(): Promise<EventState[]>;
+  send(): Promise<number>;
+  /** Lets time pass from one look of the server's own to the next until it is so. */
+  passUntil(status: string): Promise<void>;
+}
+
+interface Seen {
+  status: string;
+  sending_stops_at: string | null;
+  checked_at: string;
+  next_check_at: string;
+  records: ListedRecord[];
+}
+
+async function verifiedDomain(): Promise<Rig> {
+  const dns = await dnsServer();
+  const clock = new ManualClock(systemClock.now());
+  const app = await startApp({
+    clock,
+    env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' },
+  });
+  const call = (method: string, path: string, body?: unknown) =>
+    app.call(method, path, { key: app.liveKey, ...(body === undefined ? {} : { body }) });
+  const domain = (await call('POST', '/domains', { name: 'shop.test' })).json;
+  publish(dns, domain.records);
+  const rig: Rig = {
+    app,
+    dns,
+    clock,
+    domain,
+    record: (purpose, slot = 0) =>
+      domain.records.filter((one: ListedRecord) => one.purpose === purpose)[slot],
+    read: async () => (await call('GET', `/domains/${domain.id}`)).json,
+    verify: async () => (await call('POST', `/domains/${domain.id}/verify`)).json,
+    events: async () =>
+      (await eventsOf(app.database.pool, app.workspaceId)).filter(({ type }) =>
+        /^domain/.test(type),
+      ),
+    send: async () => {
+      const body = goodSend({ from: { email: 'hello@shop.test' } });
+      return (await call('POST', '/transactional/send', body)).status;
+    },
+    async passUntil(status) {
+      for (let seen = await rig.read(); seen.status !== status; seen = await rig.read()) {
+        const { checked_at, next_check_at } = seen;
+        clock.advance(Math.max(0, Date.parse(next_check_at) - clock.now()));
+        // Small steps: waits for a name server's answer are measured on this clock too.
+        await until(async () => (await rig.read()).checked_at !== checked_at, {
+          clock,
+          stepMs: 200,
+          what: 'the server looks again',
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await dns[Symbol.asyncDispose]();
+    },
+  };
+  expect((await rig.verify()).status).toBe('verified');
+  return rig;
+}
+
+test('degraded at once, sending for three days, then stopped, then back', async () => {
+  await using rig = await verifiedDomain();
+  const record = rig.record('return_path_spf');
+  rig.dns.set(record.name, 'TXT', []);
+
+  const goneAtMs = rig.clock.now();
+  const nextCheckAtMs = Date.parse((await rig.read()).next_check_at);
+  expect(nextCheckAtMs - goneAtMs).toBeLessThanOrEqual(24 * HOUR_MS);
+  await rig.passUntil('degraded');
+  const { sending_stops_at } = await rig.read();
+  const stopsAtMs = Date.parse(sending_stops_at as string);
+  expect(stopsAtMs - goneAtMs).toBeGreaterThan(72 * HOUR_MS);
+  const told = (await rig.events()).at(-1);
+  expect(told).toMatchObject({
+    type: 'domain.degraded',
+    data: {
+      domain: { name: 'shop.test', status: 'degraded' },
+      sending_stops_at,
+      records: [{ purpose: 'return_path_spf', name: record.name, status: 'missing' }],
+    },
+  });
+  expect(await rig.send()).toBe(202);
+
+  rig.clock.advance(stopsAtMs - rig.clock.now() - HOUR_MS / 2);
+  expect(await rig.verify()).toMatchObject({ status: 'degraded', next_check_at: sending_stops_at });
+  expect(await rig.send()).toBe(202);
+
+  await rig.passUntil('failed');
+  expect(rig.clock.now()).toBeGreaterThanOrEqual(stopsAtMs);
+  await until(async () => (await rig.send()) === 403, { what: 'sends are refused' });
+  expect((await rig.events()).at(-1)).toMatchObject({
+    type: 'domain.degraded',
+    data: { domain: { status: 'failed' }, sending_stops_at: null },
+  });
+
+  publish(rig.dns, [record]);
+  await rig.passUntil('verified');
+  await until(async () => (await rig.send()) === 202, { what: 'sends are accepted again' });
+  expect((await rig.events()).map(({ type }) => type)).toEqual([
+    'domain.verified',
+    'domain.degraded',
+    'domain.degraded',
+    'domain.verified',
+  ]);
+  const check = await eventCheck(rig.app.url);
+  const { json } = await rig.app.call('GET', '/events?type=domain.*', { key: rig.app.liveKey });
+  for (const event of json.data) check(event);
+});
+
+test('a record that comes back in time ends it', async () => {
+  await using rig = await verifiedDomain();
+  const record = rig.record('ownership');
+  rig.dns.remove(record.name);
+  expect((await rig.verify()).status).toBe('degraded');
+  rig.clock.advance(71 * HOUR_MS);
+  publish(rig.dns, [record]);
+  expect(await rig.verify()).toMatchObject({ status: 'verified', sending_stops_at: null });
+
+  // The next loss has the whole grace time again.
+  rig.dns.remove(record.name);
+  const { status, sending_stops_at } = await rig.verify();
+  expect(status).toBe('degraded');
+  expect(Date.parse(sending_stops_at as string)).toBe(rig.clock.now() + 72 * HOUR_MS);
+});
+
+test('each record that goes is told, and the first sets the end', async () => {
+  await using rig = await verifiedDomain();
+  rig.dns.remove(rig.record('dkim').name);
+  const first = await rig.verify();
+  rig.clock.advance(HOUR_MS);
+  rig.dns.remove(rig.record('ownership').name);
+  const second = await rig.verify();
+  expect(second.sending_stops_at).toBe(first.sending_stops_at);
+  rig.clock.advance(HOUR_MS);
+  expect((await rig.verify()).status).toBe('degraded');
+  const told = (await rig.events()).slice(1);
+  expect(told.map(({ data }) => (data.records as unknown[]).length)).toEqual([1, 2]);
+});
+
+test('without its next key a domain is degraded, and sends on', async () => {
+  await using rig = await verifiedDomain();
+  rig.dns.remove(rig.record('dkim', 1).name);
+  expect(await rig.verify()).toMatchObject({ status: 'degraded', sending_stops_at: null });
+  rig.clock.advance(100 * HOUR_MS);
+  expect((await rig.verify()).status).toBe('degraded');
+  expect(await rig.send()).toBe(202);
+});
+
+test('what is optional may come and go', async () => {
+  await using rig = await verifiedDomain();
+  rig.dns.remove(rig.record('dmarc').name);
+  rig.dns.remove(rig.record('dkim', 2).name);
+  expect((await rig.verify()).status).toBe('verified');
+});
+
+test('a DNS that fails is not a record that vanished', async () => {
+  await using rig = await verifiedDomain();
+  for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
+  const unsure = await rig.verify();
+  expect(unsure.status).toBe('verified');
+  expect(unsure.records.map(({ status }) => status)).toEqual(
+    unsure.records.map(() => 'lookup_failed'),
+  );
+  expect(unsure.records[0]?.mistakes).toMatchObject([{ code: 'lookup_failed' }]);
+  rig.clock.advance(100 * HOUR_MS);
+  expect((await rig.verify()).status).toBe('verified');
+  expect(await rig.events()).toHaveLength(1);
+
+  // Nor does it end a grace time early, or make a domain verified that was not.
+  for (const { name } of rig.domain.records) rig.dns.remove(name);
+  publish(rig.dns, rig.domain.records);
+  rig.dns.remove(rig.record('ownership').name);
+  expect((await rig.verify()).status).toBe('degraded');
+  for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
+  rig.clock.advance(100 * HOUR_MS);
+  expect((await rig.verify()).status).toBe('degraded');
+  for (const { name } of rig.domain.records) rig.dns.remove(name);
+  expect((await rig.verify()).status).toBe('failed');
+  for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
+  expect((await rig.verify()).status).toBe('failed');
+});
+
+test('a look that a wrong clock dated keeps nobody from the next', async () => {
+  await using rig = await verifiedDomain();
+  const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
+  await rig.app.database.pool.query('update domains set checked_at = $1', [year]);
+  rig.dns.remove(rig.record('ownership').name);
+  const seen = await rig.verify();
+  expect(seen).toMatchObject({
+    status: 'degraded',
+    checked_at: new Date(rig.clock.now()).toISOString(),
+  });
+});
+
+test('a next look that a wrong clock put off is not waited for', async () => {
+  await using rig = await verifiedDomain();
+  const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
+  await rig.app.database.pool.query('update domains set checked_at = $1, check_due_at = $1', [
+    year,
+  ]);
+  rig.dns.remove(rig.record('ownership').name);
+  await until(async () => (await rig.read()).status === 'degraded', {
+    clock: rig.clock,
+    stepMs: 200,
+    what: 'the server looks by itself',
+  });
+  expect(Date.parse((await rig.read()).next_check_at)).toBeLessThan(rig.clock.now() + 2 * HOUR_MS);
+});
+
+test('a new domain is not verified while a look-up fails', async () => {
+  await using rig = await verifiedDomain();
+  const { app, dns } = rig;
+  const added = await app.call('POST', '/domains', {
+    key: app.liveKey,
+    body: { name: 'new.test' },
+  });
+  publish(dns, added.json.records);
+  const owner = added.json.records[0] as ListedRecord;
+  dns.setName(owner.name, 'SERVFAIL');
+  const path = `/domains/${added.json.id}/verify`;
+  const unsure = (await app.call('POST', path, { key: app.liveKey })).json;
+  expect([unsure.status, unsure.records[0].status]).toEqual(['pending', 'lookup_failed']);
+  dns.setName(owner.name, { TXT: [owner.value] });
+  expect((await app.call('POST', path, { key: app.liveKey })).json.status).toBe('verified');
+});

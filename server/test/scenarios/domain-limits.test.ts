@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { takeDue } from '../../src/domains/domain-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { until } from '../harness/until.ts';
+import { publish } from '../harness/publish-dns-records.ts';
+
+/**
+ * Goal: nobody can take the server's time or room with domains: their number is bounded, and so are
+ * the keys that are made at a time and the questions of one workspace to the DNS. Method: rows for
+ * those that honest work would take days to add, and more requests at once than there are places.
+ */
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp({ env: { ROLES: 'api' } });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const add = (name: string) => app.call('POST', '/domains', { key: app.liveKey, body: { name } });
+
+test('more keys at a time than there are places are refused, and nothing is changed', {
+  timeout: 400_000,
+}, async () => {
+  await app.app.domains.trust(app.workspaceId, { name: 'ours.example' });
+  const known = async (): Promise<{ id: string; name: string }[]> =>
+    (await app.call('GET', '/domains?limit=100', { key: app.liveKey })).json.data;
+  const before = await known();
+  const ours = before.find(({ name }) => name === 'ours.example')?.id;
+  const wave = Date.now();
+  // Whoever finds a place waits for long: all of them have to ask before the first is answered.
+  const adding = Array.from({ length: 40 }, (_, n) => add(`d${n}-${wave}.example`));
+  const rotating = Array.from({ length: 60 }, () =>
+    app.call('POST', `/domains/${ours}/rotate-dkim`, { key: app.liveKey }),
+  );
+  const added = await Promise.all(adding);
+  for (const answers of [added, await Promise.all(rotating)]) {
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { json, headers } of refused) {
+      expect(json.code).toBe('overloaded');
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+  }
+  const made = added.filter(({ status }) => status === 201).length;
+  expect(await known()).toHaveLength(before.length + made);
+});
+
+test('a workspace has a bounded number of domains, also when many come at once', async () => {
+  await app.database.pool.query(
+    `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
+       track_opens, track_clicks, created_at)
+     select $1, gen_random_uuid(), 'many' || n || '.example', 'pending', 'x', 'x', 'required',
+       false, false, now()
+     from generate_series((select count(*) + 1 from domains where workspace_id = $1), 999) n`,
+    [app.workspaceId],
+  );
+  const last = await Promise.all(['a', 'b', 'c', 'd'].map((name) => add(`${name}-last.example`)));
+  expect(last.map(({ status }) => status).sort()).toEqual([201, 429, 429, 429]);
+  const refused = await add('one-more.example');
+  expect([refused.status, refused.json.code]).toEqual([429, 'quota_exceeded']);
+});
+
+test('names that nobody answers for keep no other workspace from verifying', async () => {
+  await using dns = await dnsServer();
+  const clock = new ManualClock(systemClock.now());
+  await using other = await startApp({
+    clock,
+    env: { ROLES: 'api', DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' },
+  });
+  const silent = await addSilent(other, 40);
+  for (const { name } of silent) {
+    for (const part of ['_postrider', 'bounce', '_dmarc']) {
+      dns.setName(`${part}.${name}`, 'silence');
+    }
+  }
+  const verify = (id: string, key: string) => other.call('POST', `/domains/${id}/verify`, { key });
+  // No time passes, so none of these is answered or given up.
+  const waiting = silent.map(({ id }) => verify(encodeId('dom', id), other.liveKey));
+  await until(() => dns.questions.length >= 48);
+
+  const { id: workspaceId } = await other.app.workspaces.create('Neighbour');
+  const key = await other.newKey({ mode: 'live', workspaceId });
+  const added = await other.call('POST', '/domains', { key, body: { name: 'fine.test' } });
+  publish(dns, added.json.records);
+  expect((await verify(added.json.id, key)).json.status).toBe('verified');
+
+  const answered = Promise.all(waiting).then((answers) => answers.map(({ status }) => status));
+  let over = false;
+  void answered.then(() => {
+    over = true;
+  });
+  await until(() => over, { clock, stepMs: 1000 });
+  expect(new Set(await answered)).toEqual(new Set([200]));
+});
+
+test('a workspace with many domains that are due lets others have their turn', async () => {
+  const silent = await addSilent(app, 5);
+  const { id: neighbour } = await app.app.workspaces.create('Neighbour');
+  const [last] = await addSilent(app, 1, neighbour);
+  const { pool } = app.database;
+  // Ahead, where the server does not look by itself yet.
+  const nowMs = systemClock.now() + 12 * 3_600_000;
+  const due = (ids: string[], atMs: number) =>
+    pool.query('update domains set check_due_at = $2 where id = any($1::uuid[])', [
+      ids,
+      new Date(atMs),
+    ]);
+  const first = silent.map(({ id }) => id);
+  await due(first, nowMs - 2000);
+  await due([last?.id as string], nowMs - 1000);
+  const taken = await takeDue(pool, {
+    ...{ nowMs, takenUntilMs: nowMs + 1000, furthestMs: nowMs + 86_400_000 },
+    limit: 2,
+  });
+  expect(taken.map(({ workspaceId }) => workspaceId).sort()).toEqual(
+    [app.workspaceId, neighbour].sort(),
+  );
+});
+
+async function addSilent(
+  to: TestApp,
+  count: number,
+  workspaceId = to.workspaceId,
+): Promise<{ id: string; name: string }[]> {
+  const { rows } = await to.database.pool.query<{ id: string; name: string }>(
+    `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
+       track_opens, track_clicks, created_at)
+     select $1, gen_random_uuid(), name, 'pending', 'x', 'bounce.' || name, 'required', false,
+       false, now()
+     from (select 'silent' || n || '.test' as name from generate_series(1, $2::int) n)
+     returning id, name`,
+    [workspaceId, count],
+  );
+  return rows;
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
+import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+
+/**
+ * Goal: what one workspace has verified, another may use only by the will of the zone's owner, and
+ * never unseen.
+ * Method: two workspaces on one server, and one zone in a scripted DNS server.
+ */
+
+let dns: ScriptedDnsServer;
+let app: TestApp;
+let keys: { shop: string; rival: string };
+let workspaces: { shop: string; rival: string };
+
+beforeAll(async () => {
+  dns = await dnsServer();
+  app = await startApp({ env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' } });
+  const rival = await app.app.workspaces.create('Rival');
+  const key = await app.newKey({ mode: 'live', workspaceId: rival.id });
+  keys = { shop: app.liveKey, rival: key };
+  workspaces = { shop: app.workspaceId, rival: rival.id };
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await dns[Symbol.asyncDispose]();
+});
+
+type Who = keyof typeof keys;
+
+async function add(who: Who, name: string): Promise<{ id: string; records: ListedRecord[] }> {
+  const { status, json } = await app.call('POST', '/domains', { key: keys[who], body: { name } });
+  expect(status).toBe(201);
+  return json;
+}
+
+async function verify(who: Who, id: string) {
+  return (await app.call('POST', `/domains/${id}/verify`, { key: keys[who] })).json;
+}
+
+/** From the ledger itself: the feed may be a moment behind. */
+async function told(who: Who): Promise<EventState[]> {
+  const events = await eventsOf(app.database.pool, workspaces[who]);
+  return events.filter(({ type }) => type.startsWith('domain.'));
+}
+
+const ownership = (records: readonly ListedRecord[]): ListedRecord =>
+  records.find(({ purpose }) => purpose === 'ownership') as ListedRecord;
+
+test('the same domain needs a token of its own, and both may send then', async () => {
+  const shops = await add('shop', 'shared.test');
+  publish(dns, shops.records);
+  expect((await verify('shop', shops.id)).status).toBe('verified');
+
+  const rivals = await add('rival', 'shared.test');
+  expect(ownership(rivals.records).value).not.toBe(ownership(shops.records).value);
+  const selectors = (records: ListedRecord[]) =>
+    records.filter(({ purpose }) => purpose === 'dkim').map(({ name }) => name);
+  expect(selectors(rivals.records)).not.toEqual(
+    expect.arrayContaining([expect.toBeOneOf(selectors(shops.records))]),
+  );
+
+  // Everything but the token: the keys alone prove nothing.
+  publish(
+    dns,
+    rivals.records.filter(({ purpose }) => purpose !== 'ownership'),
+  );
+  const claimed = await verify('rival', rivals.id);
+  expect(claimed.status).toBe('pending');
+  expect(ownership(claimed.records)).toMatchObject({
+    status: 'wrong',
+    mistakes: [{ code: 'other_value' }],
+  });
+  expect(await told('rival')).toEqual([]);
+
+  const { name, value } = ownership(rivals.records);
+  dns.set(name, 'TXT', [ownership(shops.records).value, value]);
+  expect((await verify('rival', rivals.id)).status).toBe('verified');
+  expect((await verify('shop', shops.id)).status).toBe('verified');
+  expect((await told('shop')).map(({ type }) => type)).toEqual([
+    'domain.verified',
+    'domain.claimed',
+  ]);
+  expect((await told('shop'))[1]?.data).toEqual({
+    domain: { id: shops.id, name: 'shared.test', status: 'verified' },
+    claimed_name: 'shared.test',
+  });
+});
+
+test('a domain below needs a token below, and is not claimed silently', async () => {
+  const shops = await add('shop', 'parent.test');
+  publish(dns, shops.records);
+  await verify('shop', shops.id);
+  const before = (await told('shop')).length;
+
+  const rivals = await add('rival', 'news.eu.parent.test');
+  expect((await verify('rival', rivals.id)).status).toBe('pending');
+  // A domain that is only asked for is nobody's business: otherwise anyone could cry wolf.
+  expect(await told('shop')).toHaveLength(before);
+
+  publish(dns, rivals.records);
+  expect((await verify('rival', rivals.id)).status).toBe('verified');
+  expect((await told('shop')).slice(before)).toMatchObject([
+    {
+      type: 'domain.claimed',
+      data: { domain: { name: 'parent.test' }, claimed_name: 'news.eu.parent.test' },
+    },
+  ]);
+  // Told once: a record that goes and comes back is no new claim.
+  dns.remove(ownership(rivals.records).name);
+  expect((await verify('rival', rivals.id)).status).toBe('degraded');
+  publish(dns, rivals.records);
+  expect((await verify('rival', rivals.id)).status).toBe('verified');
+  expect(await told('shop')).toHaveLength(before + 1);
+});
+
+test('a domain above, or beside, is no claim', async () => {
+  const shops = await add('shop', 'mail.deep.test');
+  publish(dns, shops.records);
+  await verify('shop', shops.id);
+  const before = (await told('shop')).length;
+  for (const name of ['deep.test', 'other.deep.test', 'deep.mail.deep.test.test']) {
+    const rivals = await add('rival', name);
+    publish(dns, rivals.records);
+    expect((await verify('rival', rivals.id)).status).toBe('verified');
+  }
+  expect(await told('shop')).toHaveLength(before);
+});
+
+test('nobody sees or touches another workspace’s domain', async () => {
+  const { id } = await add('shop', 'private.test');
+  const tries: [string, string, unknown][] = [
+    ['GET', `/domains/${id}`, undefined],
+    ['PATCH', `/domains/${id}`, { tls: 'required' }],
+    ['POST', `/domains/${id}/verify`, undefined],
+    ['POST', `/domains/${id}/rotate-dkim`, undefined],
+    ['DELETE', `/domains/${id}`, undefined],
+  ];
+  for (const [method, path, body] of tries) {
+    const answer = await app.call(method, path, {
+      key: keys.rival,
+      ...(body === undefined ? {} : { body }),
+    });
+    expect([path, answer.status, answer.json.code]).toEqual([path, 404, 'not_found']);
+  }
+  const listed = (await app.call('GET', '/domains?limit=100', { key: keys.rival })).json.data;
+  expect(listed.map((one: { id: string }) => one.id)).not.toContain(id);
+});
+
+test('the operator’s word needs no DNS, and is told too', async () => {
+  const shops = await add('shop', 'trusted.test');
+  publish(dns, shops.records);
+  await verify('shop', shops.id);
+  const before = (await told('shop')).length;
+
+  const trusted = await app.app.domains.trust(workspaces.rival, { name: 'Trusted.test' });
+  expect(trusted).toMatchObject({ status: 'verified', trusted: true, checkDueAtMs: null });
+  expect((await told('shop')).slice(before)).toMatchObject([{ type: 'domain.claimed' }]);
+  // The records are looked up when asked for, and change nothing.
+  const { json } = await app.call('GET', '/domains?limit=1', { key: keys.rival });
+  const [{ id }] = json.data;
+  expect(await verify('rival', id)).toMatchObject({ status: 'verified', trusted: true });
+
+  // A domain that waits for its records is trusted where it stands.
+  const waiting = await add('rival', 'waiting.test');
+  const now = await app.app.domains.trust(workspaces.rival, { name: 'waiting.test' });
+  expect(now.records[0]?.value).toBe(ownership(waiting.records).value);
+  expect(now).toMatchObject({ status: 'verified', trusted: true });
+});

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EventStreams } from '../../src/events/event-streams.ts';
+import { appendEvents } from '../../src/events/events-store.ts';
+import { ledgerCursor } from '../../src/http/event-query.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { type EventSourceReader, openEventSource } from '../harness/event-source-reader.ts';
+import { newWorkspace } from '../harness/enqueue-messages.ts';
+
+/**
+ * Goal: a reader that stays connected sees every event once, in order, from where it says; it may come
+ * back with its last id; and one that does not read holds up nobody.
+ * Method: the whole server and a plain reader of server-sent events; the bounds on the room itself.
+ */
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const url = (query = ''): string => `${app.url}/api/v1/events/stream${query}`;
+const send = () => app.call('POST', '/transactional/send', { body: goodSend() });
+
+test('events come as they happen, and only those of the mode', async () => {
+  const reader = await openEventSource(url(), app.testKey);
+  const live = await openEventSource(url(), app.liveKey);
+  const { json } = await send();
+  await until(() => reader.events.length === 2);
+  expect(reader.events.map(({ type }) => type)).toEqual(['message.accepted', 'message.delivered']);
+  expect(reader.events[0]?.data.message_id).toBe(json.id);
+  expect(live.events).toEqual([]);
+  reader.close();
+  live.close();
+});
+
+test('a filter lets through what it names', async () => {
+  const reader = await openEventSource(url('?type=message.delivered,domain.*'), app.testKey);
+  await send();
+  await send();
+  await until(() => reader.events.length === 2);
+  expect(reader.events.map(({ type }) => type)).toEqual(['message.delivered', 'message.delivered']);
+  reader.close();
+});
+
+test('a reader that comes back with its last id misses nothing and sees nothing twice', async () => {
+  const all: string[] = [];
+  let lastId: string | undefined;
+  const { json: start } = await app.call('GET', '/events?limit=1');
+  lastId = start.next_cursor as string;
+  const sending = (async () => {
+    for (let n = 0; n < 30; n++) await send();
+  })();
+  for (let visit = 0; visit < 6; visit++) {
+    const reader = await openEventSource(url(), app.testKey, lastId);
+    const wanted = visit + 1;
+    await until(() => reader.events.length >= wanted);
+    reader.close();
+    await until(() => reader.ended);
+    all.push(...reader.events.map(({ id }) => id));
+    lastId = reader.lastId;
+  }
+  await sending;
+  const last = await openEventSource(url(), app.testKey, lastId);
+  const expected = await feed(start.next_cursor);
+  await until(
+    async () => all.length + last.events.length >= (await feed(start.next_cursor)).length,
+  );
+  last.close();
+  all.push(...last.events.map(({ id }) => id));
+  expect(new Set(all).size).toBe(all.length);
+  expect(all.slice(0, expected.length)).toEqual(expected);
+});
+
+async function feed(cursor: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let next = cursor, more = true; more; ) {
+    const { json } = await app.call('GET', `/events?limit=100&cursor=${next}`);
+    ids.push(...json.data.map(({ id }: { id: string }) => id));
+    next = json.next_cursor;
+    more = json.has_more;
+  }
+  return ids;
+}
+
+test('a wrong Last-Event-ID is refused, and so is an unknown type', async () => {
+  const headers = { 'last-event-id': 'nonsense' };
+  expect((await app.call('GET', '/events/stream', { headers })).status).toBe(422);
+  expect((await app.call('GET', '/events/stream?type=message.eaten')).status).toBe(422);
+});
+
+test('when a key of the workspace changes, its readers are asked to come again', async () => {
+  const workspace = await app.app.workspaces.create('Readers');
+  const key = await app.newKey({ workspaceId: workspace.id });
+  const reader = await openEventSource(url(), key);
+  await app.call('POST', '/api-keys', { body: { name: 'another' }, key });
+  await until(() => reader.ended);
+});
+
+test('a workspace has a bounded number of streams', async () => {
+  const workspace = await app.app.workspaces.create('Many');
+  const key = await app.newKey({ workspaceId: workspace.id });
+  const readers: EventSourceReader[] = [];
+  const openAll = async () => {
+    for (;;) readers.push(await openEventSource(url(), key));
+  };
+  await expect(openAll()).rejects.toThrow('Refused: 429 rate_limited');
+  expect(readers.length).toBeGreaterThanOrEqual(20);
+  // The notice of the new key may have come late, and sent some of them away.
+  await expect.poll(() => readers.filter(({ ended }) => !ended).length).toBeLessThanOrEqual(20);
+  for (const reader of readers) reader.close();
+});
+
+test('a server has a bounded number of streams, whoever opens them', async () => {
+  await using full = await startApp({ streams: { inAllMax: 1 } });
+  const reader = await openEventSource(`${full.url}/api/v1/events/stream`, full.testKey);
+  const { status, headers, json } = await full.call('GET', '/events/stream');
+  expect([status, json.code, headers.get('retry-after')]).toEqual([503, 'overloaded', '5']);
+  reader.close();
+});
+
+test('a stopping server does not wait for its readers', async () => {
+  const other = await startApp();
+  const reader = await openEventSource(`${other.url}/api/v1/events/stream`, other.testKey);
+  await other[Symbol.asyncDispose]();
+  await until(() => reader.ended);
+});
+
+async function room(
+  limits: ConstructorParameters<typeof EventStreams>[0]['limits'],
+  clock = systemClock,
+) {
+  const database = await freshDatabase();
+  const { pool } = database;
+  const scope = { workspaceId: await newWorkspace(pool, Date.now()), mode: 'test' as const };
+  const streams = new EventStreams({
+    pool,
+    clock,
+    log: silentLog,
+    cursorOf: ledgerCursor,
+    ...(limits ? { limits } : {}),
+  });
+  return {
+    scope,
+    streams,
+    async tell(count: number, bytes = 10) {
+      const data = { text: 'x'.repeat(bytes) };
+      const event = { ...scope, type: 'template.published' as const, atMs: Date.now(), data };
+      await appendEvents(
+        pool,
+        Array.from({ length: count }, () => event),
+      );
+      streams.wake();
+    },
+    async [Symbol.asyncDispose]() {
+      await streams.stop();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('one that does not read is let go, and the others get everything', async () => {
+  await using scene = await room({ bufferedBytesMax: 50_000 });
+  const { streams, scope } = scene;
+  const idle = await streams.open(scope, undefined, {});
+  const busy = await streams.open(scope, undefined, {});
+  let got = 0;
+  busy.on('data', (chunk: Buffer) => {
+    got += chunk.toString().split('\ndata: ').length - 1;
+  });
+  // Until both are past their first look, nothing is handed out in common.
+  await scene.tell(1);
+  await until(() => got === 1);
+  for (let n = 0; n < 40; n++) await scene.tell(5, 1_000);
+  await until(() => got === 201);
+  await until(() => idle.destroyed);
+  expect(streams.count).toBe(1);
+});
+
+test('a long way back is read at the reader’s own speed', async () => {
+  await using scene = await room({ bufferedBytesMax: 50_000 });
+  await scene.tell(400, 1_000);
+  const slow = await scene.streams.open(
+    scene.scope,
+    { tx: 0, id: `${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}` },
+    {},
+  );
+  let got = 0;
+  for await (const chunk of slow) {
+    got += chunk.toString().split('\ndata: ').length - 1;
+    expect(slow.readableLength).toBeLessThan(300_000);
+    if (got >= 400) break;
+  }
+  expect(got).toBe(400);
+});
+
+test('a heartbeat comes now and then, and an end after a while', async () => {
+  const clock = new ManualClock(Date.now());
+  await using scene = await room({ heartbeatMs: 1_000, lifetimeMs: 10_000 }, clock);
+  const body = await scene.streams.open(scene.scope, undefined, {});
+  let text = '';
+  let ended = false;
+  body.on('data', (chunk: Buffer) => {
+    text += chunk;
+  });
+  body.on('end', () => {
+    ended = true;
+  });
+  await until(() => ended, { clock, stepMs: 100 });
+  expect(text.split(': still here').length - 1).toBeGreaterThanOrEqual(8);
+  expect(scene.streams.count).toBe(0);
+});

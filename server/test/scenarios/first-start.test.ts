@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { anyoneMayReach } from '../../src/db/embedded/run-as.ts';
+import { postrider } from '../harness/cli-process.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
+import { scratchFolder } from '../harness/temp-dir.ts';
+import { serverProcess } from '../harness/server-process.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: on a fresh folder one command gives a server and a request that works when pasted; a second
+ * server, or a taken port, is refused in a sentence and leaves nothing running; SIGTERM ends it
+ * cleanly. Method: the real processes on an embedded database of their own.
+ */
+
+const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
+
+it('makes a key, prints it once, and lets no second server in', async () => {
+  await using folder = await scratchFolder();
+  const server = await serverProcess({
+    dataDir: folder.path,
+    env: { WEBHOOKS_ALLOW_PRIVATE: 'true' },
+  });
+  await server.start();
+  expect(server.output).toContain('Do you mean WEBHOOK_ALLOW_PRIVATE?');
+  await expect.poll(() => server.output, { timeout: 20_000 }).toContain('/test/inbox/wait');
+  expect(server.output).toMatch(/\/app\/setup#[\w-]{43}\n/);
+  const [sending, reading] = pastedRequests(server.output);
+  const sent = await fetch(sending.url, { method: 'POST', ...sending });
+  expect(sent.status).toBe(202);
+  const read = await fetch(reading.url, reading);
+  expect(await read.json()).toMatchObject({
+    message: { subject: 'Hello Jane', text: 'Welcome, Jane!' },
+  });
+
+  const second = await postrider(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
+  expect(second.code).toBe(1);
+  expect(second.stderr).toMatch(/^Another Postrider server .* already uses DATA_DIR .*\n$/);
+
+  expect(await server.stop()).toBe(0);
+  expect(isRunning(folder.path)).toBe(false);
+  const printed = server.output.length;
+  await server.start();
+  await expect.poll(() => server.output.slice(printed)).toContain('Postrider is running at');
+  expect(server.output.slice(printed)).not.toContain('pr_test_');
+  await server.stop();
+
+  // Data that came without its key would be found out at the first signature otherwise.
+  await rm(path.join(folder.path, 'secret.key'));
+  for (const command of [['start'], ['keys', 'list']]) {
+    const keyless = await postrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
+    expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/another key.*\n$/) });
+  }
+});
+
+it('tells of a taken port and stops the database it had started', async () => {
+  await using folder = await scratchFolder();
+  const stranger = createServer();
+  stranger.listen(0, '127.0.0.1');
+  await once(stranger, 'listening');
+  const { port } = stranger.address() as AddressInfo;
+  const doors = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
+  const { code, stdout, stderr } = await postrider(['start'], {
+    env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...doors },
+  });
+  stranger.close();
+  expect(code).toBe(1);
+  // Nothing goes on behind the sentence, and complains of a database that is gone.
+  expect(stdout).toBe('');
+  expect(stderr).toBe(`Another program listens on 127.0.0.1:${port}. Stop it, or set PORT.\n`);
+  expect(isRunning(folder.path)).toBe(false);
+});
+
+it('tells of a data folder that belongs to somebody else', async () => {
+  await using folder = await scratchFolder();
+  const isRoot = process.getuid?.() === 0;
+  // Root may write anywhere, so it asks as nobody, who must be able to read the program.
+  if (isRoot && !(await anyoneMayReach(process.execPath))) return;
+  if (!isRoot) await chmod(folder.path, 0o500);
+  const { code, stderr } = await postrider(['start'], {
+    env: { DATA_DIR: folder.path, PORT: '0' },
+    ...(isRoot ? { uid: 65_534 } : {}),
+  });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^DATA_DIR \S+ may not be written by this user\. .*\n$/);
+});
+
+it('ends with npm, which ends the shell between and tells nobody else', async () => {
+  await using folder = await scratchFolder();
+  const npm = spawn('npm', ['start', '--ignore-scripts'], {
+    cwd: path.join(import.meta.dirname, '../../..'),
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder.path,
+      PORT: '0',
+      SUBMISSION_PORT: 'off',
+      RETURN_PATH_PORT: 'off',
+    },
+  });
+  let output = '';
+  npm.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  try {
+    await until(() => output.includes('Postrider is running at'), {
+      timeoutMs: 60_000,
+      what: () => `it runs: ${output}`,
+    });
+  } finally {
+    npm.kill('SIGTERM');
+  }
+  await until(() => !isRunning(folder.path), { timeoutMs: 60_000, what: 'it has left' });
+  expect(output).toContain('npm is gone');
+});
+
+it('leaves at once when it is told to while it waits for a database', async () => {
+  await using folder = await scratchFolder();
+  const child = spawn(process.execPath, [MAIN, 'start'], {
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder.path,
+      DATABASE_URL: `postgres://nobody@127.0.0.1:${await freePort()}/none`,
+      SECRET_KEY: 'a'.repeat(64),
+    },
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const errors = text(child.stderr);
+  await until(() => output.includes('waiting for the database'), { what: 'it waits' });
+  child.kill('SIGTERM');
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(0);
+  // Half a minute later it would have given up by itself, and said so.
+  expect(await errors).toBe('');
+});
+
+it('hears a signal while its greeting waits for the database', async () => {
+  await using folder = await scratchFolder();
+  await using database = await freshDatabase();
+  const server = await serverProcess({
+    dataDir: folder.path,
+    env: {
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'a'.repeat(64),
+      ALLOW_UNSAFE_DATABASE: 'true',
+    },
+  });
+  const holder = await database.pool.connect();
+  await holder.query('begin; lock table workspaces in row exclusive mode');
+  await server.start();
+  const left = server.stop();
+  await until(async () => !(await server.isReady()), { what: 'the server is leaving' });
+  await holder.query('rollback');
+  holder.release();
+  expect(await left).toBe(0);
+});
+
+function isRunning(dataDir: string): boolean {
+  return existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'));
+}
+
+interface Pasted {
+  url: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** The printed curl commands, taken apart as a shell would. */
+function pastedRequests(output: string): [Pasted, Pasted] {
+  const commands = [...output.matchAll(/curl (?:.*\\\n)*.*\n/g)].map(([command]) => {
+    const words = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(
+      ([, quoted, bare]) => quoted ?? bare ?? '',
+    );
+    const after = (flag: string) => words.filter((_, index) => words[index - 1] === flag);
+    const headers = after('-H').map((header) => header.split(': ') as [string, string]);
+    const [body] = after('-d');
+    return {
+      url: words[1] as string,
+      headers: Object.fromEntries(headers),
+      ...(body === undefined ? {} : { body }),
+    };
+  });
+  expect(commands).toHaveLength(2);
+  return commands as [Pasted, Pasted];
+}

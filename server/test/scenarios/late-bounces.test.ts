@@ -1,0 +1,468 @@
+import { describe, expect, test } from 'vitest';
+import { startApp } from '../harness/app.ts';
+import { cuttable } from '../harness/database-proxy.ts';
+import {
+  BOUNCE_HOST,
+  dsn,
+  greeted,
+  type ReturnPathHouse,
+  returnPathHouse,
+} from '../harness/return-path-setup.ts';
+import { HANG_UP } from '../harness/smtp-receiver.ts';
+import { until } from '../harness/until.ts';
+import { webhookReceiver } from '../harness/webhook-receiver.ts';
+
+/**
+ * Goal: a mail that a receiver took and sent back later ends as bounced, with its reason, once; and
+ * nobody can make one up.
+ * Method: the whole server delivers to a scripted receiver; the return path that this one saw is
+ * written to over a raw socket, as a server of the world does.
+ */
+
+const NOT_OURS = { code: 550, text: expect.stringMatching(/^5\.1\.1 /) };
+
+async function suppressions(house: ReturnPathHouse) {
+  return (await house.app.call('GET', '/suppressions', { key: house.app.liveKey })).json.data;
+}
+
+test('delivered becomes bounced, with reason, event, suppression, statistics and webhook', async () => {
+  await using endpoint = await webhookReceiver();
+  await using house = await returnPathHouse({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  const { app } = house;
+  const events = ['message.bounced', 'suppression.created'];
+  const body = { url: endpoint.url, events };
+  expect((await app.call('POST', '/webhooks', { key: app.liveKey, body })).status).toBe(201);
+  const { id, returnPath } = await house.send({ metadata: { order: '7' }, tags: ['welcome'] });
+  expect(await house.report(returnPath, dsn())).toMatchObject({ code: 250, text: '2.0.0 Taken' });
+
+  const message = await house.message(id);
+  const words = { code: 550, enhanced: '5.1.1', text: '<jane@example.com>: User unknown' };
+  expect(message.status).toBe('bounced');
+  expect(message.recipients[0]).toMatchObject({
+    status: 'bounced',
+    reason: 'unknown_mailbox',
+    attempts: 1,
+    smtp: { ...words, mx: 'mx1.example.test' },
+    bounce: { class: 'hard', reason: 'unknown_mailbox' },
+  });
+  const told = await house.events(id);
+  expect(told.map(({ type }) => type)).toEqual([
+    'message.accepted',
+    'message.delivered',
+    'message.bounced',
+  ]);
+  const report = {
+    id: expect.stringMatching(/^[0-9a-f]{32}$/),
+    reported_by: 'mx1.example.test',
+    remote_mta: 'mailbox7.example.test',
+  };
+  expect(told[2]).toMatchObject({
+    sequence: 3,
+    data: {
+      recipient: 'jane@example.com',
+      attempt: 1,
+      metadata: { order: '7' },
+      tags: ['welcome'],
+      smtp: words,
+      bounce: { class: 'hard', explanation: expect.stringContaining('does not exist') },
+      report,
+    },
+  });
+  expect(await suppressions(house)).toMatchObject([
+    {
+      email: 'jane@example.com',
+      reason: 'hard_bounce',
+      evidence: { message_id: id, smtp: words, report },
+    },
+  ]);
+  await until(() => endpoint.received.length === 2);
+  const received = endpoint.received.map((one) => JSON.parse(one.body));
+  expect(received.map(({ type }) => type).toSorted()).toEqual(events);
+  expect(received).toContainEqual(told[2]);
+  const again = await app.call('POST', '/transactional/send', {
+    key: app.liveKey,
+    body: {
+      to: { email: 'jane@example.com' },
+      from: { email: 'a@example.org' },
+      subject: 'x',
+      html: 'x',
+    },
+  });
+  expect(again.json.recipients[0]).toMatchObject({ status: 'suppressed', reason: 'hard_bounce' });
+  const figures = async () =>
+    (await app.call('GET', '/stats', { key: app.liveKey })).json.data[0]?.totals ?? {};
+  await until(async () => (await figures()).bounced === 1);
+  // It counts as bounced, though it had been delivered.
+  expect(await figures()).toMatchObject({
+    delivered: 1,
+    bounced_later: 1,
+    bounced_by_reason: { unknown_mailbox: 1 },
+    rates: { delivered: 0, bounced: 1 },
+  });
+  const metrics = await fetch(`${app.url}/metrics`).then((answer) => answer.text());
+  expect(metrics).toMatch(/postrider_reports_total\{outcome="bounced".*\} 1/);
+  expect(metrics).toMatch(/postrider_return_path_messages_total\{code="250".*\} 1/);
+});
+
+test('the same report counts once, however often and however it comes, also after a retry', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send();
+  const soft = dsn({ status: '5.2.2', diagnostic: '552 5.2.2 mailbox full' });
+  const relayed = `Received: from a by b; Sun, 15 Nov 2026 10:00:00 +0000\r\n${soft}`;
+  // The sender never heard our 250, or it came twice at once.
+  const replies = await Promise.all(
+    [soft, relayed, soft].map((one) => house.report(returnPath, one)),
+  );
+  expect(replies.map(({ code }) => code)).toEqual([250, 250, 250]);
+  const bounces = async () =>
+    (await house.events(id)).filter(({ type }) => type === 'message.bounced').length;
+  expect(await bounces()).toBe(1);
+  expect(await house.report(returnPath.toUpperCase(), dsn({ id: 'another' }))).toMatchObject({
+    code: 250,
+  });
+  expect(await bounces()).toBe(1);
+  // Soft: the address may be written to again.
+  expect(await suppressions(house)).toEqual([]);
+
+  await house.app.call('POST', `/messages/${id}/retry`, { key: house.app.liveKey });
+  await until(async () => (await house.message(id)).status === 'delivered');
+  expect((await house.report(returnPath, soft)).code).toBe(250);
+  expect((await house.message(id)).status).toBe('delivered');
+  expect((await house.report(returnPath, dsn({ id: 'of the second run' }))).code).toBe(250);
+  expect((await house.message(id)).status).toBe('bounced');
+  expect(await bounces()).toBe(2);
+});
+
+test('of several recipients in one transaction the report says which', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send({
+    to: { email: 'jane@example.com' },
+    cc: [{ email: 'Joe@example.com' }],
+    bcc: [{ email: 'third@example.com' }],
+  });
+  expect(house.receiver.messages[0]?.recipients).toHaveLength(3);
+  const states = async () =>
+    (await house.message(id)).recipients.map(({ status }: { status: string }) => status);
+  expect((await house.report(returnPath, dsn({ recipient: 'stranger@example.com' }))).code).toBe(
+    250,
+  );
+  expect(await states()).toEqual(['delivered', 'delivered', 'delivered']);
+  const both = dsn({
+    recipient: 'moved@elsewhere.example',
+    more: `Original-Recipient: rfc822;joe@example.com
+
+Final-Recipient: rfc822; third@example.com
+Action: delayed
+Status: 4.4.1
+`,
+  });
+  expect((await house.report(returnPath, both)).code).toBe(250);
+  expect(await states()).toEqual(['delivered', 'bounced', 'delivered']);
+  expect((await house.message(id)).status).toBe('partial');
+  expect((await suppressions(house)).map(({ email }: { email: string }) => email)).toEqual([
+    'joe@example.com',
+  ]);
+});
+
+test('delays, successes, forwards and answers of machines change nothing', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send();
+  const vacation = 'Subject: Away\r\nAuto-Submitted: auto-replied\r\n\r\nBack on Monday.';
+  const others: [string, string][] = [
+    [dsn({ action: 'delayed', status: '4.4.1' }), ''],
+    [dsn({ action: 'relayed', status: '2.0.0' }), ''],
+    [dsn({ action: 'delivered', status: '2.0.0' }), ''],
+    [dsn({ action: 'expanded', status: '2.0.0' }), ''],
+    // Our recipient has it; only the copy for somebody else failed.
+    [
+      dsn({
+        action: 'expanded',
+        status: '2.0.0',
+        more: '\nFinal-Recipient: rfc822; copy@elsewhere.example\nAction: failed\nStatus: 5.1.1\n',
+      }),
+      '',
+    ],
+    [vacation, 'jane@example.com'],
+    [vacation, ''],
+    ['Subject: Strange\r\n\r\nWhat is this?', ''],
+    ['', ''],
+    // A reader's mail program says that it was read.
+    [
+      'Content-Type: multipart/report; report-type=disposition-notification\r\n\r\n',
+      'jane@x.example',
+    ],
+  ];
+  for (const [mail, from] of others) {
+    expect((await house.report(returnPath, mail, from)).code).toBe(250);
+  }
+  // A person is told by their own server that nobody reads it. So is a bounce in words that is not from nobody.
+  const qmail =
+    'Subject: failure notice\r\n\r\nHi. This is the qmail-send program at q.example.\r\n\r\n<jane@example.com>:\r\nSorry, no mailbox here by that name. (#5.1.1)\r\n';
+  for (const mail of ['Subject: Re: Hello\r\n\r\nThanks!', qmail]) {
+    expect(await house.report(returnPath, mail, 'jane@example.com')).toMatchObject({
+      code: 550,
+      text: expect.stringContaining('Only reports'),
+    });
+  }
+  expect((await house.message(id)).status).toBe('delivered');
+  expect((await house.events(id)).map(({ type }) => type)).toEqual([
+    'message.accepted',
+    'message.delivered',
+  ]);
+  expect((await house.report(returnPath, qmail)).code).toBe(250);
+  expect((await house.message(id)).status).toBe('bounced');
+  const metrics = await fetch(`${house.app.url}/metrics`).then((answer) => answer.text());
+  for (const [outcome, count] of [
+    ['progress', 5],
+    ['auto_reply', 2],
+    ['unreadable', 3],
+    ['not_a_report', 2],
+  ]) {
+    expect(metrics).toMatch(new RegExp(`reports_total\\{outcome="${outcome}".*\\} ${count}$`, 'm'));
+  }
+});
+
+test('a node that only takes mail takes it for those that deliver', async () => {
+  await using house = await returnPathHouse({ env: { RETURN_PATH_PORT: 'off' } });
+  await using door = await startApp({
+    database: house.database,
+    env: { ROLES: 'smtp', RETURN_PATH_PORT: '0', BOUNCE_HOST },
+  });
+  const { id, returnPath } = await house.send();
+  using client = await greeted(door.app.returnPath.place?.port as number);
+  expect((await client.send({ from: '', to: [returnPath], data: dsn() })).code).toBe(250);
+  expect((await house.message(id)).status).toBe('bounced');
+  expect(house.port).toBe(0);
+});
+
+test('a failure behind a forward is a failure of the delivery', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send();
+  await house.report(returnPath, dsn({ recipient: 'jane@new-job.example' }));
+  expect((await house.message(id)).status).toBe('bounced');
+});
+
+test('one whose final dot was lost and that waits for its next try ends at once', async () => {
+  let lost = true;
+  await using house = await returnPathHouse({
+    script: { onMessage: () => (lost ? HANG_UP : undefined) },
+  });
+  const { app } = house;
+  const sent = await app.call('POST', '/transactional/send', {
+    key: app.liveKey,
+    body: {
+      to: { email: 'jane@example.com' },
+      from: { email: 'a@example.org' },
+      subject: 'x',
+      html: 'x',
+    },
+  });
+  const { id } = sent.json;
+  await until(async () => (await house.message(id)).status === 'deferred');
+  lost = false;
+  const { mailFrom } = house.receiver.messages[0] as { mailFrom: string };
+  expect((await house.report(mailFrom, dsn())).code).toBe(250);
+  expect(await house.message(id)).toMatchObject({
+    status: 'bounced',
+    recipients: [{ reason: 'unknown_mailbox', next_attempt_at: null }],
+  });
+  expect((await house.events(id)).map(({ type }) => type)).toEqual([
+    'message.accepted',
+    'message.deferred',
+    'message.bounced',
+  ]);
+  const { rows } = await house.database.pool.query('select due_at, lease from deliveries');
+  expect(rows).toEqual([{ due_at: null, lease: null }]);
+  // It was never counted as delivered, so that nothing has to be taken from what others were.
+  await house.send({ to: { email: 'joe@example.com' } });
+  await expect
+    .poll(async () => {
+      const stats = await app.call('GET', '/stats', { key: app.liveKey });
+      const { delivered, bounced, bounced_later, rates } = stats.json.data[0].totals;
+      return { delivered, bounced, bounced_later, rate: rates.delivered };
+    })
+    .toEqual({ delivered: 1, bounced: 1, bounced_later: 0, rate: 0.5 });
+});
+
+test('a report that is quicker than our own commit is asked for again', async () => {
+  let answer = () => {};
+  const held = new Promise<undefined>((resolve) => {
+    answer = () => resolve(undefined);
+  });
+  await using house = await returnPathHouse({ script: { onMessage: () => held } });
+  const sending = house.send();
+  await house.receiver.untilMessages(1);
+  const { mailFrom } = house.receiver.messages[0] as { mailFrom: string };
+  expect(await house.report(mailFrom, dsn())).toMatchObject({
+    code: 451,
+    text: expect.stringContaining('not ended yet'),
+  });
+  answer();
+  const { id } = await sending;
+  expect((await house.report(mailFrom, dsn())).code).toBe(250);
+  expect((await house.message(id)).status).toBe('bounced');
+});
+
+test('a server that closes its side behind its final dot, as Exim does, is told that it was taken', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send();
+  using client = await greeted(house.port);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);
+  client.closeOwnSide(`${dsn()}\r\n.\r\nQUIT\r\n`);
+  expect((await client.reply()).code).toBe(250);
+  expect((await client.reply()).code).toBe(221);
+  expect((await house.message(id)).status).toBe('bounced');
+});
+
+test('deliveries that ended otherwise stay as they are', async () => {
+  await using house = await returnPathHouse();
+  const { id, returnPath } = await house.send();
+  for (const status of ['bounced', 'queued', 'cancelled']) {
+    await house.database.pool.query('update deliveries set status = $1', [status]);
+  }
+  expect((await house.report(returnPath, dsn())).code).toBe(250);
+  expect((await house.message(id)).status).toBe('cancelled');
+  expect((await house.events(id)).map(({ type }) => type)).not.toContain('message.bounced');
+  expect(await suppressions(house)).toEqual([]);
+});
+
+test('an erased address is not told of, and does not come back', async () => {
+  await using house = await returnPathHouse();
+  const { returnPath } = await house.send();
+  const erased = await house.app.call('DELETE', '/contacts/jane@example.com?erase=true', {
+    key: house.app.liveKey,
+  });
+  expect(erased.status).toBeLessThan(300);
+  await until(async () => {
+    const { rows } = await house.database.pool.query('select recipient from deliveries');
+    return rows[0]?.recipient !== 'jane@example.com';
+  });
+  expect((await house.report(returnPath, dsn())).code).toBe(250);
+  const { rows } = await house.database.pool.query(
+    `select (select count(*)::int from suppressions where key like 'jane%') as suppressed,
+       (select count(*)::int from events where data::text like '%jane@example.com%') as told`,
+  );
+  expect(rows).toEqual([{ suppressed: 0, told: 0 }]);
+});
+
+describe('without the database', () => {
+  test('the sender is asked to come again, and its second try counts once', {
+    timeout: 60_000,
+  }, async () => {
+    let way: Awaited<ReturnType<typeof cuttable>> | undefined;
+    await using house = await returnPathHouse({
+      around: async (url) => {
+        way = await cuttable(url);
+        return way.url;
+      },
+    });
+    const { id, returnPath } = await house.send();
+    using client = await greeted(house.port);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) {
+      expect((await client.say(line)).code).toBeLessThan(400);
+    }
+    await way?.cut();
+    client.write(`${dsn()}\r\n.\r\n`);
+    expect(await client.reply()).toMatchObject({
+      code: 451,
+      text: expect.stringMatching(/^4\.3\.0 /),
+    });
+    expect((await house.report(returnPath, dsn())).code).toBe(451);
+    await way?.mend();
+    await expect
+      .poll(async () => (await house.report(returnPath, dsn())).code, { timeout: 30_000 })
+      .toBe(250);
+    expect((await house.report(returnPath, dsn())).code).toBe(250);
+    const events = await house.events(id);
+    expect(events.filter(({ type }) => type === 'message.bounced')).toHaveLength(1);
+    await way?.[Symbol.asyncDispose]();
+  });
+});
+
+test('of a domain that is deleted meanwhile, and of one that has another host since', async () => {
+  await using house = await returnPathHouse();
+  const { app } = house;
+  const first = await house.send();
+  const second = await house.send();
+  await house.database.pool.query(`update domains set return_path_host = 'new.' || name`);
+  expect(await house.report(first.returnPath, dsn())).toMatchObject({ code: 250 });
+  expect((await house.message(first.id)).status).toBe('bounced');
+  const { json } = await app.call('GET', '/domains', { key: app.liveKey });
+  for (const { id } of json.data) {
+    expect((await app.call('DELETE', `/domains/${id}`, { key: app.liveKey })).status).toBe(204);
+  }
+  expect(await house.report(second.returnPath, dsn())).toMatchObject({ code: 250 });
+  expect((await house.message(second.id)).status).toBe('bounced');
+});
+
+describe('who is refused', () => {
+  test('forged paths, paths at hosts that we do not know, paths of messages that are gone', async () => {
+    await using house = await returnPathHouse();
+    const { id, returnPath } = await house.send();
+    const [local, host] = returnPath.split('@') as [string, string];
+    // Of the code alone: the message that it names is there.
+    const changed = local.replace(/.(?=.{4}$)/, (one) => (one === 'a' ? 'b' : 'a'));
+    for (const address of [
+      `${changed}@${host}`,
+      `${local.replace(/^b-../, 'b-zz')}@${host}`,
+      `${local}@example.com`,
+      `${local}@elsewhere.example`,
+      `b-@${host}`,
+      `jane@${host}`,
+      'jane@example.com',
+      `complaints@${host}`,
+      'complaints@elsewhere.example',
+      `postmaster@${BOUNCE_HOST}`,
+      `abuse@${host}`,
+    ]) {
+      expect([address, await house.report(address, dsn())]).toEqual([
+        address,
+        expect.objectContaining(NOT_OURS),
+      ]);
+    }
+    expect((await house.report(`postmaster@${BOUNCE_HOST}`, '')).text).toContain(
+      'http://postrider.test',
+    );
+    // The same path at the host that all domains point to is as good.
+    expect((await house.report(`${local}@${BOUNCE_HOST}`, dsn({ status: '5.2.2' }))).code).toBe(
+      250,
+    );
+    expect((await house.message(id)).status).toBe('bounced');
+    for (const table of ['attempts', 'deliveries']) {
+      await house.database.pool.query(`delete from ${table}`);
+    }
+    expect(await house.report(returnPath, dsn())).toMatchObject(NOT_OURS);
+  });
+
+  test('a path with the host of another workspace selects nothing of it', async () => {
+    await using house = await returnPathHouse();
+    const other = await house.app.app.workspaces.create('Other');
+    await house.app.app.domains.trust(other.id, { name: 'other.example' });
+    const { id, returnPath } = await house.send();
+    const [local] = returnPath.split('@');
+    expect(await house.report(`${local}@bounce.other.example`, dsn())).toMatchObject(NOT_OURS);
+    expect((await house.message(id)).status).toBe('delivered');
+    // What a report says of others is not looked at: the path alone names the message.
+    const key = await house.app.newKey({ mode: 'live', workspaceId: other.id });
+    const theirs = await house.app.call('POST', '/transactional/send', {
+      key,
+      body: {
+        to: { email: 'victim@example.com' },
+        from: { email: 'a@other.example' },
+        subject: 'x',
+        html: 'x',
+      },
+    });
+    await until(async () => {
+      const { json } = await house.app.call('GET', `/messages/${theirs.json.id}`, { key });
+      return json.status === 'delivered';
+    });
+    await house.report(returnPath, dsn({ recipient: 'victim@example.com' }));
+    const look = await house.app.call('GET', `/messages/${theirs.json.id}`, { key });
+    expect(look.json.status).toBe('delivered');
+    expect((await house.app.call('GET', '/suppressions', { key })).json.data).toEqual([]);
+    expect((await suppressions(house)).map(({ email }: { email: string }) => email)).toEqual([
+      'jane@example.com',
+    ]);
+  });
+});

@@ -1,0 +1,152 @@
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { goodSend, startApp } from '../harness/app.ts';
+import { cuttable } from '../harness/database-proxy.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { until } from '../harness/until.ts';
+import { webhookReceiver } from '../harness/webhook-receiver.ts';
+
+/**
+ * Goal: an operator can ask every node, whatever its roles, whether it lives, whether it should get
+ * traffic, and what it does; also while the database is gone.
+ */
+
+interface Figures {
+  of(line: string): number | undefined;
+  text: string;
+}
+
+async function figuresOf(url: string): Promise<Figures> {
+  const answer = await fetch(`${url}/metrics`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toContain('text/plain');
+  const text = await answer.text();
+  const lines = new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+  );
+  return { of: (line) => lines.get(line), text };
+}
+
+test('the figures tell what became of deliveries and webhooks', async () => {
+  await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  await using receiver = await webhookReceiver();
+  const endpoint = { url: receiver.url, events: ['message.bounced'] };
+  expect((await app.call('POST', '/webhooks', { body: endpoint })).status).toBe(201);
+  for (const to of ['jane@example.com', 'john@example.com', 'bounced@simulator.test']) {
+    await app.call('POST', '/transactional/send', { body: goodSend({ to: { email: to } }) });
+  }
+  await until(async () => {
+    const { of } = await figuresOf(app.url);
+    const ended = ['delivered', 'bounced'].map((outcome) =>
+      of(`postrider_deliveries_total{outcome="${outcome}"}`),
+    );
+    const told = of('postrider_webhook_tries_total{outcome="succeeded"}');
+    return ended.join() === '2,1' && told === 1;
+  });
+  const { of } = await figuresOf(app.url);
+  expect(of('postrider_deliveries_total{outcome="failed"}')).toBe(0);
+  expect(of('postrider_deliveries_taken_total{from="acceptance"}')).toBe(3);
+  expect(of('postrider_deliveries_in_hand{state="on_wire"}')).toBe(0);
+  expect(of('postrider_webhook_tries_total{outcome="failed"}')).toBe(0);
+  expect(of('postrider_database_up')).toBe(1);
+  expect(of('postrider_database_connections{pool="delivery",state="busy"}')).toBeTypeOf('number');
+  expect(of('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
+  expect(of('process_cpu_seconds_total')).toBeGreaterThan(0);
+});
+
+test('names follow Prometheus: what grows ends in _total, and nothing else does', async () => {
+  await using app = await startApp({ env: { SUBMISSION_PORT: '0', RETURN_PATH_PORT: '0' } });
+  const { text } = await figuresOf(app.url);
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({
+    name,
+    isNamedAsCounter: name.endsWith('_total'),
+    isCounter: type === 'counter',
+  }));
+  expect(types.length).toBeGreaterThan(20);
+  expect(types.filter((one) => one.isNamedAsCounter !== one.isCounter)).toEqual([]);
+  const strangers = types.filter(({ name }) => !/^(postrider|process)_/.test(name));
+  expect(strangers).toEqual([]);
+});
+
+test('mail that waits is told by any node, with its age', async () => {
+  const clock = new ManualClock(systemClock.now());
+  await using database = await freshDatabase();
+  await using app = await startApp({ database, clock, env: { ROLES: 'api' } });
+  await app.call('POST', '/transactional/send', { body: goodSend() });
+  const inAnHour = new Date(clock.now() + 3_600_000).toISOString();
+  await app.call('POST', '/transactional/send', { body: goodSend({ scheduled_at: inAnHour }) });
+  clock.advance(90_000);
+  const { of } = await figuresOf(app.url);
+  expect(of('postrider_queue_deliveries{status="queued"}')).toBe(1);
+  expect(of('postrider_queue_deliveries{status="scheduled"}')).toBe(1);
+  expect(of('postrider_queue_oldest_due_seconds')).toBe(90);
+  expect(of('postrider_deliveries_total{outcome="delivered"}')).toBeUndefined();
+});
+
+test('however often it is asked, the database is read once in five seconds', async () => {
+  const clock = new ManualClock(systemClock.now());
+  await using app = await startApp({ clock, env: { ROLES: 'api' } });
+  const queued = async () =>
+    (await figuresOf(app.url)).of('postrider_queue_deliveries{status="queued"}');
+  expect(await queued()).toBe(0);
+  await app.call('POST', '/transactional/send', { body: goodSend() });
+  clock.advance(4_999);
+  expect(await queued()).toBe(0);
+  clock.advance(1);
+  expect(await queued()).toBe(1);
+});
+
+test.each(['delivery', 'webhooks', 'smtp'])('a node with the role %s alone', async (role) => {
+  await using node = await startApp({ env: { ROLES: role } });
+  expect(await fetch(`${node.url}/healthz`).then((answer) => answer.json())).toEqual({
+    status: 'ok',
+  });
+  expect(await fetch(`${node.url}/readyz`).then((answer) => answer.json())).toEqual({
+    ready: true,
+  });
+  const { of } = await figuresOf(node.url);
+  expect(of('postrider_database_up')).toBe(1);
+  const delivers = of('postrider_deliveries_total{outcome="delivered"}') !== undefined;
+  expect(delivers).toBe(role === 'delivery');
+  for (const path of ['/api/v1/limits', '/api/v1/openapi.json', '/app', '/docs']) {
+    expect((await fetch(node.url + path)).status, path).toBe(404);
+  }
+});
+
+test('while the database is gone the rest is told, and no traffic is asked for', async () => {
+  const clock = new ManualClock(systemClock.now());
+  await using database = await freshDatabase();
+  await using way = await cuttable(database.url);
+  await using node = await startApp({ database: { ...database, url: way.url }, clock });
+  expect((await figuresOf(node.url)).of('postrider_database_up')).toBe(1);
+  await way.cut();
+  clock.advance(5_000);
+  const { of } = await figuresOf(node.url);
+  expect(of('postrider_database_up')).toBe(0);
+  expect(of('postrider_queue_oldest_due_seconds')).toBeUndefined();
+  expect(of('postrider_deliveries_in_hand{state="unrecorded"}')).toBe(0);
+  expect((await fetch(`${node.url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
+  await way.mend();
+});
+
+test('nodes that share a machine work without a port, if nobody wished for one', async () => {
+  await using database = await freshDatabase();
+  const taken = createServer();
+  // Whoever has it already serves as well.
+  await new Promise<void>((resolve) => {
+    taken.once('error', () => resolve()).listen(3000, '127.0.0.1', resolve);
+  });
+  const start = (env: Record<string, string>) => startApp({ database, env });
+  await using node = await start({ PORT: '', ROLES: 'delivery' });
+  expect(node.url).toBe('');
+  const inUse = { code: 'EADDRINUSE' };
+  await expect(start({ PORT: '3000', ROLES: 'delivery' })).rejects.toMatchObject(inUse);
+  await expect(start({ PORT: '', ROLES: 'api' })).rejects.toMatchObject(inUse);
+  await new Promise((resolve) => taken.close(resolve));
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { deliveryRig } from '../harness/delivery-setup.ts';
+
+/**
+ * Goal: what a receiver says it cannot take is not forced on it and not mangled for it.
+ * Method: receivers that leave out an extension or name a limit; none may see the message.
+ */
+
+test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not suppressed', async () => {
+  await using rig = await deliveryRig({ receivers: [{ keywords: ['PIPELINING', '8BITMIME'] }] });
+  const id = await rig.send({ recipients: ['jörg@example.org'] });
+  expect((await rig.settled(id))[0]).toMatchObject({
+    status: 'bounced',
+    reason: 'smtputf8_unsupported',
+  });
+  expect((await rig.attempts(id))[0]?.smtp).toMatchObject({ enhanced: '5.6.7' });
+  expect(rig.receiver.messages).toHaveLength(0);
+  expect((await rig.database.pool.query('select from suppressions')).rowCount).toBe(0);
+});
+
+test('SMTPUTF8 offered: delivered to the address as it is', async () => {
+  await using rig = await deliveryRig({
+    receivers: [{ keywords: ['PIPELINING', '8BITMIME', 'SMTPUTF8'] }],
+  });
+  const id = await rig.send({ recipients: ['jörg@example.org'] });
+  expect((await rig.settled(id))[0]?.status).toBe('delivered');
+  expect(rig.receiver.messages[0]?.recipients).toEqual(['jörg@example.org']);
+  expect(rig.receiver.messages[0]?.mailParameters).toContain('SMTPUTF8');
+});
+
+test('SIZE exceeded: bounced as soft, before anything was sent', async () => {
+  await using rig = await deliveryRig({ receivers: [{ keywords: ['SIZE 1000'] }] });
+  const id = await rig.send({ html: `<p>${'x'.repeat(5000)}</p>` });
+  expect((await rig.settled(id))[0]).toMatchObject({
+    status: 'bounced',
+    reason: 'message_too_large',
+  });
+  const bounced = (await rig.events()).find((event) => event.type === 'message.bounced');
+  expect(bounced?.data).toMatchObject({ bounce: { class: 'soft' } });
+  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+});
+
+test('a mailbox that is full bounces as soft: the next message is tried again', async () => {
+  let full = true;
+  await using rig = await deliveryRig({
+    receivers: [{ onRcpt: () => (full ? '552 5.2.2 Mailbox full' : undefined) }],
+  });
+  const first = await rig.send();
+  expect((await rig.settled(first))[0]).toMatchObject({
+    status: 'bounced',
+    reason: 'mailbox_full',
+  });
+  full = false;
+  const second = await rig.send();
+  expect((await rig.settled(second))[0]?.status).toBe('delivered');
+});

@@ -1,0 +1,269 @@
+import { writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp } from '../harness/app.ts';
+import {
+  BOUNCE_HOST,
+  crlf,
+  dsn,
+  greeted,
+  type ReturnPathHouse,
+  returnPathHouse,
+} from '../harness/return-path-setup.ts';
+import { scratchFolder } from '../harness/temp-dir.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
+import { tlsFixtures } from '../harness/tls-fixtures.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: whatever the world says on the port of the return path, it passes nothing on, keeps to its
+ * bounds, and goes on for everybody else; its absence keeps no server from starting.
+ * Method: raw bytes on real sockets, then a look through the API.
+ */
+
+const SIZE = 1024 * 1024;
+let house: ReturnPathHouse;
+
+beforeAll(async () => {
+  house = await returnPathHouse({
+    env: {
+      MESSAGE_MAX_BYTES: String(SIZE),
+      RETURN_PATH_CONNECTIONS_PER_SOURCE: '8',
+    },
+    returnPath: { dataMs: 30_000 },
+  });
+});
+afterAll(() => house?.[Symbol.asyncDispose]());
+
+let sent = 0;
+function send() {
+  sent += 1;
+  return house.send({ to: { email: `u${sent}@example.com` } });
+}
+
+async function expectBounced(id: string): Promise<void> {
+  expect((await house.message(id)).status).toBe('bounced');
+}
+
+test('nobody logs in, nothing is relayed, no list is told', async () => {
+  using client = await greeted(house.port);
+  const extensions = (await client.say('EHLO x')).lines.join(' ');
+  expect(extensions).not.toMatch(/AUTH|STARTTLS/);
+  expect(extensions).toContain(`SIZE ${2 * SIZE}`);
+  expect((await client.login(house.app.liveKey)).code).toBeGreaterThanOrEqual(500);
+  expect((await client.say('MAIL FROM:<spammer@example.com>')).code).toBe(250);
+  for (const to of [
+    'victim@example.com',
+    `victim%example.com@${BOUNCE_HOST}`,
+    `"x@y"@${BOUNCE_HOST}`,
+  ]) {
+    expect((await client.say(`RCPT TO:<${to}>`)).code).toBeGreaterThanOrEqual(500);
+  }
+  expect((await client.say('DATA')).code).toBe(503);
+  expect((await client.say('VRFY postmaster')).code).toBe(252);
+  expect((await client.say('EXPN all')).code).toBe(502);
+  expect(
+    house.receiver.messages.some(({ recipients }) => recipients.includes('victim@example.com')),
+  ).toBe(false);
+});
+
+test('whoever looks for mailboxes is sent away', async () => {
+  using client = await greeted(house.port);
+  await client.say('MAIL FROM:<>');
+  const codes: number[] = [];
+  for (let n = 0; n < 12; n++)
+    codes.push((await client.say(`RCPT TO:<u${n}@${BOUNCE_HOST}>`)).code);
+  expect(codes.slice(0, 10)).toEqual(new Array(10).fill(550));
+  expect(codes.slice(10)).toEqual([421, 0]);
+});
+
+test('a report that returns a large mail is read from its beginning, and one above the bound refused', async () => {
+  const { id, returnPath } = await send();
+  const line = `${'x'.repeat(70)}\r\n`;
+  const tail = line.repeat((1.5 * SIZE) / line.length);
+  const report = dsn({ recipient: `u${sent}@example.com` }).replace(
+    'Hello\r\n',
+    `Hello\r\n${tail}`,
+  );
+  expect((await house.report(returnPath, report)).code).toBe(250);
+  await expectBounced(id);
+
+  const other = await send();
+  const tooLarge = `${dsn()}\r\n${line.repeat((2.2 * SIZE) / line.length)}`;
+  expect(await house.report(other.returnPath, tooLarge)).toMatchObject({ code: 552 });
+  using client = await greeted(house.port);
+  expect((await client.say(`MAIL FROM:<> SIZE=${3 * SIZE}`)).code).toBe(552);
+  expect((await house.message(other.id)).status).toBe('delivered');
+});
+
+test('a message ends where it ends', async () => {
+  const { id, returnPath } = await send();
+  for (const end of ['\n.\n', '\n.\r\n', '\r\n.\n', '\r.\r']) {
+    const smuggled = `Subject: x${end}MAIL FROM:<>\r\nRCPT TO:<${returnPath}>\r\nDATA\r\n${dsn()}`;
+    expect((await house.report(returnPath, smuggled)).code).toBe(550);
+  }
+  expect((await house.message(id)).status).toBe('delivered');
+});
+
+test('hostile mail is taken without harm, and the next report with it', async () => {
+  const { returnPath } = await send();
+  const nested = Array.from({ length: 3000 }, (_, n) =>
+    crlf(`Content-Type: multipart/mixed; boundary=b${n}\n\n--b${n}\n`),
+  ).join('');
+  const hostile = [
+    '\r\n'.repeat(100_000),
+    nested,
+    crlf(`Content-Type: multipart/report; boundary=b\n\n${'--b\n\n'.repeat(50_000)}`),
+    crlf(
+      `Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n${'Action: failed\n\n'.repeat(20_000)}`,
+    ),
+    Buffer.alloc(500_000, 0xff),
+    `Subject: ${'=?utf-8?q?'.repeat(20_000)}`,
+    '\0\r\n\0',
+  ];
+  for (const mail of hostile) {
+    const { code } = await house.report(returnPath, mail);
+    expect([250, 550]).toContain(code);
+  }
+  const { id, returnPath: next } = await send();
+  const words = '550 5.1.1 \0\u001b[31m<script> \u202e gone \ud800';
+  expect((await house.report(next, dsn({ diagnostic: words }))).code).toBe(250);
+  const [recipient] = (await house.message(id)).recipients;
+  expect(recipient).toMatchObject({ status: 'bounced', smtp: { code: 550 } });
+  expect(recipient.smtp.text).not.toMatch(/\p{Cc}/u);
+});
+
+test('whatever is said, it answers or hangs up, and goes on', async () => {
+  const word = fc.constantFrom(
+    'EHLO x',
+    'HELO',
+    'MAIL FROM:<>',
+    'MAIL FROM:<a@b.example>',
+    'RCPT TO:<b-x@y.example>',
+    'DATA',
+    'RSET',
+    'AUTH PLAIN',
+    'STARTTLS',
+    'QUIT',
+    'NOOP',
+    'BDAT 5 LAST',
+    'XCLIENT ADDR=127.0.0.1',
+    '.',
+    '\0',
+    '\r',
+    '\xff\xfe',
+  );
+  const line = fc.oneof(word, fc.string({ unit: 'binary', maxLength: 40 }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
+      using client = await SubmissionClient.connect(house.port);
+      for (const one of lines) client.write(`${one}\r\n`);
+      client.write('\r\n.\r\nQUIT\r\n');
+      expect((await client.reply()).code).toBeGreaterThan(0);
+    }),
+    { numRuns: 40 },
+  );
+  const { id, returnPath } = await send();
+  await house.report(returnPath, dsn());
+  await expectBounced(id);
+});
+
+test('so many from one address and no more', async () => {
+  // Those of other tests have left when they are not counted any more.
+  await until(async () => {
+    const metrics = await fetch(`${house.app.url}/metrics`).then((answer) => answer.text());
+    return /^postrider_return_path_connections 0$/m.test(metrics);
+  });
+  const clients: SubmissionClient[] = [];
+  try {
+    for (let n = 0; n < 8; n++) clients.push(await greeted(house.port));
+    using late = await SubmissionClient.connect(house.port);
+    expect(await late.reply()).toMatchObject({ code: 421, text: expect.stringContaining('4.7.0') });
+  } finally {
+    for (const client of clients) client[Symbol.dispose]();
+  }
+  await until(async () => {
+    using client = await SubmissionClient.connect(house.port);
+    return (await client.reply()).code === 220;
+  });
+});
+
+test('a sender that hangs up before it hears our 250 and comes again counts once', async () => {
+  const { id, returnPath } = await send();
+  const report = dsn({ recipient: `u${sent}@example.com` });
+  const client = await greeted(house.port);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);
+  client.write(`${report}\r\n.\r\n`);
+  await until(async () => (await house.message(id)).status === 'bounced');
+  client[Symbol.dispose]();
+  expect((await house.report(returnPath, report)).code).toBe(250);
+  const bounces = (await house.events(id)).filter(({ type }) => type === 'message.bounced');
+  expect(bounces).toHaveLength(1);
+});
+
+describe('the door', () => {
+  test('nobody stays in the middle of a report, nor for ever', async () => {
+    await using slow = await returnPathHouse({ returnPath: { dataMs: 150, lifeMs: 5000 } });
+    const { returnPath } = await slow.send();
+    using client = await greeted(slow.port);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);
+    client.write('Subject: x');
+    expect((await client.reply()).code).toBe(421);
+    expect((await client.reply()).code).toBe(0);
+    using idle = await greeted(slow.port);
+    expect((await idle.reply()).code).toBe(421);
+  });
+
+  test('with the certificate of the submission port it offers TLS', async () => {
+    await using folder = await scratchFolder();
+    const cert = path.join(folder.path, 'cert.pem');
+    const key = path.join(folder.path, 'key.pem');
+    await writeFile(cert, tlsFixtures.good.cert);
+    await writeFile(key, tlsFixtures.good.key);
+    await using secure = await returnPathHouse({
+      env: { SUBMISSION_TLS_CERT: cert, SUBMISSION_TLS_KEY: key },
+    });
+    const { id, returnPath } = await secure.send();
+    using client = await greeted(secure.port);
+    expect((await client.say('STARTTLS')).code).toBe(220);
+    await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
+    await client.say('EHLO x');
+    expect((await client.send({ from: '', to: [returnPath], data: dsn() })).code).toBe(250);
+    expect((await secure.message(id)).status).toBe('bounced');
+  });
+
+  test('a report in hand is finished while the server closes, and others are sent away', async () => {
+    const closing = await returnPathHouse();
+    const { returnPath } = await closing.send();
+    using idle = await greeted(closing.port);
+    using busy = await greeted(closing.port);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await busy.say(line);
+    const stopped = closing.app.app.stop();
+    expect((await idle.reply()).code).toBe(421);
+    busy.write(`${dsn()}\r\n.\r\n`);
+    expect((await busy.reply()).code).toBe(250);
+    await stopped;
+    const { rows } = await closing.database.pool.query('select status from deliveries');
+    expect(rows).toEqual([{ status: 'bounced' }]);
+    await closing[Symbol.asyncDispose]();
+  });
+
+  test('only the role smtp opens it; a wished port that is taken stops the start, the default does not', async () => {
+    await using api = await startApp({ env: { RETURN_PATH_PORT: '0', ROLES: 'api,delivery' } });
+    expect(api.app.returnPath.place).toBeUndefined();
+    const taken = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as net.AddressInfo;
+    await expect(startApp({ env: { RETURN_PATH_PORT: String(port) } })).rejects.toThrow(
+      `Another program listens on 127.0.0.1:${port}. Stop it, set RETURN_PATH_PORT, or set it to off.`,
+    );
+    taken.close();
+    const standard = net.createServer().listen(2525, '127.0.0.1');
+    await new Promise((resolve) => standard.once('listening', resolve).once('error', resolve));
+    await using app = await startApp({ env: { RETURN_PATH_PORT: '' } });
+    expect(app.app.returnPath.place).toBeUndefined();
+    await new Promise((resolve) => standard.close(resolve));
+  });
+});

@@ -1,0 +1,308 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import { Writable } from 'node:stream';
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { decodeId } from '../../src/lib/ids.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { forgetSealed } from '../../src/messages/sealed-content-store.ts';
+import { type Answer, startApp, type TestApp } from '../harness/app.ts';
+import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { documentedOperations, filled } from '../harness/openapi-operations.ts';
+import { liveRoute } from '../harness/signed-live-route.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { type WebhookReceiver, webhookReceiver } from '../harness/webhook-receiver.ts';
+
+/**
+ * Goal: the value of a secret variable reaches the recipient and nobody else.
+ * Method: a template puts secrets into every place that rendering knows, whole and in pieces. One
+ * node accepts, another delivers, so that the real words are read from the database. Then every
+ * readable answer of the API, every table as text and both nodes' logs are searched for the secrets.
+ */
+
+const CODE = '730164';
+const LINK = 'https://app.example/reset?token=Zx81+q/9=&to=jane';
+const NUMBER = 90210.55;
+/** What must be found nowhere: each secret as it is, and the pieces that the template cuts. */
+const TRACES = [CODE, '730 164', 'Zx81', 'Zx81%2Bq', '90210', '90,210', '90.210'];
+
+const TEMPLATE = {
+  key: 'reset',
+  subject: 'Your code: ${code}',
+  html: `<p title="{{ code }}">{{ code | slice: 0, 3 }} {{ code | slice: 3, 3 }}</p>
+    <p><a href="{{ link }}">{{ link | url_encode }}</a> {{ code | prepend: "no-" | upcase }}</p>
+    <p>{{ amount | money: "EUR" }} {{ owner.pins | join: "/" }}</p>`,
+  text: 'Your code is ${code}. ${link} ${amount}',
+  from: { email: 'hello@example.com', name: 'Shop ${code}' },
+  variables: [
+    { name: 'code', secret: true, example: '000000' },
+    { name: 'link', secret: true, type: 'string' },
+    { name: 'amount', secret: true, type: 'number' },
+    { name: 'owner', secret: true },
+  ],
+};
+
+const VALUES = {
+  code: CODE,
+  link: LINK,
+  amount: NUMBER,
+  owner: { pins: ['Zx81', 'Zx81'] },
+};
+
+let database: TestDatabase;
+let front: TestApp;
+const logged: string[] = [];
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  front = await startApp({
+    database,
+    env: { ROLES: 'api', WEBHOOK_ALLOW_PRIVATE: 'true' },
+    log: noted(),
+  });
+  await front.app.domains.trust(front.workspaceId, { name: 'example.com' });
+  await ok(front.call('POST', '/templates', { body: TEMPLATE }));
+  await ok(front.call('POST', '/templates/reset/publish', { body: {} }));
+});
+afterAll(async () => {
+  await front[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+function noted() {
+  const destination = new Writable({
+    write: (chunk, _encoding, done) => {
+      logged.push(String(chunk));
+      done();
+    },
+  });
+  return createLog({ level: 'trace', destination });
+}
+
+async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+  const { status, json, text } = await answer;
+  expect([status < 300, text]).toEqual([true, text]);
+  return json;
+}
+
+async function send(key: string, more: Record<string, unknown> = {}): Promise<string> {
+  const body = {
+    to: { email: 'jane@example.org' },
+    template_key: 'reset',
+    template_variables: VALUES,
+    headers: { 'X-Code': '${code}' },
+    ...more,
+  };
+  return (await ok(front.call('POST', '/transactional/send', { key, body }))).id;
+}
+
+/** Every answer of a GET, with the message's id wherever an id belongs. */
+async function everyAnswer(app: TestApp, key: string, id: string): Promise<string[]> {
+  const operations = (await documentedOperations(app)).filter(
+    ({ method, id: name }) =>
+      method === 'GET' && name !== 'waitForTestMessage' && name !== 'streamEvents',
+  );
+  const ofInbox = operations.filter(({ path }) => path.includes('/test/inbox'));
+  const answers: string[] = [];
+  for (const operation of operations.filter((one) => !ofInbox.includes(one))) {
+    const answer = await app.call('GET', filled(operation.path, id), { key });
+    answers.push(`${operation.id} ${JSON.stringify([...answer.headers])} ${answer.text}`);
+  }
+  expect(answers.length).toBeGreaterThan(20);
+  return answers;
+}
+
+/** Every row of every table as text, apart from the sealed words, which are bytes. */
+async function everyRow(): Promise<string[]> {
+  const { rows: tables } = await database.pool.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition`,
+  );
+  expect(tables.length).toBeGreaterThan(15);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await database.pool.query<{ row: string }>(
+      `select t::text as row from ${name} t`,
+    );
+    found.push(...rows.map(({ row }) => `${name} ${row}`));
+  }
+  return found;
+}
+
+function expectNoTrace(texts: readonly string[]): void {
+  const traces = texts.flatMap((text) =>
+    TRACES.filter((trace) => text.includes(trace)).map(
+      (trace) => `${trace} in ${text.slice(0, 200)}`,
+    ),
+  );
+  expect(traces).toEqual([]);
+}
+
+async function stored(id: string): Promise<{ sealed: Buffer | null; html: string }> {
+  const { rows } = await database.pool.query(
+    'select sealed, html from message_contents where id = $1',
+    [decodeId('msg', id)],
+  );
+  return rows[0] as { sealed: Buffer | null; html: string };
+}
+
+test('a message without secrets is stored as it is', async () => {
+  const body = {
+    to: { email: 'a@example.com' },
+    from: { email: 'hello@example.org' },
+    subject: 'S',
+    html: '<p>H</p>',
+  };
+  const { id } = await ok(front.call('POST', '/transactional/send', { body }));
+  expect(await stored(id)).toEqual({ sealed: null, html: '<p>H</p>' });
+});
+
+describe('in test mode', () => {
+  let id: string;
+  let webhookId: string;
+  let receiver: WebhookReceiver;
+
+  beforeAll(async () => {
+    receiver = await webhookReceiver();
+    const body = { url: receiver.url, events: ['*'] };
+    webhookId = (await ok(front.call('POST', '/webhooks', { body }))).id;
+    id = await send(front.testKey);
+  });
+  afterAll(() => receiver[Symbol.asyncDispose]());
+
+  test('nothing is shown while it waits', async () => {
+    expectNoTrace(await everyAnswer(front, front.testKey, id));
+    expectNoTrace(await everyRow());
+  });
+
+  test('the test inbox shows all of it, as the mailbox would', async () => {
+    await using _back = await startApp({
+      database,
+      env: { ROLES: 'delivery,api,webhooks', WEBHOOK_ALLOW_PRIVATE: 'true' },
+      log: noted(),
+    });
+    const { message } = await ok(front.call('GET', '/test/inbox/wait?subject=your%20code'));
+    expect(message).toMatchObject({ id, subject: `Your code: ${CODE}`, codes: [CODE] });
+    expect(message.from.name).toBe(`Shop ${CODE}`);
+    expect(message.links).toContain(LINK);
+    expect(message.html).toContain('730 164');
+    expect(message.html).toContain('90,210.55');
+    const { data } = await ok(front.call('GET', '/test/inbox'));
+    expect(data[0].subject).toBe(`Your code: ${CODE}`);
+    expect((await ok(front.call('GET', `/test/inbox/${id}`))).subject).toBe(`Your code: ${CODE}`);
+    await until(() => receiver.received.some(({ body }) => body.includes('message.delivered')));
+  });
+
+  test('webhooks tell none of it, nor does what is kept of their deliveries', async () => {
+    const bodies = receiver.received.map(({ body }) => body);
+    expect(bodies.some((body) => body.includes('Your code: [redacted]'))).toBe(true);
+    expectNoTrace(bodies);
+    const list = await front.call('GET', `/webhooks/${webhookId}/deliveries`);
+    expect(list.json.data.length).toBeGreaterThan(1);
+    const whole = await Promise.all(
+      list.json.data.map((one: { id: string }) =>
+        front.call('GET', `/webhooks/${webhookId}/deliveries/${one.id}`),
+      ),
+    );
+    expectNoTrace([list.text, ...whole.map(({ text }) => text)]);
+  });
+
+  test('nothing else shows any of it once it is final', async () => {
+    const message = await ok(front.call('GET', `/messages/${id}`));
+    expect(message.status).toBe('delivered');
+    expect(message.subject).toBe('Your code: [redacted]');
+    expect(message.from.name).toBe('Shop [redacted]');
+    expect(message.events[0].data.subject).toBe('Your code: [redacted]');
+    const content = await ok(front.call('GET', `/messages/${id}/content`));
+    expect(content.html).toContain('[redacted]');
+    expect(content.headers).toContainEqual({ name: 'X-Code', value: '[redacted]' });
+    expectNoTrace(await everyAnswer(front, front.testKey, id));
+    expectNoTrace(await everyRow());
+    expectNoTrace(logged);
+    expect((await ok(front.call('GET', `/messages?q=${CODE}`))).data).toEqual([]);
+  });
+
+  test('nor does a refused send, or a repeated one', async () => {
+    const headers = { 'idempotency-key': 'again' };
+    const body = {
+      to: { email: 'jane@example.org' },
+      template_key: 'reset',
+      template_variables: VALUES,
+    };
+    for (let i = 0; i < 2; i++) {
+      await ok(front.call('POST', '/transactional/send', { body, headers }));
+    }
+    const lacking = { ...VALUES, amount: undefined };
+    const refused = await front.call('POST', '/transactional/send', {
+      body: { ...body, template_variables: lacking },
+    });
+    expect(refused.json.code).toBe('missing_variables');
+    expectNoTrace([refused.text]);
+    expectNoTrace(await everyRow());
+    expectNoTrace(logged);
+  });
+});
+
+describe('in live mode', () => {
+  test('the recipient gets every word, then the words are forgotten', async () => {
+    await using receiver = await smtpReceiver();
+    await using dns = await dnsServer({
+      'example.org': { MX: ['10 mx.example.org'] },
+      'mx.example.org': { A: ['127.0.0.1'] },
+    });
+    const id = await send(front.liveKey);
+    expectNoTrace(await everyRow());
+    {
+      await using _back = await startApp({
+        database,
+        env: { ROLES: 'delivery' },
+        liveRoute: liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
+        log: noted(),
+      });
+      await receiver.until(({ messages }) => messages.length === 1);
+      const shown = async () =>
+        (await ok(front.call('GET', `/messages/${id}`, { key: front.liveKey }))).status;
+      await until(async () => (await shown()) === 'delivered');
+    }
+    const mail = await PostalMime.parse(receiver.messages[0]?.raw as Buffer);
+    expect(mail.subject).toBe(`Your code: ${CODE}`);
+    expect(mail.text?.trim()).toBe(`Your code is ${CODE}. ${LINK} ${NUMBER}`);
+    expect(mail.html).toContain('730 164');
+    expect(mail.from).toMatchObject({ name: `Shop ${CODE}` });
+    expect(mail.headers.find(({ key }) => key === 'x-code')?.value).toBe(CODE);
+
+    expectNoTrace(await everyAnswer(front, front.liveKey, id));
+    expectNoTrace(await everyRow());
+    expectNoTrace(logged);
+    expect((await stored(id)).sealed?.length).toBeGreaterThan(100);
+    expect(await forgetSealed(database.pool, Date.now(), 10)).toBe(1);
+    expect((await stored(id)).sealed?.length).toBe(0);
+  });
+
+  test('what bounced keeps its words for another try, and what has lost them is not sent', async () => {
+    await using receiver = await smtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
+    await using dns = await dnsServer({
+      'example.org': { MX: ['10 mx.example.org'] },
+      'mx.example.org': { A: ['127.0.0.1'] },
+    });
+    const key = front.liveKey;
+    const id = await send(key, { to: { email: 'gone@example.org' } });
+    await using _back = await startApp({
+      database,
+      env: { ROLES: 'delivery' },
+      liveRoute: liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
+      log: noted(),
+    });
+    const status = async () => (await ok(front.call('GET', `/messages/${id}`, { key }))).status;
+    await until(async () => (await status()) === 'bounced');
+    expect(await forgetSealed(database.pool, Date.now(), 10)).toBe(0);
+    expect(await forgetSealed(database.pool, Date.now() + 4 * 24 * 3_600_000, 10)).toBe(1);
+    const refused = await front.call('POST', `/messages/${id}/retry`, { key });
+    expect(refused.json).toMatchObject({ status: 409, code: 'not_retryable' });
+    expect(receiver.messages).toEqual([]);
+    expectNoTrace(await everyAnswer(front, key, id));
+    expectNoTrace(logged);
+  });
+});

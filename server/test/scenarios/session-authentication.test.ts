@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
+import { makePerson, member, signedInAs, Visitor } from '../harness/dashboard-session.ts';
+
+/**
+ * Goal: whatever takes a session refuses one that has ended, one that does not belong to the
+ * workspace, and every request that another site could have made, alike and before anything is done.
+ * Method: the operations are read from the served OpenAPI document.
+ */
+
+let app: TestApp;
+let all: DocumentedOperation[];
+let owner: Visitor;
+
+beforeAll(async () => {
+  app = await startApp({ env: { REQUEST_BODY_MAX_BYTES: '65536' } });
+  all = await documentedOperations(app);
+  owner = (await member(app, 'owner')).visitor;
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const isPrivate = ({ isPublic }: DocumentedOperation): boolean => !isPublic;
+const isOfWorkspace = (one: DocumentedOperation): boolean =>
+  isPrivate(one) && one.scope !== 'person';
+const signsIn = ({ isPublic, problems }: DocumentedOperation): boolean =>
+  isPublic && (problems.get(403)?.includes('cross_site_request') ?? false);
+
+async function everywhere(
+  which: (operation: DocumentedOperation) => boolean,
+  options: (operation: DocumentedOperation) => Parameters<Visitor['call']>[2],
+  expected: [number, string],
+  by: Visitor = owner,
+): Promise<void> {
+  const chosen = all.filter(which);
+  expect(chosen.length).toBeGreaterThan(5);
+  for (const operation of chosen) {
+    const path = filled(operation.path, 'none');
+    const answer = await by.call(operation.method, path, options(operation));
+    expect([operation.id, answer.status, answer.json?.code]).toEqual([operation.id, ...expected]);
+    if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+  }
+}
+
+const broken = ({ method }: DocumentedOperation) =>
+  method === 'GET' ? {} : { rawBody: '{"broken' };
+
+test('a session that has ended, or never was, is 401 before the body is read', async () => {
+  const person = await makePerson(app, 'gone@people.example', 'owner');
+  const ended = await signedInAs(app, person);
+  const cookie = ended.cookie as string;
+  await ended.call('DELETE', '/session');
+  for (const value of [cookie, 'postrider_session=never', `other=1; ${cookie}; more=2`]) {
+    ended.cookie = value;
+    await everywhere(isPrivate, broken, [401, 'invalid_session'], ended);
+  }
+});
+
+test('without a cookie it is a request without a key', async () => {
+  const nobody = new Visitor(app);
+  for (const value of [undefined, 'postrider_session=', 'unrelated=1']) {
+    nobody.cookie = value;
+    await everywhere(isPrivate, broken, [401, 'missing_api_key'], nobody);
+  }
+});
+
+test('a workspace that is not one’s own is 403, in the words for one that never was', async () => {
+  const other = await app.app.workspaces.create('Other');
+  const person = await makePerson(app, 'other@people.example', 'owner', other.id);
+  const stranger = await signedInAs(app, person);
+  const theirs = stranger.workspace as string;
+  const answers = new Set<string>();
+  for (const workspace of [theirs, 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8', 'nonsense']) {
+    stranger.workspace = workspace;
+    await everywhere(isOfWorkspace, broken, [403, 'not_a_member'], stranger);
+    answers.add((await stranger.call('GET', '/messages')).json.detail);
+  }
+  expect(answers.size).toBe(1);
+});
+
+test('a session that does not say where it works is told so', async () => {
+  const lost = new Visitor(app);
+  lost.cookie = owner.cookie;
+  for (const operation of all.filter(isOfWorkspace)) {
+    const headers = { 'postrider-mode': operation.method === 'GET' ? '' : 'dead' };
+    const path = filled(operation.path, 'none');
+    const answer = await lost.call(operation.method, path, { headers });
+    expect([operation.id, answer.status]).toEqual([operation.id, 422]);
+    const parameters = answer.json.errors.map((one: { parameter: string }) => one.parameter);
+    expect(parameters).toEqual(['Postrider-Workspace', 'Postrider-Mode']);
+  }
+});
+
+test('a key beside a cookie is the one that counts', async () => {
+  const scopeless = await app.newKey({ scopes: ['read:events'] });
+  const answer = await owner.call('GET', '/messages', { key: scopeless });
+  expect([answer.status, answer.json.code]).toEqual([403, 'insufficient_scope']);
+});
+
+test('what a session is answered is kept by no cache', async () => {
+  for (const path of ['/me', '/messages', '/setup']) {
+    expect((await owner.call('GET', path)).headers.get('cache-control')).toBe('no-store');
+  }
+});
+
+describe('another site', () => {
+  const changes = (one: DocumentedOperation): boolean => one.method !== 'GET' && !one.isPublic;
+
+  test.each([
+    ['cannot set our header', { 'postrider-mode': '' }],
+    ['has another origin', { origin: 'https://attacker.example' }],
+    ['has a name that looks like ours', { origin: 'http://postrider.test.attacker.example' }],
+    ['hides its origin', { origin: 'null' }],
+    ['is told by the browser', { 'sec-fetch-site': 'cross-site' }],
+    ['is a neighbour under our domain', { 'sec-fetch-site': 'same-site' }],
+  ])('%s: it changes nothing with a visitor’s cookie', async (_, headers) => {
+    const refused: [number, string] = [403, 'cross_site_request'];
+    await everywhere(changes, (one) => ({ ...broken(one), headers }), refused);
+    await everywhere(signsIn, (one) => ({ ...broken(one), headers }), refused);
+  });
+
+  test('a form of theirs is not even read', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const rawBody = 'email=a%40b.example&password=x';
+    const answer = await owner.call('POST', '/session', { rawBody, headers });
+    expect(answer.status).toBe(415);
+  });
+
+  test('gets no leave to send our header', async () => {
+    const response = await fetch(`${app.url}/api/v1/me`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://attacker.example',
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'postrider-mode',
+      },
+    });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('our own pages may, under the name they were asked for', async () => {
+    const host = new URL(app.url).host;
+    for (const headers of [
+      { origin: 'http://postrider.test' },
+      { origin: 'https://postrider.test', 'sec-fetch-site': 'same-origin' },
+      { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' },
+    ]) {
+      const body = { name: 'Jane' };
+      expect((await owner.call('PATCH', '/me', { body, headers })).status).toBe(200);
+    }
+  });
+
+  test('a key needs no such proof: no browser adds it by itself', async () => {
+    const headers = { origin: 'https://attacker.example', 'sec-fetch-site': 'cross-site' };
+    const answer = await app.call('POST', '/api-keys', { body: { name: 'K' }, headers });
+    expect(answer.status).toBe(201);
+  });
+});
+
+describe('what signs in', () => {
+  const takesBody = (one: DocumentedOperation): boolean => signsIn(one) && one.takesBody;
+
+  test.each([
+    ['malformed', '{"email": ', 400, 'malformed_json'],
+    ['missing', '', 400, 'malformed_json'],
+    ['no object', '[]', 422, 'validation_failed'],
+    ['unknown in a field', '{"unheard_of": 1}', 422, 'validation_failed'],
+    ['too large', JSON.stringify({ email: 'x'.repeat(70_000) }), 413, 'body_too_large'],
+  ])('refuses a body that is %s', async (_, rawBody, status, code) => {
+    await everywhere(takesBody, () => ({ rawBody }), [status, code]);
+  });
+
+  test('refuses another media type', async () => {
+    const headers = { 'content-type': 'application/xml' };
+    const refused: [number, string] = [415, 'unsupported_media_type'];
+    await everywhere(takesBody, () => ({ rawBody: '<a/>', headers }), refused);
+  });
+
+  test('refuses an unknown query parameter', async () => {
+    for (const operation of all.filter((one) => signsIn(one) || one.id === 'getSetup')) {
+      const body = operation.takesBody ? { body: {} } : {};
+      const answer = await owner.call(operation.method, `${operation.path}?unheard_of=1`, body);
+      expect(answer.json.errors[0]).toMatchObject({ parameter: 'unheard_of' });
+    }
+  });
+
+  test('is 503 without its database', async () => {
+    await using lost = await startApp();
+    await lost.app.storage.pool.end();
+    const visitor = new Visitor(lost);
+    visitor.cookie = 'postrider_session=some';
+    for (const operation of all.filter((one) => signsIn(one) || one.id === 'getSetup')) {
+      const { exampleBody } = operation;
+      const body = exampleBody === undefined ? {} : { body: exampleBody };
+      const answer = await visitor.call(operation.method, operation.path, body);
+      expect([operation.id, answer.status, answer.json.code]).toEqual([
+        operation.id,
+        503,
+        'storage_unavailable',
+      ]);
+    }
+  });
+});

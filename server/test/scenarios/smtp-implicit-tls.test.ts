@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp, type TestApp, type TestAppOptions } from '../harness/app.ts';
+import { freePort } from '../harness/free-port.ts';
+import { scratchFolder } from '../harness/temp-dir.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
+import { tlsFixtures } from '../harness/tls-fixtures.ts';
+
+/**
+ * Goal: the second submission port speaks TLS before anything else (RFC 8314), and otherwise does
+ * what the first one does; whoever does not shake hands hears nothing, keeps nobody out and goes.
+ * Method: a real TLS client, clients that are none, and real certificates on disk.
+ */
+
+const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
+const GOOD = { to: ['a@example.com'], data: MAIL };
+const CLIENT = { ca: tlsFixtures.authority, servername: 'localhost' };
+
+let folder: Awaited<ReturnType<typeof scratchFolder>>;
+let certificate: { SUBMISSION_TLS_CERT: string; SUBMISSION_TLS_KEY: string };
+
+beforeAll(async () => {
+  folder = await scratchFolder();
+  certificate = await certificateFiles('standard', tlsFixtures.good);
+});
+afterAll(() => folder?.[Symbol.asyncDispose]());
+
+async function certificateFiles(name: string, { cert, key }: { cert: string; key: string }) {
+  const files = {
+    SUBMISSION_TLS_CERT: path.join(folder.path, `${name}.crt`),
+    SUBMISSION_TLS_KEY: path.join(folder.path, `${name}.key`),
+  };
+  await writeFile(files.SUBMISSION_TLS_CERT, cert);
+  await writeFile(files.SUBMISSION_TLS_KEY, key);
+  return files;
+}
+
+async function startTlsApp(
+  env: Record<string, string> = {},
+  submission: TestAppOptions['submission'] = {},
+): Promise<TestApp & { tlsPort: number }> {
+  const app = await startApp({
+    env: { SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', ...certificate, ...env },
+    submission: { isLocal: () => false, ...submission },
+  });
+  return { ...app, tlsPort: app.app.submission.tlsPort as number };
+}
+
+async function greetedBy(port: number): Promise<SubmissionClient> {
+  const client = await SubmissionClient.connectTls(port, CLIENT);
+  expect((await client.reply()).code).toBe(220);
+  return client;
+}
+
+test('a mail is handed in as on the other port, without STARTTLS', async () => {
+  await using app = await startTlsApp();
+  using client = await greetedBy(app.tlsPort);
+  const { lines } = await client.say('EHLO x');
+  expect(lines).toContain('AUTH PLAIN LOGIN');
+  expect(lines).not.toContain('STARTTLS');
+  expect((await client.say('STARTTLS')).code).toBe(503);
+  expect((await client.login(app.testKey)).code).toBe(235);
+  expect((await client.send(GOOD)).code).toBe(250);
+  using other = await SubmissionClient.connect(app.app.submission.port as number);
+  await other.reply();
+  expect((await other.say('EHLO x')).lines).toContain('STARTTLS');
+  expect((await app.call('GET', '/smtp')).json).toMatchObject({
+    open: true,
+    port: app.app.submission.port,
+    tls_port: app.tlsPort,
+    starttls: true,
+  });
+});
+
+test('it can be the only port, and one that was asked for and is taken stops the start', async () => {
+  await using app = await startTlsApp({ SUBMISSION_PORT: 'off' });
+  expect(app.app.submission.port).toBeUndefined();
+  using client = await greetedBy(app.tlsPort);
+  await client.say('EHLO x');
+  expect((await client.login(app.testKey)).code).toBe(235);
+  expect((await app.call('GET', '/smtp')).json).toMatchObject({
+    open: true,
+    port: null,
+    tls_port: app.tlsPort,
+    starttls: false,
+  });
+
+  const own = String(await freePort());
+  await expect(
+    startTlsApp({ SUBMISSION_PORT: own, SUBMISSION_TLS_PORT: String(app.tlsPort) }),
+  ).rejects.toThrow(`127.0.0.1:${app.tlsPort}. Stop it, set SUBMISSION_TLS_PORT`);
+  // What was opened before is closed again.
+  const again = net.createServer().listen(Number(own), '127.0.0.1');
+  await once(again, 'listening');
+  again.close();
+});
+
+test('a renewed certificate is taken up without a restart', async () => {
+  const files = await certificateFiles('renewed', tlsFixtures.selfSigned);
+  await using app = await startTlsApp(files);
+  await expect(SubmissionClient.connectTls(app.tlsPort, CLIENT)).rejects.toThrow('self-signed');
+  await certificateFiles('renewed', tlsFixtures.good);
+  await app.app.submission.renewCertificate();
+  using client = await greetedBy(app.tlsPort);
+  expect((await client.say('NOOP')).code).toBe(250);
+});
+
+describe('who does not shake hands', () => {
+  test('hears nothing, and goes when it speaks or when it is late', async () => {
+    await using app = await startTlsApp({}, { arrivalMs: 200 });
+    for (const words of ['', 'EHLO client.example\r\n', '\x16\x03\x01\xff\xff']) {
+      const socket = net.connect(app.tlsPort, '127.0.0.1');
+      const heard: Buffer[] = [];
+      socket.on('data', (chunk) => heard.push(chunk)).on('error', () => {});
+      socket.write(words);
+      await once(socket, 'close');
+      // TLS may say why in an alert of its own; nobody is greeted.
+      expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/220|ESMTP/);
+    }
+    using client = await greetedBy(app.tlsPort);
+    await client.say('EHLO x');
+    expect((await client.login(app.testKey)).code).toBe(235);
+  });
+
+  test('takes the place of nobody but its own neighbours', async () => {
+    await using app = await startTlsApp({ SUBMISSION_CONNECTIONS_PER_SOURCE: '3' });
+    const silent = Array.from({ length: 3 }, () => net.connect(app.tlsPort, '127.0.0.1'));
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    await expect(SubmissionClient.connectTls(app.tlsPort, CLIENT)).rejects.toThrow();
+    for (const socket of silent) socket.destroy();
+    await expect
+      .poll(async () => {
+        const client = await SubmissionClient.connectTls(app.tlsPort, CLIENT).catch(() => null);
+        using _open = client ?? undefined;
+        return (await client?.reply())?.code;
+      })
+      .toBe(220);
+  });
+
+  test('does not hold up a server that closes', async () => {
+    const app = await startTlsApp();
+    const socket = net.connect(app.tlsPort, '127.0.0.1');
+    await once(socket, 'connect');
+    using client = await greetedBy(app.tlsPort);
+    const closed = once(socket.on('error', () => {}).resume(), 'close');
+    await app.app.stop();
+    expect((await client.reply()).code).toBe(421);
+    await closed;
+    await app[Symbol.asyncDispose]();
+  });
+});

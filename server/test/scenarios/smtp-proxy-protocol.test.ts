@@ -1,0 +1,281 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp, type TestApp } from '../harness/app.ts';
+import { scratchFolder } from '../harness/temp-dir.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
+import { tlsFixtures } from '../harness/tls-fixtures.ts';
+
+/**
+ * Goal: behind a proxy that speaks the PROXY protocol the client's own address is what counts, for
+ * limits, for keys and for what may pass unencrypted, and TLS that ends at the proxy is TLS; nobody
+ * else can give himself another address, or call himself encrypted.
+ * Method: 127.0.0.1 is a trusted proxy, 127.0.0.2 is not; raw headers on real sockets.
+ */
+
+const PROXY = '127.0.0.1';
+const STRANGER = '127.0.0.2';
+const CLIENT = '203.0.113.7';
+const TLS = { ca: tlsFixtures.authority, servername: 'localhost' };
+const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
+const ARRIVAL_MS = 300;
+const PER_SOURCE = 5;
+
+let folder: Awaited<ReturnType<typeof scratchFolder>>;
+let app: TestApp;
+let port: number;
+
+beforeAll(async () => {
+  folder = await scratchFolder();
+  const SUBMISSION_TLS_CERT = path.join(folder.path, 'cert.pem');
+  const SUBMISSION_TLS_KEY = path.join(folder.path, 'key.pem');
+  await writeFile(SUBMISSION_TLS_CERT, tlsFixtures.good.cert);
+  await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.good.key);
+  app = await startApp({
+    env: {
+      SUBMISSION_PORT: '0',
+      SUBMISSION_TLS_PORT: '0',
+      RETURN_PATH_PORT: '0',
+      SUBMISSION_TLS_CERT,
+      SUBMISSION_TLS_KEY,
+      SUBMISSION_TRUST_PROXY: PROXY,
+      RETURN_PATH_TRUST_PROXY: PROXY,
+      SUBMISSION_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
+      RETURN_PATH_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
+    },
+    submission: { wrongKeyMs: 5, arrivalMs: ARRIVAL_MS },
+    returnPath: { arrivalMs: ARRIVAL_MS },
+  });
+  port = app.app.submission.port as number;
+});
+afterAll(async () => {
+  await app?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+function line(client: string): string {
+  const family = client.includes(':') ? 'TCP6' : 'TCP4';
+  return `PROXY ${family} ${client} ${family === 'TCP6' ? '::1' : '192.0.2.1'} 50000 587\r\n`;
+}
+
+function block(client: string, additions: readonly number[] = []): Buffer {
+  const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+  const addresses = [...client.split('.').map(Number), 192, 0, 2, 1, 195, 80, 2, 75];
+  const rest = [...addresses, ...additions];
+  return Buffer.concat([signature, Buffer.from([0x21, 0x11, 0, rest.length, ...rest])]);
+}
+
+/** What HAProxy adds with `send-proxy-v2-ssl`: whether its client speaks TLS. */
+function ssl(flags: number): number[] {
+  return [0x20, 0, 5, flags, 0, 0, 0, 1];
+}
+
+async function connect(
+  from: string,
+  to = port,
+): Promise<{ socket: net.Socket; client: SubmissionClient }> {
+  const socket = net.connect({ port: to, host: '127.0.0.1', localAddress: from });
+  const client = new SubmissionClient(socket);
+  await once(socket, 'connect');
+  return { socket, client };
+}
+
+/** As a proxy leads it to us. */
+async function proxied(header: string | Buffer, to = port): Promise<SubmissionClient> {
+  const { client } = await connect(PROXY, to);
+  client.write(header);
+  return client;
+}
+
+/** After the greeting and EHLO. */
+async function offered(client: SubmissionClient): Promise<string[]> {
+  expect((await client.reply()).code).toBe(220);
+  return (await client.say('EHLO x')).lines;
+}
+
+async function secured(client: SubmissionClient): Promise<void> {
+  expect(await offered(client)).toContain('STARTTLS');
+  expect((await client.say('STARTTLS')).code).toBe(220);
+  await client.startTls(TLS);
+  await client.say('EHLO x');
+}
+
+describe('the address that is told', () => {
+  test.each([
+    ['version 1', line(CLIENT), line('198.51.100.1')],
+    ['version 2', block(CLIENT), block('198.51.100.1')],
+  ])('decides where a key may be used from: %s', async (_name, header, other) => {
+    const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+    using client = await proxied(header);
+    await secured(client);
+    expect((await client.login(key)).code).toBe(235);
+    expect((await client.send({ to: ['a@example.com'], data: MAIL })).code).toBe(250);
+    using elsewhere = await proxied(other);
+    await secured(elsewhere);
+    expect(await elsewhere.login(key)).toMatchObject({
+      code: 535,
+      text: expect.stringContaining('198.51.100.1'),
+    });
+  });
+
+  test('is counted for itself, whatever comes by the same proxy', async () => {
+    for (const to of [port, app.app.returnPath.place?.port]) {
+      const many = Array.from({ length: PER_SOURCE }, () => proxied(line('203.0.113.20'), to));
+      const there = await Promise.all(many);
+      await Promise.all(there.map(offered));
+      using tooMany = await proxied(line('203.0.113.20'), to);
+      expect((await tooMany.reply()).code).toBe(421);
+      using neighbour = await proxied(line('203.0.113.21'), to);
+      expect((await neighbour.reply()).code).toBe(220);
+      for (const client of there) client[Symbol.dispose]();
+    }
+  });
+
+  test('may come in pieces', async () => {
+    for (const header of [line(CLIENT), block(CLIENT)]) {
+      using client = await proxied('');
+      for (const byte of Buffer.from(header as string, 'latin1')) {
+        client.write(Buffer.from([byte]));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(await offered(client)).not.toContain('AUTH PLAIN LOGIN');
+    }
+  });
+});
+
+describe('a key without encryption', () => {
+  test('does not pass from a client elsewhere, though the proxy is near', async () => {
+    for (const header of [line(CLIENT), block(CLIENT), line('2001:db8::7')]) {
+      using client = await proxied(header);
+      expect((await offered(client)).join()).not.toContain('AUTH');
+      expect((await client.login(app.testKey)).code).toBe(538);
+    }
+  });
+
+  test('passes when client and proxy are this machine, and not when the client is not told', async () => {
+    using near = await proxied(line('127.0.0.1'));
+    expect(await offered(near)).toContain('AUTH PLAIN LOGIN');
+    expect((await near.login(app.testKey)).code).toBe(235);
+    using nobody = await proxied('PROXY UNKNOWN\r\n');
+    expect((await offered(nobody)).join()).not.toContain('AUTH');
+  });
+
+  test('does not pass from a proxy on another machine, whatever it tells', async () => {
+    await using far = await startApp({
+      env: { SUBMISSION_PORT: '0', SUBMISSION_TRUST_PROXY: PROXY },
+      submission: { isLocal: (ip) => ip === '127.0.0.9' },
+    });
+    using client = await proxied(line('127.0.0.9'), far.app.submission.port as number);
+    expect((await offered(client)).join()).not.toContain('AUTH');
+    expect((await client.login(far.testKey)).code).toBe(538);
+  });
+});
+
+describe('TLS that ends at the proxy', () => {
+  test('lets a key pass, and there is no second handshake to ask for', async () => {
+    const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+    using client = await proxied(block(CLIENT, ssl(0x01)));
+    const lines = await offered(client);
+    expect(lines).toContain('AUTH PLAIN LOGIN');
+    expect(lines).not.toContain('STARTTLS');
+    expect((await client.say('STARTTLS')).code).toBe(503);
+    expect((await client.login(key)).code).toBe(235);
+    expect((await client.send({ to: ['a@example.com'], data: MAIL })).code).toBe(250);
+  });
+
+  test('is told by the one bit that says so', async () => {
+    for (const additions of [ssl(0x00), ssl(0x06), [...ssl(0x01), ...ssl(0x00)]]) {
+      using client = await proxied(block(CLIENT, additions));
+      const lines = await offered(client);
+      expect(lines.join()).not.toContain('AUTH');
+      expect(lines).toContain('STARTTLS');
+      expect((await client.login(app.testKey)).code).toBe(538);
+    }
+  });
+
+  test('is believed of trusted proxies alone', async () => {
+    await using far = await startApp({
+      env: { SUBMISSION_PORT: '0', SUBMISSION_TRUST_PROXY: PROXY },
+      submission: { isLocal: () => false },
+    });
+    const { client } = await connect(STRANGER, far.app.submission.port as number);
+    using stranger = client;
+    expect((await stranger.reply()).code).toBe(220);
+    stranger.write(block(CLIENT, ssl(0x01)));
+    stranger.write('EHLO x\r\n');
+    const codes: number[] = [];
+    do codes.push((await stranger.reply()).code);
+    while (codes.at(-1) !== 0);
+    // Whoever does not know it reads QUIT in its signature: by design of the protocol.
+    expect(codes.slice(-2)).toEqual([221, 0]);
+  });
+});
+
+describe('nobody gives himself an address', () => {
+  test('a stranger who sends a header is a stranger who talks nonsense', async () => {
+    const { client } = await connect(STRANGER);
+    using stranger = client;
+    expect((await stranger.reply()).code).toBe(220);
+    const { code } = await stranger.say(line(CLIENT).trimEnd());
+    expect(code).toBeGreaterThanOrEqual(400);
+    const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+    expect((await stranger.say('EHLO x')).code).toBe(250);
+    expect(await stranger.login(key)).toMatchObject({
+      code: 535,
+      text: expect.stringContaining(STRANGER),
+    });
+  });
+
+  test('a second header is one command too many', async () => {
+    using client = await proxied(line(CLIENT));
+    expect((await client.reply()).code).toBe(220);
+    expect((await client.say(line('127.0.0.1').trimEnd())).code).toBe(500);
+    expect((await client.say('EHLO x')).lines.join()).not.toContain('AUTH');
+  });
+});
+
+describe('a proxy that does not keep to it', () => {
+  test.each([
+    ['says nothing', ''],
+    ['stops in the middle', 'PROXY TCP4 203.0.113.7 '],
+    ['leaves it out', 'EHLO x\r\n'],
+    ['writes it wrong', 'PROXY TCP4 localhost 192.0.2.1 1 2\r\n'],
+    ['goes on without end', `PROXY ${'x'.repeat(100_000)}`],
+    ['leaves out what comes then', block(CLIENT).subarray(0, 16)],
+    ['adds half a word about TLS', block(CLIENT, [0x20, 0, 5, 0x01])],
+  ])('and %s is let go without a word', async (_name, bytes) => {
+    for (const to of [port, app.app.submission.tlsPort, app.app.returnPath.place?.port]) {
+      using client = await proxied(bytes, to);
+      expect(await client.reply()).toEqual({ code: 0, lines: [], text: '' });
+    }
+    using good = await proxied(line(CLIENT));
+    expect((await good.reply()).code).toBe(220);
+  });
+
+  test('and only closes its side is gone', async () => {
+    const { socket, client } = await connect(PROXY);
+    socket.end('PROXY TC');
+    expect((await client.reply()).code).toBe(0);
+  });
+});
+
+test('in front of TLS the header comes first, also in one piece with the handshake', async () => {
+  const server = net.createServer((from) => {
+    from.once('data', (first: Buffer) => {
+      const upstream = net.connect(app.app.submission.tlsPort as number, '127.0.0.1');
+      upstream.write(Buffer.concat([Buffer.from(line(CLIENT)), first]));
+      from.pipe(upstream).pipe(from);
+      for (const socket of [from, upstream]) socket.on('error', () => {});
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port: proxyPort } = server.address() as net.AddressInfo;
+  const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
+  using client = await SubmissionClient.connectTls(proxyPort, TLS);
+  expect(await offered(client)).toContain('AUTH PLAIN LOGIN');
+  expect((await client.login(key)).code).toBe(235);
+  expect((await client.send({ to: ['a@example.com'], data: MAIL })).code).toBe(250);
+  server.close();
+});

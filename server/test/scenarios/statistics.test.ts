@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pool } from '../../src/db/pool.ts';
+import type { EventType } from '../../src/events/event-types.ts';
+import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { uuidv7 } from '../../src/lib/ids.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { StatisticsFollower } from '../../src/stats/statistics.ts';
+import { readUncounted } from '../../src/stats/stats-store.ts';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { newWorkspace } from '../harness/enqueue-messages.ts';
+
+/**
+ * Goal: what /stats tells is what the ledger holds, to the last one, whoever was killed when.
+ * Method: random events of all kinds; followers that stop between reading and writing, and several at
+ * once; then the ledger is counted again by statements that share nothing with the follower.
+ */
+
+const TYPES: EventType[] = [
+  'message.accepted',
+  'message.delivered',
+  'message.deferred',
+  'message.bounced',
+  'message.complained',
+  'message.opened',
+  'message.clicked',
+  'message.suppressed',
+  'message.failed',
+  'message.expired',
+  'message.cancelled',
+  'domain.verified',
+];
+
+function pick<T>(values: readonly T[]): T {
+  return values[Math.floor(Math.random() * values.length)] as T;
+}
+
+async function fill(pool: Pool, workspaceId: string, count: number): Promise<void> {
+  const nowMs = systemClock.now();
+  for (let n = 0; n < count; n++) {
+    const messageId = uuidv7(nowMs);
+    const tags = pick([[], ['welcome'], ['welcome', 'spring'], ['receipt']]);
+    const template = pick([null, 'welcome', 'receipt']);
+    // Over three days: minutes, hours and days all get several rows.
+    const atMs = nowMs - Math.floor(Math.random() * 3 * 86_400_000) + 1_000;
+    const tookMs = Math.floor(2 ** (Math.random() * 22)) - 1;
+    await pool.query(
+      `insert into messages (workspace_id, mode, id, created_at, sender, subject, template_key, tags)
+       values ($1, 'test', $2, $3, $4, 'S', $5, $6)`,
+      [
+        workspaceId,
+        messageId,
+        new Date(atMs - tookMs),
+        `a@${pick(['one.example', 'two.example'])}`,
+        template,
+        tags,
+      ],
+    );
+    const type = pick(TYPES);
+    const recipient = pick(['a@gmail.com', 'b@company.example', 'c@outlook.com']);
+    const event: NewEvent = {
+      workspaceId,
+      mode: 'test',
+      type,
+      atMs,
+      messageId,
+      data: {
+        tags,
+        recipient,
+        machine: Math.random() < 0.5,
+        recipients: [{ email: recipient }, { email: 'd@yahoo.com' }],
+        ...(type === 'message.bounced'
+          ? { bounce: { reason: pick(['unknown_mailbox', 'mailbox_full']) } }
+          : {}),
+      },
+    };
+    await appendEvents(pool, [event]);
+  }
+}
+
+/** The ledger, counted by other means. */
+const RECOUNT = `
+with e as (
+  select e.*, date_trunc($1, e.created_at, 'UTC') as at, m.sender, m.template_key,
+         extract(epoch from e.created_at - m.created_at) * 1000 as took_ms
+    from events e join messages m on m.id = e.message_id),
+told as (
+  select *, split_part(type, '.', 2) as counter from e
+   where type ~ 'delivered|deferred|bounced|complained|suppressed|failed|expired|cancelled'
+  union all select *, split_part(type, '.', 2)
+      || case when (data->>'machine')::boolean then '_by_machine' else '' end
+    from e where type in ('message.opened', 'message.clicked')
+  union all select *, 'bounced.' || (data->'bounce'->>'reason') from e where type = 'message.bounced'
+  union all select *, 'latency.' || case when took_ms < 1 then 0 else least(116, 1 + floor(4 * log(2, took_ms))) end
+    from e where type = 'message.delivered'),
+facts as (
+  select *, 1 as n from told
+  union all select *, 'messages', 1 from e where type = 'message.accepted'
+  union all select *, 'accepted', json_array_length(data->'recipients') from e where type = 'message.accepted'),
+mailboxes as (
+  select at, counter, data->>'recipient' as email from told
+  union all select at, 'accepted', r->>'email' from e, json_array_elements(data->'recipients') r
+    where type = 'message.accepted')
+select dimension, at, value, counter, sum(n)::int as n from (
+  select 'all' as dimension, at, '' as value, counter, n from facts
+  union all select 'tag', at, t.tag, counter, n from facts, json_array_elements_text(data->'tags') t(tag)
+  union all select 'template', at, template_key, counter, n from facts where template_key is not null
+  union all select 'domain', at, split_part(sender, '@', 2), counter, n from facts
+  union all select 'receiver', at, case split_part(email, '@', 2) when 'gmail.com' then 'google'
+      when 'outlook.com' then 'microsoft' when 'yahoo.com' then 'yahoo' else 'other' end, counter, 1
+    from mailboxes) x
+group by 1, 2, 3, 4 order by 1, 2, 3, 4`;
+
+async function compare(pool: Pool, span: string): Promise<number> {
+  const recounted = await pool.query(RECOUNT, [span]);
+  const kept = await pool.query(
+    `select dimension, at, value, counter, n::int as n from statistics_${span} order by 1, 2, 3, 4`,
+  );
+  expect(kept.rows).toEqual(recounted.rows);
+  return kept.rows.length;
+}
+
+describe('rollups', () => {
+  let database: TestDatabase;
+  let workspaceId: string;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    workspaceId = await newWorkspace(database.pool, systemClock.now());
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  const follower = () =>
+    new StatisticsFollower({ pool: database.pool, clock: systemClock, log: silentLog });
+
+  /** Other tests share the server: what they have under way holds back what is decided. */
+  async function countAll(): Promise<void> {
+    await until(async () => {
+      await follower().countNext();
+      const { rows } = await database.pool.query(
+        `select from events e, ledger_followers f
+          where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id) limit 1`,
+      );
+      return rows.length === 0;
+    });
+  }
+
+  test('equal a recount, with followers that die half-way and followers that race', async () => {
+    const { pool } = database;
+    await fill(pool, workspaceId, 400);
+    for (let round = 0; round < 5; round++) {
+      // Read, and never written: what a follower holds when it is killed.
+      await readUncounted(pool, 50);
+      await follower().countNext(20);
+    }
+    const racing = [follower(), follower(), follower()];
+    await Promise.all(
+      racing.map(async (one) => {
+        for (let n = 0; n < 30; n++) await one.countNext(17);
+      }),
+    );
+    await countAll();
+    for (const span of ['minute', 'hour', 'day']) {
+      expect(await compare(pool, span)).toBeGreaterThan(10);
+    }
+  });
+
+  test('a write that fails leaves the place where it was', async () => {
+    const { pool } = database;
+    await fill(pool, workspaceId, 30);
+    await pool.query(`alter table statistics_day add constraint broken check (n < 0) not valid`);
+    await expect(follower().countNext()).rejects.toThrow('broken');
+    await pool.query('alter table statistics_day drop constraint broken');
+    await countAll();
+    for (const span of ['minute', 'hour', 'day']) await compare(pool, span);
+  });
+
+  test('old minutes and hours go, days stay', async () => {
+    const { pool } = database;
+    const later = { now: () => systemClock.now() + 100 * 86_400_000, after: systemClock.after };
+    await new StatisticsFollower({ pool, clock: later, log: silentLog }).deleteOld();
+    const left = async (span: string) =>
+      (await pool.query(`select count(*)::int as n from statistics_${span}`)).rows[0].n;
+    expect([await left('minute'), await left('hour')]).toEqual([0, 0]);
+    expect(await left('day')).toBeGreaterThan(0);
+  });
+
+  test('a tenant who tags every message anew gets one row for the rest of them', async () => {
+    const { pool } = database;
+    const tagger = await newWorkspace(pool, systemClock.now());
+    const events = Array.from({ length: 700 }, (_, n) => ({
+      workspaceId: tagger,
+      mode: 'test' as const,
+      type: 'message.delivered' as const,
+      atMs: systemClock.now(),
+      data: { tags: [`tag-${n}`], recipient: 'a@gmail.com' },
+    }));
+    await appendEvents(pool, events);
+    await countAll();
+    const { rows } = await pool.query(
+      `select count(*)::int as n, sum(n)::int as sum from statistics_day
+        where workspace_id = $1 and dimension = 'tag' and counter = 'delivered'`,
+      [tagger],
+    );
+    expect(rows[0]).toEqual({ n: 501, sum: 700 });
+  });
+});
+
+interface ToldGroup {
+  group: string;
+  totals: { accepted: number };
+  points: unknown[];
+}
+
+describe('GET /stats', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app[Symbol.asyncDispose]());
+
+  test('tells what became of messages, by group and over time', async () => {
+    const send = (changes: Record<string, unknown>) =>
+      app.call('POST', '/transactional/send', { body: goodSend(changes) });
+    await send({ tags: ['welcome'], to: { email: 'a@gmail.com' } });
+    await send({ tags: ['welcome'], to: { email: 'bounced@simulator.test' } });
+    await send({ to: { email: 'complained@simulator.test' }, from: { email: 'x@two.example' } });
+    const totals = async (query = '') =>
+      (await app.call('GET', `/stats?interval=minute${query}`)).json.data;
+    await until(async () => {
+      const [all] = await totals();
+      return all.totals.delivered === 2 && all.totals.bounced === 1 && all.totals.complained === 1;
+    });
+    const [all] = await totals();
+    expect(all).toMatchObject({
+      group: null,
+      totals: {
+        messages: 3,
+        accepted: 3,
+        bounced_by_reason: { unknown_mailbox: 1 },
+        rates: { delivered: 0.6667, bounced: 0.3333, complained: 0.5 },
+      },
+    });
+    expect(all.totals.latency.p50_ms).toEqual(expect.any(Number));
+    expect(await totals('&group_by=tag')).toMatchObject([
+      { group: 'welcome', totals: { accepted: 2, delivered: 1, bounced: 1 } },
+    ]);
+    const domains = await totals('&group_by=domain');
+    expect(domains.map(({ group }: { group: string }) => group).toSorted()).toEqual([
+      'example.org',
+      'two.example',
+    ]);
+    expect(await totals('&group_by=domain&value=two.example')).toHaveLength(1);
+    expect(await totals('&group_by=template')).toEqual([]);
+    const receivers = await totals('&group_by=receiver');
+    expect(
+      receivers.find(({ group }: { group: string }) => group === 'google').totals.delivered,
+    ).toBe(1);
+    const stripped = receivers.map((one: object) => ({ ...one, points: [] }));
+    expect(await totals('&group_by=receiver&points=false')).toEqual(stripped);
+    for (const interval of ['hour', 'day']) {
+      const { json } = await app.call('GET', `/stats?interval=${interval}`);
+      expect(json.data[0].totals.messages).toBe(3);
+    }
+  });
+
+  test('the largest groups are told in full, however many there are, or the request is refused', async () => {
+    const { id: workspaceId } = await app.app.workspaces.create('Many tags');
+    const key = await app.newKey({ workspaceId });
+    // A hundred tags in each of six hundred hours; the last ten are the largest.
+    await app.database.pool.query(
+      `insert into statistics_hour (workspace_id, mode, dimension, at, value, counter, n)
+       select $1, 'test', 'tag', '2026-01-01'::timestamptz + h * interval '1 hour', 'tag-' || t,
+              'accepted', case when t > 190 then 2 else 1 end
+         from generate_series(0, 599) h, generate_series(101, 200) t`,
+      [workspaceId],
+    );
+    const range = 'interval=hour&group_by=tag&from=2026-01-01T00:00:00Z&to=2026-01-26T00:00:00Z';
+    const ask = (query: string) => app.call('GET', `/stats?${range}&${query}`, { key });
+    for (const [query, points] of [
+      ['limit=10', 600],
+      ['limit=10&points=false', 0],
+    ] as const) {
+      const { json } = await ask(query);
+      const told = json.data.map((one: ToldGroup) => [
+        one.group,
+        one.totals.accepted,
+        one.points.length,
+      ]);
+      const largest = Array.from({ length: 10 }, (_, n) => [`tag-${191 + n}`, 1_200, points]);
+      expect(told.toSorted()).toEqual(largest);
+    }
+    const wide = await ask('limit=100');
+    expect([wide.status, wide.json.errors?.[0]?.parameter]).toEqual([422, 'limit']);
+    expect((await ask('limit=100&points=false')).json.data).toHaveLength(100);
+  });
+
+  test('the other mode and another tenant see nothing of it', async () => {
+    const neighbour = await app.app.workspaces.create('Neighbour');
+    for (const key of [app.liveKey, await app.newKey({ workspaceId: neighbour.id })]) {
+      const { json } = await app.call('GET', '/stats', { key });
+      expect(json.data[0].totals.messages).toBe(0);
+    }
+  });
+
+  test('two nodes on one database count once', async () => {
+    await using other = await startApp({ database: app.database });
+    const workspace = await app.app.workspaces.create('Two nodes');
+    const key = await app.newKey({ workspaceId: workspace.id });
+    for (let n = 0; n < 10; n++) {
+      const body = goodSend({ tags: ['two'] });
+      for (const node of [app, other])
+        await node.call('POST', '/transactional/send', { body, key });
+    }
+    const totals = async (node: TestApp) =>
+      (await node.call('GET', '/stats?interval=minute&group_by=tag', { key })).json.data[0]?.totals;
+    await until(async () => (await totals(app))?.delivered === 20);
+    // Whoever counted too late finds the place moved on: by then nothing is left to be counted.
+    const { rows } = await app.database.pool.query(
+      `select from events e, ledger_followers f
+        where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id)`,
+    );
+    expect(rows).toHaveLength(0);
+    for (const node of [app, other]) {
+      expect(await totals(node)).toMatchObject({ messages: 20, accepted: 20, delivered: 20 });
+    }
+  });
+
+  test.each([
+    ['?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z', 'from'],
+    ['?interval=minute&from=2026-01-01T00:00:00Z&to=2026-11-01T00:00:00Z', 'from'],
+    ['?from=yesterday', 'from'],
+    ['?interval=week', 'interval'],
+    ['?value=welcome', 'value'],
+    ['?group_by=colour', 'group_by'],
+  ])('%s is refused', async (query, parameter) => {
+    const { status, json } = await app.call('GET', `/stats${query}`);
+    expect(status).toBe(422);
+    expect(json.errors[0].parameter).toBe(parameter);
+  });
+});

@@ -1,0 +1,316 @@
+import { copyFile, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { startApp } from '../harness/app.ts';
+import { cuttable } from '../harness/database-proxy.ts';
+import { freshDatabase } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
+import { scratchFolder } from '../harness/temp-dir.ts';
+import { removeDataDir, serverProcess } from '../harness/server-process.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
+import { tlsFixtures } from '../harness/tls-fixtures.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Goal: 250 is given after the commit and never without it; keys cross no network unencrypted; the
+ * door closes without losing what is in hand, and its absence keeps no server from starting.
+ * Method: a database that goes away, a server that is killed, certificates, taken ports.
+ */
+
+const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
+const OPEN = { SUBMISSION_PORT: '0' };
+const TRANSACTION = ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA'];
+const GOOD = { to: ['a@example.com'], data: MAIL };
+
+test('without its database it answers 451 and keeps nothing, and goes on when it is back', {
+  timeout: 60_000,
+}, async () => {
+  await using database = await freshDatabase();
+  await using way = await cuttable(database.url);
+  await using app = await startApp({ env: OPEN, database: { ...database, url: way.url } });
+  const port = app.app.submission.port as number;
+  using client = await SubmissionClient.loggedIn(port, app.testKey);
+  expect((await client.send(GOOD)).code).toBe(250);
+  for (const line of TRANSACTION) expect((await client.say(line)).code).toBeLessThan(400);
+  await way.cut();
+  client.write(`${MAIL}\r\n.\r\n`);
+  expect(await client.reply()).toMatchObject({
+    code: 451,
+    text: expect.stringMatching(/^4\.3\.0 /),
+  });
+  using stranger = await SubmissionClient.connect(port);
+  await stranger.reply();
+  await stranger.say('EHLO client.example');
+  expect((await stranger.login(app.liveKey)).code).toBe(454);
+  await way.mend();
+  await expect.poll(async () => (await client.send(GOOD)).code, { timeout: 30_000 }).toBe(250);
+  const { rows } = await database.pool.query('select count(*)::int as n from messages');
+  expect(rows[0]?.n).toBe(2);
+});
+
+test('a server killed after 250 has lost nothing', { timeout: 240_000 }, async () => {
+  await using folder = await scratchFolder();
+  const port = await freePort();
+  const server = await serverProcess({
+    dataDir: folder.path,
+    env: { SUBMISSION_PORT: String(port), LEASE_SECONDS: '10' },
+  });
+  try {
+    await server.start();
+    let key = '';
+    await until(() => {
+      key = /pr_test_\w+/.exec(server.output)?.[0] ?? '';
+      return key !== '';
+    });
+    using client = await SubmissionClient.loggedIn(port, key);
+    const ids: string[] = [];
+    for (let index = 0; index < 20; index++) {
+      const { text } = await client.send(GOOD);
+      ids.push(/msg_\w+/.exec(text)?.[0] ?? '');
+    }
+    await server.kill();
+    await server.start();
+    const statusOf = async (id: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await fetch(`${server.url}/api/v1/messages/${id}`, { headers });
+      return ((await answer.json()) as { status: string }).status;
+    };
+    for (const id of ids) {
+      await until(async () => (await statusOf(id)) === 'delivered', {
+        timeoutMs: 60_000,
+        what: `${id} is delivered`,
+      });
+    }
+    expect(new Set(ids).size).toBe(20);
+  } finally {
+    await server.kill();
+    await server.killPostgres();
+    await removeDataDir(folder.path);
+  }
+});
+
+test('a message in hand is finished while the server closes, and others are sent away', async () => {
+  const app = await startApp({ env: OPEN });
+  const port = app.app.submission.port as number;
+  using idle = await SubmissionClient.loggedIn(port, app.testKey);
+  using busy = await SubmissionClient.loggedIn(port, app.testKey);
+  for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
+    await busy.say(line);
+  }
+  busy.write(MAIL);
+  // Only once the server has seen DATA is the message in its hands; the reply above says so.
+  const stopped = app.app.stop();
+  expect((await idle.reply()).code).toBe(421);
+  using late = await SubmissionClient.connect(port);
+  expect((await late.reply()).code).toBe(421);
+  busy.write('\r\n.\r\n');
+  const { code, text } = await busy.reply();
+  expect(code).toBe(250);
+  expect((await busy.reply()).code).toBe(421);
+  await stopped;
+  const { rows } = await app.database.pool.query('select count(*)::int as n from messages');
+  expect([rows[0]?.n, text]).toEqual([1, expect.stringContaining('msg_')]);
+  await app[Symbol.asyncDispose]();
+});
+
+test('with a certificate a key is taken only under TLS, and a renewed one is taken up', async () => {
+  await using folder = await scratchFolder();
+  const cert = path.join(folder.path, 'cert.pem');
+  const key = path.join(folder.path, 'key.pem');
+  await writeFile(cert, tlsFixtures.good.cert);
+  await writeFile(key, tlsFixtures.good.key);
+  await using app = await startApp({
+    env: { ...OPEN, SUBMISSION_TLS_CERT: cert, SUBMISSION_TLS_KEY: key },
+    submission: { isLocal: () => false },
+  });
+  const port = app.app.submission.port as number;
+  const secured = async (): Promise<SubmissionClient> => {
+    const client = await SubmissionClient.connect(port);
+    await client.reply();
+    expect((await client.say('EHLO x')).lines.join()).not.toContain('AUTH');
+    expect((await client.login(app.testKey)).code).toBe(538);
+    expect((await client.say('MAIL FROM:<a@example.org>')).code).toBe(530);
+    expect((await client.say('STARTTLS')).code).toBe(220);
+    await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
+    return client;
+  };
+  using client = await secured();
+  expect((await client.say('EHLO x')).lines).toContain('AUTH PLAIN LOGIN');
+  expect((await client.login(app.testKey)).code).toBe(235);
+  expect((await client.send(GOOD)).code).toBe(250);
+  expect((await app.call('GET', '/smtp')).json).toMatchObject({ open: true, starttls: true });
+
+  // What was sent along with STARTTLS came unencrypted, and is nobody's.
+  using early = await SubmissionClient.connect(port);
+  await early.reply();
+  await early.say('EHLO x');
+  early.write('STARTTLS\r\nNOOP\r\n');
+  expect((await early.reply()).code).toBe(220);
+  await early.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
+  expect((await early.say('RSET')).text).toContain('Flushed');
+
+  await writeFile(cert, tlsFixtures.selfSigned.cert);
+  await expect(app.app.submission.renewCertificate()).rejects.toThrow(
+    'no certificate with its key',
+  );
+  using before = await secured();
+  expect((await before.say('NOOP')).code).toBe(250);
+  await writeFile(key, tlsFixtures.selfSigned.key);
+  await app.app.submission.renewCertificate();
+  await expect(secured()).rejects.toThrow('self-signed certificate');
+});
+
+test('a client that closes its side behind its final dot, as Exim does, hears what became of it', async () => {
+  await using folder = await scratchFolder();
+  const cert = path.join(folder.path, 'cert.pem');
+  const key = path.join(folder.path, 'key.pem');
+  await writeFile(cert, tlsFixtures.good.cert);
+  await writeFile(key, tlsFixtures.good.key);
+  await using database = await freshDatabase();
+  const env = { ...OPEN, SUBMISSION_TLS_CERT: cert, SUBMISSION_TLS_KEY: key };
+  await using app = await startApp({ env, database });
+  const port = app.app.submission.port as number;
+  for (const encrypted of [false, true]) {
+    using client = await SubmissionClient.connect(port);
+    await client.reply();
+    await client.say('EHLO x');
+    if (encrypted) {
+      expect((await client.say('STARTTLS')).code).toBe(220);
+      await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
+      await client.say('EHLO x');
+    }
+    expect((await client.login(app.testKey)).code).toBe(235);
+    for (const line of TRANSACTION) await client.say(line);
+    client.closeOwnSide(`${MAIL}\r\n.\r\nQUIT\r\n`);
+    expect((await client.reply()).code).toBe(250);
+    expect((await client.reply()).code).toBe(221);
+    expect((await client.reply()).code).toBe(0);
+  }
+  // Whoever closes it anywhere else has gone, and leaves nothing behind.
+  using early = await SubmissionClient.connect(port);
+  early.closeOwnSide();
+  expect((await early.reply()).code).toBe(220);
+  expect((await early.reply()).code).toBe(0);
+  using cut = await SubmissionClient.loggedIn(port, app.testKey);
+  for (const line of TRANSACTION) await cut.say(line);
+  cut.closeOwnSide(MAIL);
+  expect((await cut.reply()).code).toBe(0);
+  const { rows } = await database.pool.query('select count(*)::int as n from messages');
+  expect(rows[0]?.n).toBe(2);
+});
+
+test('without a certificate a key crosses no network, unless the operator says so', async () => {
+  await using app = await startApp({ env: OPEN, submission: { isLocal: () => false } });
+  using client = await SubmissionClient.connect(app.app.submission.port as number);
+  await client.reply();
+  expect((await client.say('EHLO x')).lines.join()).not.toMatch(/AUTH|STARTTLS/);
+  expect(await client.login(app.testKey)).toMatchObject({
+    code: 538,
+    text: expect.stringContaining('no certificate'),
+  });
+  expect((await client.say('MAIL FROM:<a@example.org>')).code).toBe(530);
+
+  await using open = await startApp({
+    env: { ...OPEN, SUBMISSION_ALLOW_PLAINTEXT: 'true' },
+    submission: { isLocal: () => false },
+  });
+  using other = await SubmissionClient.loggedIn(open.app.submission.port as number, open.testKey);
+  expect((await other.send(GOOD)).code).toBe(250);
+});
+
+test('nobody stays without a key, nor in the middle of a message', async () => {
+  await using app = await startApp({ env: OPEN, submission: { loginMs: 100, dataMs: 150 } });
+  const port = app.app.submission.port as number;
+  using silent = await SubmissionClient.connect(port);
+  expect((await silent.reply()).code).toBe(220);
+  expect((await silent.reply()).code).toBe(421);
+  using slow = await SubmissionClient.loggedIn(port, app.testKey);
+  for (const line of TRANSACTION) await slow.say(line);
+  slow.write('From: a');
+  expect((await slow.reply()).code).toBe(421);
+  expect((await slow.reply()).code).toBe(0);
+});
+
+test('a port that was asked for and is taken stops the start; the default does not', async () => {
+  const taken = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address() as net.AddressInfo;
+  await expect(startApp({ env: { SUBMISSION_PORT: String(port) } })).rejects.toThrow(
+    `Another program listens on 127.0.0.1:${port}. Stop it, set SUBMISSION_PORT, or set it to off.`,
+  );
+  taken.close();
+  // Whoever has the default port already serves as well as we do.
+  const standard = net.createServer().listen(2587, '127.0.0.1');
+  await new Promise((resolve) => standard.once('listening', resolve).once('error', resolve));
+  await using app = await startApp({ env: { SUBMISSION_PORT: '' } });
+  expect(app.app.submission.port).toBeUndefined();
+  expect((await app.call('GET', '/smtp')).json).toMatchObject({
+    open: false,
+    port: null,
+    closed_because: expect.stringContaining('2587'),
+  });
+  await new Promise((resolve) => standard.close(resolve));
+});
+
+test('an address that this machine does not have stops the start, whatever the port', async () => {
+  for (const host of ['192.0.2.1', 'no-such-host.invalid']) {
+    await expect(startApp({ env: { SUBMISSION_PORT: '', SUBMISSION_HOST: host } })).rejects.toThrow(
+      `SUBMISSION_HOST ${host} is not an address of this machine.`,
+    );
+    await expect(
+      startApp({ env: { RETURN_PATH_PORT: '', RETURN_PATH_HOST: host } }),
+    ).rejects.toThrow(`RETURN_PATH_HOST ${host} is not an address of this machine.`);
+  }
+});
+
+test('only a process with the role smtp opens the door, and off keeps it closed', async () => {
+  await using door = await startApp({ env: { ...OPEN, ROLES: 'smtp' } });
+  expect(door.app.submission.port).toBeTypeOf('number');
+  await using api = await startApp({ env: { ...OPEN, ROLES: 'api' } });
+  expect(api.app.submission.port).toBeUndefined();
+  expect((await api.call('GET', '/smtp')).json).toMatchObject({
+    open: false,
+    closed_because: expect.stringMatching(/^This process takes no mail by SMTP \(ROLES\)/),
+  });
+  await using closed = await startApp({ env: { SUBMISSION_PORT: 'off' } });
+  expect((await closed.call('GET', '/smtp')).json).toMatchObject({
+    open: false,
+    closed_because: 'The operator has switched it off.',
+  });
+});
+
+test('people are told where they reach the door, wherever it listens', async () => {
+  const SUBMISSION_URL = 'smtp://Mail.example.com, smtps://mail.example.com:2465/';
+  const told = { host: 'mail.example.com', port: 587, tls_port: 2465 };
+  await using here = await startApp({ env: { ...OPEN, SUBMISSION_URL } });
+  const settings = (await here.call('GET', '/smtp')).json;
+  expect(settings).toMatchObject({ open: true, closed_because: null, starttls: false, ...told });
+  await using api = await startApp({ env: { ...OPEN, ROLES: 'api', SUBMISSION_URL } });
+  expect((await api.call('GET', '/smtp')).json).toMatchObject({ open: true, ...told });
+  await using one = await startApp({
+    env: { ...OPEN, ROLES: 'api', SUBMISSION_URL: 'smtps://[2001:db8::1]' },
+  });
+  expect((await one.call('GET', '/smtp')).json).toMatchObject({
+    host: '[2001:db8::1]',
+    port: null,
+    tls_port: 465,
+  });
+  // An address alone opens nothing.
+  await using off = await startApp({ env: { SUBMISSION_PORT: 'off', SUBMISSION_URL } });
+  expect((await off.call('GET', '/smtp')).json).toMatchObject({
+    open: false,
+    port: null,
+    tls_port: null,
+  });
+});
+
+test('certificates that cannot be used are told in a sentence', async () => {
+  await using folder = await scratchFolder();
+  const file = path.join(folder.path, 'not.pem');
+  await writeFile(file, 'nothing');
+  const env = { ...OPEN, SUBMISSION_TLS_CERT: file, SUBMISSION_TLS_KEY: `${file}.gone` };
+  await expect(startApp({ env })).rejects.toThrow(/^SUBMISSION_TLS_KEY: .*not\.pem\.gone cannot/);
+  await copyFile(file, `${file}.gone`);
+  await expect(startApp({ env })).rejects.toThrow(/are no certificate with its key/);
+});

@@ -1,0 +1,263 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { decodeId } from '../../src/lib/ids.ts';
+import { type Answer, startApp, type TestApp } from '../harness/app.ts';
+import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { liveRoute } from '../harness/signed-live-route.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+
+/**
+ * Goal: sends that run side by side never share a value, and a publication is seen whole or not at
+ * all: by whom asks after it on the same node at once, on another node within moments.
+ * Method: two thousand sends on two nodes, hundreds at once, read where they arrive; and sends raced against
+ * publications, pins and returns to old versions, read where they were stored.
+ */
+
+let database: TestDatabase;
+let app: TestApp;
+let other: TestApp;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  app = await startApp({ database, env: { ROLES: 'api' } });
+  other = await startApp({ database, env: { ROLES: 'api' } });
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await app[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+  const { status, json, text } = await answer;
+  expect([status < 300, text]).toEqual([true, text]);
+  return json;
+}
+
+const post = (path: string, body: unknown = {}) => ok(app.call('POST', path, { body }));
+const patch = (path: string, body: unknown) => ok(app.call('PATCH', path, { body }));
+
+async function published(path: string, body: Record<string, unknown>): Promise<void> {
+  await post(path, body);
+  await post(`${path}/${body.key}/publish`);
+}
+
+function send(
+  by: TestApp,
+  key: string,
+  more: Record<string, unknown> = {},
+): Promise<Answer['json']> {
+  const body = {
+    to: { email: 'jane@example.com' },
+    from: { email: 'hello@example.org' },
+    template_key: key,
+    ...more,
+  };
+  return ok(by.call('POST', '/transactional/send', { body }));
+}
+
+async function contents(
+  ids: readonly string[],
+): Promise<Map<string, { subject: string; html: string }>> {
+  const { rows } = await database.pool.query<{ id: string; subject: string; html: string }>(
+    `select c.id, m.subject, c.html from message_contents c join messages m on m.id = c.id
+     where c.id = any($1)`,
+    [ids.map((id) => decodeId('msg', id))],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** `count` pieces of work, `width` at a time. */
+async function sideBySide(count: number, width: number, work: (n: number) => Promise<void>) {
+  let next = 0;
+  const worker = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+test('two thousand sends side by side each arrive with their own values', {
+  timeout: 400_000,
+}, async () => {
+  await published('/partials', { key: 'line', html: '<li>{{ item.name }}:{{ item.n }}</li>' });
+  await published('/layouts', { key: 'frame', html: '<b>{{ who }}</b>{{ content }}' });
+  await published('/templates', {
+    key: 'own',
+    subject: 'For ${who}',
+    from: { email: 'hello@example.com', name: 'Shop of ${who}' },
+    reply_to: { email: 'answers+${who}@example.com' },
+    layout: 'frame',
+    html: '<p>{{ contact.first_name | default: who }}</p>{% for item in items %}{% render "line", item: item %}{% endfor %}{% assign x = who %}{{ x }}',
+  });
+  await app.app.domains.trust(app.workspaceId, { name: 'example.com' });
+  const key = app.liveKey;
+  for (let n = 0; n < 20; n++) {
+    const body = { first_name: `Contact ${n}` };
+    await ok(app.call('PUT', `/contacts/c${n}@example.org`, { body, key }));
+  }
+  // More at once than a node's backlog holds would measure how long a client waits for a connection.
+  await sideBySide(2_000, 400, async (n) => {
+    const body = {
+      to: { email: `c${n % 40}@example.org` },
+      template_key: 'own',
+      template_variables: {
+        who: `who-${n}`,
+        items: [
+          { name: 'a', n },
+          { name: 'b', n: n + 1 },
+        ],
+      },
+      headers: { 'X-Who': '${who}' },
+    };
+    await ok((n % 2 ? app : other).call('POST', '/transactional/send', { body, key }));
+  });
+  await using receiver = await smtpReceiver();
+  await using dns = await dnsServer({
+    'example.org': { MX: ['10 mx.example.org'] },
+    'mx.example.org': { A: ['127.0.0.1'] },
+  });
+  await using _back = await startApp({
+    database,
+    env: { ROLES: 'delivery' },
+    liveRoute: liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
+  });
+  await receiver.until(({ messages }) => messages.length === 2_000);
+  const mails = await Promise.all(receiver.messages.map(({ raw }) => PostalMime.parse(raw)));
+  const seen = new Set<number>();
+  for (const mail of mails) {
+    const n = Number(/^For who-(\d+)$/.exec(mail.subject ?? '')?.[1]);
+    seen.add(n);
+    const first = n % 40 < 20 ? `Contact ${n % 40}` : `who-${n}`;
+    expect(mail).toMatchObject({
+      from: { name: `Shop of who-${n}` },
+      to: [{ address: `c${n % 40}@example.org` }],
+      replyTo: [{ address: `answers+who-${n}@example.com` }],
+    });
+    expect(mail.html?.trimEnd()).toBe(
+      `<b>who-${n}</b><p>${first}</p><li>a:${n}</li><li>b:${n + 1}</li>who-${n}`,
+    );
+    expect(mail.headers.find(({ key: name }) => name === 'x-who')?.value).toBe(`who-${n}`);
+  }
+  expect(seen.size).toBe(2_000);
+});
+
+test('publishing, pinning and going back are raced against sends', async () => {
+  const words = (n: number) => ({ subject: `V${n}`, html: `<p>V${n}</p>` });
+  await published('/templates', { key: 'raced', ...words(1) });
+  /** Versions that were the published one, each with the numbers of the steps when it was. */
+  const reigns: { version: number; from: number; to: number }[] = [
+    { version: 1, from: 0, to: Number.POSITIVE_INFINITY },
+  ];
+  let step = 0;
+  let last = 1;
+  let publishing = true;
+  const sent: {
+    id: string;
+    version: number;
+    pinned?: number;
+    from: number;
+    to: number;
+    strict: boolean;
+  }[] = [];
+
+  async function publish(): Promise<void> {
+    for (let round = 0; round < 24; round++) {
+      const again = round % 4 === 3 ? 1 + (round % last) : undefined;
+      if (again === undefined) await patch('/templates/raced', words(last + 1));
+      const begun = ++step;
+      const { version } = await post('/templates/raced/publish', again ? { version: again } : {});
+      last = Math.max(last, version);
+      const before = reigns.at(-1);
+      if (before) before.to = ++step;
+      reigns.push({ version, from: begun, to: Number.POSITIVE_INFINITY });
+    }
+    publishing = false;
+  }
+
+  async function sendOn(by: TestApp, pin: boolean): Promise<void> {
+    while (publishing) {
+      const pinned = pin ? 1 + Math.floor(Math.random() * last) : undefined;
+      const from = ++step;
+      const { id, template } = await send(by, 'raced', pinned ? { template_version: pinned } : {});
+      const to = ++step;
+      const strict = by === app;
+      sent.push({ id, version: template.version, ...(pinned ? { pinned } : {}), from, to, strict });
+    }
+  }
+
+  await Promise.all([
+    publish(),
+    ...[app, app, app, other, other].map((by) => sendOn(by, false)),
+    ...[app, other].map((by) => sendOn(by, true)),
+  ]);
+  const stored = await contents(sent.map(({ id }) => id));
+  expect(sent.length).toBeGreaterThan(100);
+  expect(new Set(sent.map(({ version }) => version)).size).toBeGreaterThan(5);
+  for (const { id, version, pinned, from, to, strict } of sent) {
+    expect(stored.get(decodeId('msg', id) as string)).toMatchObject(words(version));
+    if (pinned !== undefined) expect(version).toBe(pinned);
+    else if (strict) {
+      const reigned = reigns.some(
+        (one) => one.version === version && one.from <= to && one.to >= from,
+      );
+      expect([version, from, to, reigned]).toEqual([version, from, to, true]);
+    }
+  }
+});
+
+test('a layout and a template that changed together are never mixed', async () => {
+  await published('/layouts', { key: 'pair', html: '<i>1</i>{{ content }}' });
+  await published('/templates', { key: 'paired', layout: 'pair', subject: 'S', html: '1' });
+  const seen = new Set<string>();
+  let over = false;
+  const changes = (async () => {
+    for (let n = 2; n < 13; n++) {
+      await patch('/layouts/pair', { html: `<i>${n}</i>{{ content }}` });
+      await post('/layouts/pair/publish');
+      await patch('/templates/paired', { html: `${n}` });
+      await post('/templates/paired/publish');
+    }
+    over = true;
+  })();
+  const ids: string[] = [];
+  const sender = async (by: TestApp) => {
+    while (!over) ids.push((await send(by, 'paired')).id);
+  };
+  await Promise.all([changes, sender(app), sender(app), sender(other)]);
+  for (const { html } of (await contents(ids)).values()) seen.add(html);
+  for (const html of seen) {
+    const [, layout, template] = /^<i>(\d+)<\/i>(\d+)$/.exec(html) ?? [];
+    // The layout is published first: it is never older than the template, nor more than one ahead.
+    expect(Number(layout) - Number(template)).toBeGreaterThanOrEqual(0);
+    expect(Number(layout) - Number(template)).toBeLessThanOrEqual(1);
+  }
+  expect(seen.size).toBeGreaterThan(5);
+});
+
+test('another node learns of a publication within moments, also of a draft and a deletion', async () => {
+  await published('/templates', { key: 'told', subject: 'One', html: 'x' });
+  const subject = async (more = {}) => {
+    const { id } = await send(other, 'told', more);
+    return [...(await contents([id])).values()][0]?.subject;
+  };
+  expect(await subject()).toBe('One');
+  expect(await subject({ template_version: 'draft' })).toBe('One');
+  await patch('/templates/told', { subject: 'Two' });
+  await until(async () => (await subject({ template_version: 'draft' })) === 'Two');
+  expect(await subject()).toBe('One');
+  await post('/templates/told/publish');
+  await until(async () => (await subject()) === 'Two');
+  expect((await app.call('DELETE', '/templates/told')).status).toBe(204);
+  const body = {
+    to: { email: 'jane@example.com' },
+    from: { email: 'hello@example.org' },
+    template_key: 'told',
+  };
+  await until(
+    async () => (await other.call('POST', '/transactional/send', { body })).status === 422,
+  );
+});

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
+import { until } from '../harness/until.ts';
+import { makePerson, member, signedInAs, type Visitor } from '../harness/dashboard-session.ts';
+
+/**
+ * Goal: to another tenant, and to the other mode, a record does not exist: same status, same words
+ * as for an id that never was.
+ * Method: every operation with a path parameter, from the served document, is called by its owner's
+ * neighbour, with keys and with a session, with a real id and with one that never was.
+ */
+
+let app: TestApp;
+let neighbour: string;
+let neighbourLive: string;
+let neighbourPerson: Visitor;
+const ids = new Map<string, string>();
+
+/** What stands in the path, by the first segments after /api/v1. A new kind must be added here. */
+const NEVER: Record<string, string> = {
+  messages: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'test/inbox': 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'api-keys': 'key_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  contacts: 'nobody@example.com',
+  imports: 'imp_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  suppressions: 'sup_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  domains: 'dom_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  templates: 'never',
+  layouts: 'never',
+  partials: 'never',
+  webhooks: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'webhook-deliveries': 'whd_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  workspaces: 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  members: 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  invitations: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  me: 'ses_01kc8x3f7ye6qvj2m4n5p6q7r8',
+};
+
+beforeAll(async () => {
+  app = await startApp({
+    env: { WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_PORTS: '9,443,1024-65535' },
+  });
+  const workspace = await app.app.workspaces.create('Neighbour');
+  neighbour = await app.newKey({ workspaceId: workspace.id });
+  neighbourLive = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
+  const person = await makePerson(app, 'neighbour@people.example', 'owner', workspace.id);
+  neighbourPerson = await signedInAs(app, person, workspace.id);
+  await makeOneOfEach();
+  await makePeople();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function makeOneOfEach(): Promise<void> {
+  const sent = await app.call('POST', '/transactional/send', { body: goodSend() });
+  ids.set('messages', sent.json.id);
+  await app.call('GET', '/test/inbox/wait');
+  ids.set('test/inbox', sent.json.id);
+  const key = await app.call('POST', '/api-keys', { body: { name: 'Mine' } });
+  ids.set('api-keys', key.json.id);
+  for (const [kind, path, body, field] of MAKE) {
+    const made = await app.call('POST', path, { body, key: app.liveKey });
+    expect(made.status, kind).toBe(201);
+    ids.set(kind, String(made.json[field]));
+  }
+  // What was made above is told to the endpoint.
+  await until(async () => {
+    const { json } = await app.call('GET', '/webhook-deliveries', { key: app.liveKey });
+    if (json.data.length > 0) ids.set('webhook-deliveries', json.data[0].id);
+    return json.data.length > 0;
+  });
+}
+
+async function makePeople(): Promise<void> {
+  const { visitor, person } = await member(app, 'owner');
+  const body = { email: 'joe@people.example', role: 'viewer' };
+  ids.set('invitations', (await visitor.call('POST', '/invitations', { body })).json.id);
+  ids.set('members', person.publicId);
+  ids.set('workspaces', visitor.workspace as string);
+  ids.set('me', (await visitor.call('GET', '/me')).json.session.id);
+}
+
+const MAKE: [string, string, object, string][] = [
+  ['webhooks', '/webhooks', { url: 'http://127.0.0.1:9/hook' }, 'id'],
+  ['contacts', '/contacts', { email: 'jane@example.com', first_name: 'Jane' }, 'email'],
+  ['suppressions', '/suppressions', { email: 'gone@example.com' }, 'id'],
+  ['domains', '/domains', { name: 'tenant.example' }, 'id'],
+  ['templates', '/templates', { key: 'mine', subject: 'S', html: '<p>H</p>' }, 'key'],
+  ['layouts', '/layouts', { key: 'mine', html: '<div>{{ content }}</div>' }, 'key'],
+  ['partials', '/partials', { key: 'mine', html: '<p>P</p>' }, 'key'],
+];
+
+function kindOf(operation: DocumentedOperation): string {
+  const path = operation.path.replace('/api/v1/', '');
+  return path.startsWith('test/inbox') ? 'test/inbox' : (path.split('/')[0] ?? '');
+}
+
+/** Upserts by name make the neighbour's own record: there is nothing to find or to hide. */
+const MAKES_ITS_OWN = new Set(['upsertContact', 'upsertTemplate', 'upsertLayout', 'upsertPartial']);
+
+test('a neighbour gets the answer of an id that never was', async () => {
+  const operations = (await documentedOperations(app)).filter(
+    (one) => one.path.includes('{') && !MAKES_ITS_OWN.has(one.id),
+  );
+  expect(operations.length).toBeGreaterThan(10);
+  for (const operation of operations) {
+    const kind = kindOf(operation);
+    const never = NEVER[kind];
+    expect(never, `tenants-never-meet knows ${kind}`).toBeDefined();
+    const real = ids.get(kind);
+    if (real === undefined) continue;
+    const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
+    for (const [by, call] of [
+      [app, { ...body, key: neighbour }],
+      [app, { ...body, key: neighbourLive }],
+      [neighbourPerson, body],
+      [neighbourPerson, { ...body, headers: { 'postrider-mode': 'live' } }],
+    ] as const) {
+      const [theirs, none] = [real, never as string].map((id) =>
+        by.call(operation.method, filled(operation.path, id), call),
+      );
+      const [a, b] = [await theirs, await none];
+      expect([operation.id, a?.status]).toEqual([operation.id, b?.status]);
+      expect(a?.status, operation.id).toBeGreaterThanOrEqual(403);
+      const { request_id: _a, ...words } = a?.json ?? {};
+      const { request_id: _b, ...others } = b?.json ?? {};
+      expect(words).toEqual(others);
+    }
+  }
+});
+
+test('the owner still has everything', async () => {
+  for (const kind of ['messages', 'api-keys', 'test/inbox']) {
+    expect((await app.call('GET', `/${kind}/${ids.get(kind)}`)).status).toBe(200);
+  }
+});
+
+test('lists of a neighbour are empty', async () => {
+  const lists = (await documentedOperations(app)).filter(
+    (one) => one.method === 'GET' && one.id.startsWith('list') && !one.path.includes('{'),
+  );
+  for (const list of lists) {
+    if (list.id === 'listApiKeys') continue;
+    const answers = [
+      await app.call('GET', list.path, { key: neighbour }),
+      await neighbourPerson.call('GET', list.path),
+    ];
+    for (const { json } of answers) {
+      const foreign = JSON.stringify(json);
+      for (const id of ids.values()) expect(foreign).not.toContain(`"${id}"`);
+    }
+  }
+});
+
+test('the other mode does not see a message', async () => {
+  const id = ids.get('messages');
+  expect((await app.call('GET', `/messages/${id}`, { key: app.liveKey })).status).toBe(404);
+  expect((await app.call('GET', '/messages', { key: app.liveKey })).json.data).toEqual([]);
+});

@@ -1,0 +1,150 @@
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { webhookReceiver } from '../harness/webhook-receiver.ts';
+
+/**
+ * Goal: what happens to a message reaches its owner's endpoints: the right events, of the right mode,
+ * signed, with the very bytes that the feed shows.
+ * Method: the whole server, receivers on loopback, and the official Standard Webhooks library.
+ */
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function endpoint(url: string, events: string[], key = app.testKey) {
+  const { status, json } = await app.call('POST', '/webhooks', { body: { url, events }, key });
+  expect(status).toBe(201);
+  return json as { id: string; secret: string };
+}
+
+function send(changes: Record<string, unknown> = {}) {
+  return app.call('POST', '/transactional/send', { body: goodSend(changes) });
+}
+
+function typesOf(received: { body: string }[]): string[] {
+  return received.map(({ body }) => JSON.parse(body).type as string).toSorted();
+}
+
+test('every event of a message arrives, signed, with the id and the words of the feed', async () => {
+  await using receiver = await webhookReceiver();
+  const { secret } = await endpoint(receiver.url, ['message.*']);
+  const { json: message } = await send({ metadata: { order: 'Nº 7 “ä”' }, tags: ['receipt'] });
+  await until(() => receiver.received.length === 2);
+  expect(typesOf(receiver.received)).toEqual(['message.accepted', 'message.delivered']);
+  const feed = await app.call('GET', `/events?message_id=${message.id}`);
+  for (const { body, headers, id } of receiver.received) {
+    const event = new Webhook(secret).verify(body, headers);
+    expect(feed.json.data).toContainEqual(event);
+    expect((event as { id: string }).id).toBe(id);
+    expect(headers['content-type']).toBe('application/json');
+  }
+});
+
+test('an endpoint gets only what it asked for', async () => {
+  await using some = await webhookReceiver();
+  await using all = await webhookReceiver();
+  await endpoint(some.url, ['message.bounced', 'suppression.*']);
+  await endpoint(all.url, ['*']);
+  await send({ to: { email: 'bounced@simulator.test' } });
+  await send({ to: { email: 'nobody@example.com' }, headers: { 'X-Test': '1' } });
+  await until(() => all.received.length === 4);
+  await until(() => some.received.length === 1);
+  expect(typesOf(some.received)).toEqual(['message.bounced']);
+});
+
+test('test events never reach a live endpoint, nor another tenant’s', async () => {
+  await using live = await webhookReceiver();
+  await using stranger = await webhookReceiver();
+  await using own = await webhookReceiver();
+  const neighbour = await app.app.workspaces.create('Neighbour');
+  await endpoint(live.url, ['*'], app.liveKey);
+  await endpoint(stranger.url, ['*'], await app.newKey({ workspaceId: neighbour.id }));
+  await endpoint(own.url, ['message.*']);
+  const foreign = stranger.received.length;
+  await send();
+  await until(() => own.received.length === 2);
+  expect(live.received).toEqual([]);
+  expect(stranger.received).toHaveLength(foreign);
+});
+
+test('an endpoint gets nothing from before it was made, and nothing from while it was off', async () => {
+  await using first = await webhookReceiver();
+  await endpoint(first.url, ['message.accepted']);
+  const { json: before } = await send();
+  await using receiver = await webhookReceiver();
+  const { id } = await endpoint(receiver.url, ['message.accepted']);
+  const { json: one } = await send();
+  await until(() => receiver.received.length === 1);
+  await app.call('PATCH', `/webhooks/${id}`, { body: { enabled: false } });
+  const { json: missed } = await send();
+  await until(() => first.received.length === 3);
+  await app.call('PATCH', `/webhooks/${id}`, { body: { enabled: true } });
+  const { json: two } = await send();
+  await until(() => receiver.received.length === 2);
+  const ids = receiver.received.map(({ body }) => JSON.parse(body).data.message_id);
+  expect(ids).toEqual([one.id, two.id]);
+  expect(ids).not.toContain(before.id);
+  expect(ids).not.toContain(missed.id);
+});
+
+test('during a rotation both secrets verify, and afterwards only the new one', async () => {
+  await using receiver = await webhookReceiver();
+  const { id, secret: old } = await endpoint(receiver.url, ['message.accepted']);
+  const rotate = (grace_seconds: number) =>
+    app.call('POST', `/webhooks/${id}/rotate-secret`, { body: { grace_seconds } });
+  const { json: rotated } = await rotate(3600);
+  await send();
+  await until(() => receiver.received.length === 1);
+  const [during] = receiver.received;
+  new Webhook(old).verify(during?.body ?? '', during?.headers ?? {});
+  new Webhook(rotated.secret).verify(during?.body ?? '', during?.headers ?? {});
+  const { json: again } = await rotate(0);
+  await send();
+  await until(() => receiver.received.length === 2);
+  const [, after] = receiver.received;
+  new Webhook(again.secret).verify(after?.body ?? '', after?.headers ?? {});
+  for (const gone of [old, rotated.secret]) {
+    expect(() => new Webhook(gone).verify(after?.body ?? '', after?.headers ?? {})).toThrow();
+  }
+});
+
+test('extra headers are sent, and the receiver’s word is kept try by try', async () => {
+  await using receiver = await webhookReceiver({
+    answer: () => ({ status: 200, body: 'noted' }),
+  });
+  const { json } = await app.call('POST', '/webhooks', {
+    body: {
+      url: `${receiver.url}?shop=1`,
+      events: ['message.accepted'],
+      headers: { 'X-Api-Key': 'very secret' },
+    },
+  });
+  await send();
+  await until(() => receiver.received.length === 1);
+  expect(receiver.received[0]).toMatchObject({
+    path: '/hook?shop=1',
+    headers: { 'x-api-key': 'very secret' },
+  });
+  const list = `/webhooks/${json.id}/deliveries`;
+  await until(async () => (await app.call('GET', `${list}?status=succeeded`)).json.data[0]);
+  const [delivery] = (await app.call('GET', list)).json.data;
+  const { json: detail, text } = await app.call('GET', `${list}/${delivery.id}`);
+  expect(detail).toMatchObject({
+    event_type: 'message.accepted',
+    event_id: receiver.received[0]?.id,
+    status: 'succeeded',
+    body: receiver.received[0]?.body,
+    tries: [{ number: 1, status: 200, response_body: 'noted', error: null }],
+  });
+  const { 'x-api-key': _, 'webhook-signature': signature } = receiver.received[0]?.headers ?? {};
+  expect(detail.tries[0].request_headers).toMatchObject({
+    'X-Api-Key': '[hidden]',
+    'webhook-signature': signature,
+  });
+  expect(text).not.toContain('very secret');
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { appendEvents } from '../../src/events/events-store.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { webhookRig } from '../harness/webhook-setup.ts';
+
+/**
+ * Goal: who replays more than one request queues, and goes on from `next_from`, gets every event of
+ * the range and none from outside of it.
+ * Method: more events than that, written minutes after they happened, as by a node whose database was
+ * away; an endpoint that was made later and is sent nothing meanwhile.
+ */
+
+const COUNT = 60_000;
+const AT_ONCE = 5_000;
+
+test('what is left of a range is found from where the request before ended', {
+  timeout: 120_000,
+}, async () => {
+  await using rig = await webhookRig({ limits: { wireMax: 0 } });
+  const beganMs = Date.now() - 5 * 60_000;
+  for (let n = 0; n < COUNT; n += AT_ONCE) {
+    const events = Array.from({ length: AT_ONCE }, (_, i) => ({
+      ...rig.scope,
+      type: 'template.published' as const,
+      atMs: beganMs + n + i,
+      data: {},
+    }));
+    await appendEvents(rig.pool, events);
+  }
+  await until(async () => {
+    const { rowCount } = await rig.pool.query('select from events where tx >= ledger_horizon()');
+    return rowCount === 0;
+  });
+  const { id } = await rig.endpoint('http://127.0.0.1:9/');
+  const outside = 1_000;
+  const range = { toMs: Date.now(), onlyFailed: false };
+  const froms = [beganMs + outside];
+  let replayed = 0;
+  for (const fromMs of froms) {
+    const step = await rig.room.history.replayRange(rig.scope, id, { ...range, fromMs });
+    replayed += step.replayed;
+    if (step.nextFromMs !== null) froms.push(step.nextFromMs);
+  }
+  expect(froms).toEqual([beganMs + outside, beganMs + outside + 50_000]);
+  expect(replayed).toBe(COUNT - outside);
+  expect(await rig.deliveries()).toHaveLength(COUNT - outside);
+});

@@ -1,0 +1,114 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { webhookReceiver } from '../harness/webhook-receiver.ts';
+import { tellEvents, webhookRig } from '../harness/webhook-setup.ts';
+
+/**
+ * Goal: every event reaches the receiver at least once with the same id and the same bytes, whatever
+ * dies.
+ * Method: workers in processes of their own, killed with SIGKILL at random moments, against a
+ * receiver that fails three times out of ten in every way it can. What arrived is read from the
+ * receiver's own log, what should have arrived from the ledger. EVENTS=10000 is the long form.
+ */
+
+const EVENTS = Number(process.env.EVENTS ?? 2_000);
+const WORKERS = 2;
+
+test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
+  timeout: 300_000 + EVENTS * 120,
+}, async () => {
+  await using rig = await webhookRig();
+  // Its own dispatcher is not wanted here: the workers do it all.
+  await rig.room.dispatcher?.stop(1_000);
+  await using receiver = await webhookReceiver({
+    answer: () => {
+      const dice = randomInt(100);
+      if (dice >= 30) return { status: 204 };
+      return dice < 10 ? { status: 500 } : dice < 20 ? 'close' : { status: 503, body: 'later' };
+    },
+  });
+  await rig.endpoint(receiver.url);
+  const workers = Array.from({ length: WORKERS }, () => startWorker(rig.database.url));
+  const expected = new Set<string>();
+  const over = new AbortController();
+  const killing = (async () => {
+    let kills = 0;
+    while (!over.signal.aborted) {
+      const n = randomInt(WORKERS);
+      const worker = workers[n] as Worker;
+      // One that is killed before it has begun shows nothing, and a busy machine is slow to start it.
+      await worker.begun;
+      await sleep(randomInt(50, 900));
+      await kill(worker);
+      workers[n] = startWorker(rig.database.url);
+      kills += 1;
+    }
+    return kills;
+  })();
+  for (let told = 0; told < EVENTS; told += 200) {
+    const ids = await tellEvents(rig.pool, rig.scope, systemClock, 200);
+    for (const id of ids) expected.add(id);
+  }
+  await until(() => new Set(receiver.received.map(({ id }) => id)).size >= EVENTS / 2, {
+    timeoutMs: 120_000 + EVENTS * 40,
+  });
+  over.abort();
+  const kills = await killing;
+  await until(
+    async () => {
+      // The schedule's waits are not what is tested: what waits for its retry is due now.
+      await rig.pool.query(
+        `update webhook_deliveries set due_at = now() where status = 'pending' and lease is null`,
+      );
+      const { rows } = await rig.pool.query(
+        `select from webhook_deliveries where status <> 'succeeded' limit 1`,
+      );
+      return rows.length === 0;
+    },
+    { timeoutMs: 120_000 + EVENTS * 60 },
+  );
+  await Promise.all(workers.map(kill));
+
+  expect(kills).toBeGreaterThan(0);
+  if (process.env.EVENTS) {
+    console.log(`${kills} kills; ${receiver.received.length} requests for ${EVENTS} events`);
+  }
+  const bodies = new Map<string, Set<string>>();
+  for (const { id, body } of receiver.received) {
+    bodies.set(id, (bodies.get(id) ?? new Set()).add(body));
+  }
+  expect(new Set(bodies.keys())).toEqual(expected);
+  for (const [id, versions] of bodies) {
+    expect(versions.size).toBe(1);
+    expect(JSON.parse([...versions][0] as string).id).toBe(id);
+  }
+  const { rows } = await rig.pool.query<{ n: number }>(
+    'select count(*) as n from webhook_deliveries',
+  );
+  expect(rows[0]?.n).toBe(expected.size);
+});
+
+interface Worker {
+  child: ChildProcess;
+  /** It looks for work, or has ended. */
+  begun: Promise<unknown>;
+}
+
+function startWorker(databaseUrl: string): Worker {
+  const file = path.join(import.meta.dirname, '../harness/webhook-worker-main.ts');
+  const child = fork(file, [databaseUrl], { stdio: 'ignore', execArgv: [] });
+  return { child, begun: Promise.race([once(child, 'message'), once(child, 'exit')]) };
+}
+
+async function kill({ child }: Worker): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}

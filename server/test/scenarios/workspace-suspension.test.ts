@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import { encodeId } from '../../src/lib/ids.ts';
+import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { environmentOf, postrider } from '../harness/cli-process.ts';
+import { dnsServer } from '../harness/dns-server.ts';
+import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
+import { until } from '../harness/until.ts';
+import { member } from '../harness/dashboard-session.ts';
+
+/**
+ * Goal: the operator stops the mail of a tenant with one command, on every node, and nothing of it is
+ * lost or leaves until he lets it go; nobody else notices.
+ * Method: the command beside a running server, a scripted receiver, and what the tenant sees.
+ */
+const REASON = 'Complaints about you. Write to abuse@host.example.';
+
+async function command(app: TestApp, ...args: string[]) {
+  return postrider(['workspaces', ...args], { env: environmentOf(app.database) });
+}
+
+function send(app: TestApp, key: string, more: Record<string, unknown> = {}) {
+  return app.call('POST', '/transactional/send', { key, body: goodSend(more) });
+}
+
+async function attemptsOf(app: TestApp, id: string) {
+  const { json } = await app.call('GET', `/messages/${id}/attempts`, { key: app.liveKey });
+  return json.data as { outcome: string; bounce: { reason: string; explanation: string } | null }[];
+}
+
+test('until it is resumed', async () => {
+  await using receiver = await smtpReceiver({ onRcpt: () => '451 4.3.0 Later' });
+  await using dns = await dnsServer({
+    'example.com': { MX: ['10 mx.example.test'] },
+    'mx.example.test': { A: ['127.0.0.1'] },
+  });
+  const MX_PORT = String(receiver.port);
+  await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT } });
+  const neighbour = await app.app.workspaces.create('Neighbour');
+  for (const id of [app.workspaceId, neighbour.id]) {
+    await app.app.domains.trust(id, { name: 'example.org' });
+  }
+  const { json: waiting } = await send(app, app.liveKey);
+  await until(async () => (await attemptsOf(app, waiting.id)).length > 0);
+
+  const workspace = encodeId('wsp', app.workspaceId);
+  const suspended = await command(app, 'suspend', workspace, '--reason', REASON);
+  expect(suspended).toMatchObject({ code: 0, stderr: '' });
+  await until(async () => (await send(app, app.liveKey)).status === 403);
+  const refused = await send(app, app.liveKey);
+  expect(refused.json).toMatchObject({ code: 'workspace_suspended' });
+  expect(refused.json.detail).toContain(REASON);
+
+  // What waits has its turn, and is held back by us and not by the receiver.
+  const tryNow = () => app.call('POST', `/messages/${waiting.id}/retry`, { key: app.liveKey });
+  expect((await tryNow()).status).toBe(200);
+  await until(async () =>
+    (await attemptsOf(app, waiting.id)).some(({ bounce }) => bounce?.reason === 'blocked_policy'),
+  );
+  const held = (await attemptsOf(app, waiting.id)).at(-1);
+  expect(held?.bounce?.explanation).toContain('suspended the mail of this workspace');
+  receiver.script.onRcpt = () => undefined;
+
+  // Neither its test mode nor anybody else is concerned.
+  expect((await send(app, app.testKey)).status).toBe(202);
+  const others = await app.newKey({ workspaceId: neighbour.id, mode: 'live' });
+  expect((await send(app, others, { subject: 'Of the neighbour' })).status).toBe(202);
+  await receiver.untilMessages(1);
+  expect(receiver.messages[0]?.raw.toString()).toContain('Of the neighbour');
+  expect(receiver.messages).toHaveLength(1);
+
+  const listed = await command(app, 'list');
+  expect(listed.stdout).toMatch(new RegExp(`${workspace} .* suspended +\\S.* ${REASON}`));
+  expect((await command(app, 'resume', workspace)).code).toBe(0);
+  await until(async () => (await send(app, app.liveKey)).status === 202);
+  expect((await tryNow()).status).toBe(200);
+  await until(async () => (await attemptsOf(app, waiting.id)).at(-1)?.outcome === 'delivered');
+});
+
+test('by SMTP neither, and the program is told why', async () => {
+  await using app = await startApp({ env: { SUBMISSION_PORT: '0' } });
+  await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+  const [workspace] = await app.app.workspaces.list();
+  await app.app.workspaces.suspend(workspace as NonNullable<typeof workspace>, REASON);
+  const port = app.app.submission.port as number;
+  using client = await SubmissionClient.loggedIn(port, app.liveKey);
+  const data = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
+  const { code, text } = await client.send({ to: ['a@example.com'], data });
+  expect(code).toBe(550);
+  expect(text).toContain(REASON);
+});
+
+test('its people are told why, and its owner makes no other meanwhile', async () => {
+  await using app = await startApp();
+  const { visitor: owner } = await member(app, 'owner');
+  const make = () => owner.call('POST', '/workspaces', { body: { name: 'Another' } });
+  const found = (await app.app.workspaces.list()).find(({ id }) => id === app.workspaceId);
+  const workspace = await app.app.workspaces.suspend(found as NonNullable<typeof found>, REASON);
+  const suspended = { since: expect.stringMatching(/Z$/), reason: REASON };
+  expect((await owner.call('GET', '/me')).json.workspaces).toMatchObject([{ suspended }]);
+  expect((await owner.call('GET', '/workspaces')).json.data).toMatchObject([{ suspended }]);
+  expect((await make()).json).toMatchObject({ status: 403, code: 'workspace_suspended' });
+  await app.app.workspaces.resume(workspace);
+  expect((await owner.call('GET', '/me')).json.workspaces).toMatchObject([{ suspended: null }]);
+  expect((await make()).status).toBe(201);
+});
+
+test.each([
+  [['suspend', 'Nobody', '--reason', 'x'], 2, 'There is no workspace "Nobody"'],
+  [['suspend', 'Test'], 2, '--reason'],
+  [['suspend', 'Test', '--reason', ' '], 2, '--reason takes 1 to 500 visible characters.'],
+  [['resume', 'Nobody'], 2, 'There is no workspace "Nobody"'],
+])('%j is refused and changes nothing', async (args, code, words) => {
+  await using app = await startApp();
+  const told = await command(app, ...args);
+  expect(told.code).toBe(code);
+  expect(told.stderr).toContain(words);
+  const [workspace] = await app.app.workspaces.list();
+  expect(workspace?.suspension).toBeNull();
+});
