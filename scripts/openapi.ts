@@ -1,5 +1,5 @@
 import { readConfig } from '../server/src/config/read-config.ts';
-import { openapiDocument } from '../server/src/http/openapi.ts';
+import { openapiDocument } from '../server/src/http/openapi/openapi-document.ts';
 import { allOperations, type OperationParts } from '../server/src/http/operations.ts';
 import { VERSION } from '../server/src/version.ts';
 

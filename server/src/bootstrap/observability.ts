@@ -3,19 +3,19 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
 import { databaseAnswers } from '../db/database-answers.ts';
 import { connectionsOf, type Pool } from '../db/pool.ts';
-import { addHealth } from '../http/health.ts';
-import { addressesOf, type HttpDoor } from '../http/http-door.ts';
-import { addFigure } from '../http/metrics.ts';
+import { addHealth } from '../http/observability/health-checks.ts';
+import { addressesOf, type HttpDoor } from '../http/server/http-listener.ts';
+import { addFigure } from '../http/observability/http-metrics.ts';
 import {
   addDeliveryMetrics,
   addPoolMetrics,
   addProcessMetrics,
   addQueueMetrics,
   addWebhookMetrics,
-} from '../http/node-metrics.ts';
+} from '../http/observability/node-metrics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { MessageAcceptor } from '../messages/accept-message.ts';
+import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { readQueue } from '../stats/queue-store.ts';
 import { VERSION } from '../version.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';

@@ -3,12 +3,12 @@ import { SCOPES } from '../accounts/scopes.ts';
 import type { OpenParts, SendOrder } from '../cli/house.ts';
 import { ContactLookup } from '../contacts/contact-lookup.ts';
 import { DomainDirectory } from '../domains/domain-directory.ts';
-import { SendMessage } from '../http/schemas/messages.ts';
-import { bodyValidator } from '../http/validate.ts';
-import { noHandover } from '../messages/handover.ts';
-import { previewOf } from '../messages/preview.ts';
-import type { SendRequest } from '../messages/send-request.ts';
-import { TemplateDirectory } from '../templates/template-directory.ts';
+import { SendMessage } from '../http/routes/messages/schemas.ts';
+import { bodyValidator } from '../http/validation/schema-validator.ts';
+import { noHandover } from '../messages/accept/delivery-handoff.ts';
+import { previewOf } from '../messages/content/content-view.ts';
+import type { SendRequest } from '../messages/accept/send-request.ts';
+import { TemplateDirectory } from '../templates/template-cache.ts';
 import { createAcceptor, createIdempotency } from './build-accepting.ts';
 
 /** A send without a door: the same checks and the same commit; whichever server runs delivers it. */

@@ -3,10 +3,10 @@ import type { Caller } from '../accounts/caller.ts';
 import type { SignedIn } from '../accounts/people/sessions.ts';
 import type { TeamRight } from '../accounts/roles.ts';
 import type { Scope } from '../accounts/scopes.ts';
-import type { IdempotencyRequest } from '../messages/idempotency.ts';
-import type { ProblemCode } from './problem-types.ts';
-import type { MoreFaults, QueryRead } from './validate.ts';
-import type { Visit } from './visit.ts';
+import type { IdempotencyRequest } from '../messages/accept/idempotency.ts';
+import type { ProblemCode } from './problems/problem-types.ts';
+import type { MoreFaults, QueryRead } from './validation/schema-validator.ts';
+import type { Visit } from './server/client-info.ts';
 
 /**
  * One operation of the API: its path, its rules, its documentation and its work in one value. The

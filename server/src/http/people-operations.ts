@@ -7,7 +7,7 @@ import { requestPasswordReset } from './routes/auth/request-password-reset.ts';
 import { signIn } from './routes/auth/sign-in.ts';
 import { signInWithCode } from './routes/auth/sign-in-with-code.ts';
 import { signOut } from './routes/auth/sign-out.ts';
-import type { PeopleOperationParts } from './routes/auth/signed-in-reply.ts';
+import type { PeopleOperationParts } from './routes/auth/session-response.ts';
 import { acceptInvitation } from './routes/invitations/accept.ts';
 import { createInvitation } from './routes/invitations/create.ts';
 import { inspectInvitation } from './routes/invitations/inspect.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isProblemCode, PROBLEMS } from '../http/problem-types.ts';
+import { isProblemCode, PROBLEMS } from '../http/problems/problem-types.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { loginReplyTo, oneLine, replyTo, SmtpReply } from './reply.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EventStreams } from '../../src/events/event-streams.ts';
 import { appendEvents } from '../../src/events/events-store.ts';
-import { ledgerCursor } from '../../src/http/event-query.ts';
+import { ledgerCursor } from '../../src/http/routes/events/event-query.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { PROBLEMS } from '../../src/http/problem-types.ts';
+import { PROBLEMS } from '../../src/http/problems/problem-types.ts';
 import { startApp } from '../harness/app.ts';
 
 /**

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import Fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { openapiDocument } from '../openapi.ts';
+import { openapiDocument } from '../openapi/openapi-document.ts';
 import { allOperations, type OperationParts } from '../operations.ts';
-import { PROBLEMS } from '../problem-types.ts';
-import { addDocs } from './add-docs.ts';
+import { PROBLEMS } from '../problems/problem-types.ts';
+import { addDocs } from './docs-routes.ts';
 import { referencePage } from './page.ts';
 import { type ApiDocument, Reader } from './reader.ts';
 

@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemCode } from '../problem-types.ts';
+import { PROBLEMS, type ProblemCode } from '../problems/problem-types.ts';
 import { CodePanels } from './code-panel.ts';
 import { type Html, html } from './html.ts';
 import { brokenCode } from './operation-section.ts';

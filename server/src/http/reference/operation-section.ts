@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemCode } from '../problem-types.ts';
+import { PROBLEMS, type ProblemCode } from '../problems/problem-types.ts';
 import type { CodePanels } from './code-panel.ts';
 import { fieldList, parameterList } from './field-list.ts';
 import { type Html, html } from './html.ts';

@@ -1,6 +1,6 @@
 import { type ApiKeys, type NewApiKey, publicKey } from '../../../accounts/api-keys.ts';
 import { operation } from '../../operation.ts';
-import { ApiKeyWithToken, CreateApiKey } from '../../schemas/api-keys.ts';
+import { ApiKeyWithToken, CreateApiKey } from './schemas.ts';
 
 export function createApiKey(parts: { apiKeys: ApiKeys }) {
   return operation(

@@ -1,8 +1,8 @@
 import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
-import { encodeCursor, uuidCursor } from '../../cursor.ts';
+import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { ApiKey } from '../../schemas/api-keys.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../schemas/pieces.ts';
+import { ApiKey } from './schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
 
 const LIST = '/api-keys';
 

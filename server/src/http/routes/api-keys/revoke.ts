@@ -1,8 +1,8 @@
 import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { ApiKey } from '../../schemas/api-keys.ts';
-import { pathId } from '../../schemas/pieces.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { ApiKey } from './schemas.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function revokeApiKey(parts: { apiKeys: ApiKeys }) {
   return operation(

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { type ApiKeys, GRACE_MAX_SECONDS, publicKey } from '../../../accounts/api-keys.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { RotatedApiKey } from '../../schemas/api-keys.ts';
-import { closed, pathId } from '../../schemas/pieces.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { RotatedApiKey } from './schemas.ts';
+import { closed, pathId } from '../../openapi/shared-schemas.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
 

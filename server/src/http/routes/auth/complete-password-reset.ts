@@ -1,8 +1,8 @@
-import { personFaults } from '../../../accounts/people/person-words.ts';
+import { personFaults } from '../../../accounts/people/person-input.ts';
 import { operation } from '../../operation.ts';
-import { Password, Token } from '../../schemas/people.ts';
-import { closed } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from './signed-in-reply.ts';
+import { Password, Token } from '../me/schemas.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from './session-response.ts';
 
 export function completePasswordReset({ people }: PeopleOperationParts) {
   return operation(

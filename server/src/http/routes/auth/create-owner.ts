@@ -1,8 +1,8 @@
-import { personFaults } from '../../../accounts/people/person-words.ts';
+import { personFaults } from '../../../accounts/people/person-input.ts';
 import { operation } from '../../operation.ts';
-import { CreateOwner, SET_COOKIE, SignedIn } from '../../schemas/people.ts';
-import { sitsAtThisMachine } from '../../visit.ts';
-import { type PeopleOperationParts, signedInReply } from './signed-in-reply.ts';
+import { CreateOwner, SET_COOKIE, SignedIn } from '../me/schemas.ts';
+import { sitsAtThisMachine } from '../../server/client-info.ts';
+import { type PeopleOperationParts, signedInReply } from './session-response.ts';
 
 export function createOwner(parts: PeopleOperationParts) {
   return operation(

@@ -1,7 +1,7 @@
 import { operation } from '../../operation.ts';
-import { SetupState } from '../../schemas/people.ts';
-import { sitsAtThisMachine } from '../../visit.ts';
-import type { PeopleOperationParts } from './signed-in-reply.ts';
+import { SetupState } from '../me/schemas.ts';
+import { sitsAtThisMachine } from '../../server/client-info.ts';
+import type { PeopleOperationParts } from './session-response.ts';
 
 export function getSetup({ people, baseUrl }: PeopleOperationParts) {
   return operation(

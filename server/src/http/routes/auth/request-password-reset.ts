@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { operation } from '../../operation.ts';
-import { Email } from '../../schemas/people.ts';
-import { closed } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from './signed-in-reply.ts';
+import { Email } from '../me/schemas.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from './session-response.ts';
 
 export function requestPasswordReset({ people }: PeopleOperationParts) {
   return operation(

@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { SET_COOKIE, SignedIn, SignInWithCode } from '../../schemas/people.ts';
-import { type PeopleOperationParts, signedInReply } from './signed-in-reply.ts';
+import { SET_COOKIE, SignedIn, SignInWithCode } from '../me/schemas.ts';
+import { type PeopleOperationParts, signedInReply } from './session-response.ts';
 
 export function signInWithCode(parts: PeopleOperationParts) {
   return operation(

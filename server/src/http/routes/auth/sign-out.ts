@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { SET_COOKIE } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from './signed-in-reply.ts';
+import { SET_COOKIE } from '../me/schemas.ts';
+import type { PeopleOperationParts } from './session-response.ts';
 
 export function signOut({ people, cookie }: PeopleOperationParts) {
   return operation(

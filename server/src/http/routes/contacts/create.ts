@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { contactFaults } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { API_PREFIX } from '../../http-server.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
 import { operation } from '../../operation.ts';
-import { CONTACT_EXAMPLE, Contact, CreateContact } from '../../schemas/contacts.ts';
+import { CONTACT_EXAMPLE, Contact, CreateContact } from './schemas.ts';
 
 export function createContact(parts: { contacts: Contacts }) {
   return operation(

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { exampleOf } from '../../example.ts';
-import type { LargeAnswers } from '../../large-answers.ts';
+import { exampleOf } from '../../openapi/schema-example.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { operation } from '../../operation.ts';
-import { Contact } from '../../schemas/contacts.ts';
-import { closed, oneOf } from '../../schemas/pieces.ts';
+import { Contact } from './schemas.ts';
+import { closed, oneOf } from '../../openapi/shared-schemas.ts';
 
 const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson; charset=utf-8',

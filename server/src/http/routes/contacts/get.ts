@@ -1,7 +1,7 @@
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { contactPointer } from '../../contact-pointer.ts';
+import { contactPointer } from './contact-path.ts';
 import { operation } from '../../operation.ts';
-import { Contact, ContactPath } from '../../schemas/contacts.ts';
+import { Contact, ContactPath } from './schemas.ts';
 
 export function getContact(parts: { contacts: Contacts }) {
   return operation(

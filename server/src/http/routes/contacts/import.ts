@@ -7,9 +7,9 @@ import {
   type Upload,
 } from '../../../contacts/contact-imports.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import type { Idempotency, IdempotencyRequest } from '../../../messages/idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from '../../../messages/accept/idempotency.ts';
 import { operation, type Reply, type Request } from '../../operation.ts';
-import { ContactImport } from '../../schemas/contacts.ts';
+import { ContactImport } from './schemas.ts';
 
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';

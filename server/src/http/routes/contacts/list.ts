@@ -6,12 +6,12 @@ import {
   searchContacts,
 } from '../../../contacts/search-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { encodeCursor } from '../../cursor.ts';
-import { keyedCursor } from '../../keyed-cursor.ts';
+import { encodeCursor } from '../../validation/cursor.ts';
+import { keyedCursor } from '../../validation/keyed-cursor.ts';
 import { operation } from '../../operation.ts';
-import { Contact } from '../../schemas/contacts.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
-import { timeParameter } from '../../time-parameter.ts';
+import { Contact } from './schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { timeParameter } from '../../validation/time-parameter.ts';
 
 export function listContacts(parts: { pool: Pool }) {
   return operation(

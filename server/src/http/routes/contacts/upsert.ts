@@ -3,7 +3,7 @@ import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import { operation } from '../../operation.ts';
-import { Contact, ContactPath, UpsertContact } from '../../schemas/contacts.ts';
+import { Contact, ContactPath, UpsertContact } from './schemas.ts';
 
 export function upsertContact(parts: { contacts: Contacts }) {
   return operation(

@@ -2,7 +2,7 @@ import { domainFaults, type NewDomain } from '../../../domains/domain-settings.t
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { operation } from '../../operation.ts';
-import { CreateDomain, Domain } from '../../schemas/domains.ts';
+import { CreateDomain, Domain } from './schemas.ts';
 
 export function createDomain(parts: { domains: Domains }) {
   return operation(

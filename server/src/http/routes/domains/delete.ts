@@ -1,7 +1,7 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function deleteDomain(parts: { domains: Domains }) {
   return operation(

@@ -1,9 +1,9 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { Domain } from '../../schemas/domains.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../schemas/pieces.ts';
+import { Domain } from './schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
 
 const LIST = '/domains';
 

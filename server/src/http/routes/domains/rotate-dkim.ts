@@ -1,9 +1,9 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { Domain } from '../../schemas/domains.ts';
-import { pathId } from '../../schemas/pieces.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { Domain } from './schemas.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function rotateDomainDkim(parts: { domains: Domains }) {
   return operation(

@@ -13,7 +13,7 @@ import {
   readFeed,
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
-import { addressParameter } from '../../address-parameter.ts';
+import { addressParameter } from '../../validation/query-parameters.ts';
 import {
   descendingCursor,
   EventTypeFilter,
@@ -21,11 +21,11 @@ import {
   ledgerCursor,
   ledgerPosition,
   typesOf,
-} from '../../event-query.ts';
+} from './event-query.ts';
 import { operation } from '../../operation.ts';
-import { Event } from '../../schemas/events.ts';
-import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../schemas/pieces.ts';
-import { timeParameter } from '../../time-parameter.ts';
+import { Event } from './schemas.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
+import { timeParameter } from '../../validation/time-parameter.ts';
 
 export function listEvents(parts: { pool: Pool }) {
   return operation(

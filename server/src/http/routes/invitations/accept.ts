@@ -1,7 +1,7 @@
-import { personFaults } from '../../../accounts/people/person-words.ts';
+import { personFaults } from '../../../accounts/people/person-input.ts';
 import { operation } from '../../operation.ts';
-import { AcceptInvitation, SET_COOKIE, SignedIn } from '../../schemas/people.ts';
-import { type PeopleOperationParts, signedInReply } from '../auth/signed-in-reply.ts';
+import { AcceptInvitation, SET_COOKIE, SignedIn } from '../me/schemas.ts';
+import { type PeopleOperationParts, signedInReply } from '../auth/session-response.ts';
 
 export function acceptInvitation(parts: PeopleOperationParts) {
   return operation(

@@ -1,7 +1,7 @@
 import { publicInvitation } from '../../../accounts/people/invitations.ts';
 import { operation } from '../../operation.ts';
-import { CreatedInvitation, CreateInvitation } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { CreatedInvitation, CreateInvitation } from '../me/schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 import { actorOf } from '../members/acting-member.ts';
 
 export function createInvitation({ people }: PeopleOperationParts) {

@@ -1,7 +1,7 @@
 import { operation } from '../../operation.ts';
-import { InspectedInvitation, Token } from '../../schemas/people.ts';
-import { closed } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { InspectedInvitation, Token } from '../me/schemas.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function inspectInvitation({ people }: PeopleOperationParts) {
   return operation(

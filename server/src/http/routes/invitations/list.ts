@@ -1,10 +1,10 @@
 import { publicInvitation } from '../../../accounts/people/invitations.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { Invitation } from '../../schemas/people.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { Invitation } from '../me/schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 const LIST = '/invitations';
 

@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { ChangePassword, SET_COOKIE } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { ChangePassword, SET_COOKIE } from './schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function changePassword({ people, cookie }: PeopleOperationParts) {
   return operation(

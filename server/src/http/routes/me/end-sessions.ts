@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function endSessions({ people, cookie }: PeopleOperationParts) {
   return operation(

@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { Me } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { Me } from './schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function getMe({ people }: PeopleOperationParts) {
   return operation(

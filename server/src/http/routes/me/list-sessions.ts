@@ -1,9 +1,9 @@
 import { publicSession } from '../../../accounts/people/account.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { Session } from '../../schemas/people.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { Session } from './schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 const LIST = '/me/sessions';
 

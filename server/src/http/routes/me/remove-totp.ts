@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { WithPassword } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { WithPassword } from './schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function removeTotp({ people }: PeopleOperationParts) {
   return operation(

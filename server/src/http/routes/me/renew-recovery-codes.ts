@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { RecoveryCodes, WithPassword } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { RecoveryCodes, WithPassword } from './schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function renewRecoveryCodes({ people }: PeopleOperationParts) {
   return operation(

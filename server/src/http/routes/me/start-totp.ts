@@ -1,6 +1,6 @@
 import { operation } from '../../operation.ts';
-import { TotpSetup, WithPassword } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { TotpSetup, WithPassword } from './schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function startTotp({ people }: PeopleOperationParts) {
   return operation(

@@ -1,9 +1,9 @@
 import { publicMember } from '../../../accounts/people/team.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { Member } from '../../schemas/people.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { Member } from '../me/schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 const LIST = '/members';
 

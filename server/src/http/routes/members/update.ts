@@ -1,9 +1,9 @@
 import { publicMember } from '../../../accounts/people/team.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { Member, UpdateMember } from '../../schemas/people.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { Member, UpdateMember } from '../me/schemas.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 import { actorOf } from './acting-member.ts';
 
 export function updateMember({ people }: PeopleOperationParts) {

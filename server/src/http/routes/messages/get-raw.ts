@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { compose } from '../../../mail/mime/compose.ts';
-import { outgoingOf } from '../../../messages/content.ts';
-import { findContent, findMessage } from '../../../messages/message-store.ts';
-import type { LargeAnswers } from '../../large-answers.ts';
+import { outgoingOf } from '../../../messages/content/message-content.ts';
+import { findMessage } from '../../../messages/lookup/message-store.ts';
+import { findContent } from '../../../messages/content/content-store.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { operation } from '../../operation.ts';
-import { notFound, uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
+import { notFound, uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function getMessageRaw(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(

@@ -3,15 +3,15 @@ import type { Pool } from '../../../db/pool.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { parseDomainName } from '../../../mail/domain-name.ts';
 import { isReceivingProvider } from '../../../mail/policy/provider.ts';
-import { listMessages as findPage, type MessageQuery } from '../../../messages/find-messages.ts';
-import { publicMessage } from '../../../messages/public-message.ts';
-import type { MessageStatus } from '../../../messages/send-request.ts';
-import { addressParameter } from '../../address-parameter.ts';
-import { encodeCursor, uuidCursor } from '../../cursor.ts';
+import { listMessages as findPage, type MessageQuery } from '../../../messages/lookup/list-messages.ts';
+import { publicMessage } from '../../../messages/lookup/public-message.ts';
+import type { MessageStatus } from '../../../messages/message-status.ts';
+import { addressParameter } from '../../validation/query-parameters.ts';
+import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { MESSAGE_STATUSES, MessageSummary } from '../../schemas/messages.ts';
-import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../schemas/pieces.ts';
-import { timeParameter } from '../../time-parameter.ts';
+import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { timeParameter } from '../../validation/time-parameter.ts';
 
 const LIST = '/messages';
 

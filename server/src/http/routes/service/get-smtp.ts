@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { operation } from '../../operation.ts';
-import { oneOf } from '../../schemas/pieces.ts';
+import { oneOf } from '../../openapi/shared-schemas.ts';
 
 /** Where programs hand in mail by SMTP, as this server knows it. */
 export interface SmtpSettings {

@@ -3,7 +3,7 @@ import type { Pool } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { readQueue } from '../../../stats/queue-store.ts';
 import { operation } from '../../operation.ts';
-import { NullableTime } from '../../schemas/pieces.ts';
+import { NullableTime } from '../../openapi/shared-schemas.ts';
 
 const Queue = Type.Object(
   {

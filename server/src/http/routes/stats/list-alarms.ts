@@ -3,7 +3,7 @@ import type { Pool } from '../../../db/pool.ts';
 import { ALARM_KINDS, readRaisedOf } from '../../../stats/alarm-store.ts';
 import { explanationOf, subjectOf } from '../../../stats/alarms.ts';
 import { operation } from '../../operation.ts';
-import { oneOf, Time } from '../../schemas/pieces.ts';
+import { oneOf, Time } from '../../openapi/shared-schemas.ts';
 
 const RaisedAlarm = Type.Object(
   {

@@ -11,7 +11,7 @@ import {
   CreateSuppressions,
   SUPPRESSIONS_MAX,
   SuppressionResults,
-} from '../../schemas/suppressions.ts';
+} from './schemas.ts';
 
 export function createSuppressionsBulk(parts: { suppressions: Suppressions }) {
   return operation(

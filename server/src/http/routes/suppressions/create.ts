@@ -1,7 +1,7 @@
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { operation } from '../../operation.ts';
-import { CreateSuppression, Suppression } from '../../schemas/suppressions.ts';
+import { CreateSuppression, Suppression } from './schemas.ts';
 
 export function createSuppression(parts: { suppressions: Suppressions }) {
   return operation(

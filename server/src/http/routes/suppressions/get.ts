@@ -1,8 +1,8 @@
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import { Suppression } from '../../schemas/suppressions.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { Suppression } from './schemas.ts';
 
 export function getSuppression(parts: { suppressions: Suppressions }) {
   return operation(

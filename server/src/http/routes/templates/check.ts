@@ -1,7 +1,7 @@
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../../operation.ts';
-import { Checked } from '../../schemas/template-findings.ts';
-import { PathKey } from '../../schemas/templates.ts';
+import { Checked } from './finding-schemas.ts';
+import { PathKey } from './schemas.ts';
 import { checkedOf } from '../transactional/check.ts';
 
 export function checkTemplate(parts: { templates: Templates }) {

@@ -3,9 +3,9 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import { compareContents } from '../../../templates/compare-contents.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { PathKey, VersionName, VersionParameter } from '../../schemas/templates.ts';
-import { versionOf } from './shown-template.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { PathKey, VersionName, VersionParameter } from './schemas.ts';
+import { versionOf } from './template-response.ts';
 
 const Comparison = Type.Object(
   {

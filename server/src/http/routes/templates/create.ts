@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { templateFaults } from '../../../templates/template-fields.ts';
-import { API_PREFIX } from '../../http-server.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
 import { operation } from '../../operation.ts';
-import { KIND_SCHEMAS } from '../../schemas/templates.ts';
-import { shownTemplate, type TemplateParts } from './shown-template.ts';
+import { KIND_SCHEMAS } from './schemas.ts';
+import { shownTemplate, type TemplateParts } from './template-response.ts';
 
 /** createTemplate, createLayout, createPartial. */
 export function createTemplate(parts: TemplateParts, kind: ContentKind) {

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { KIND_SCHEMAS, PathKey } from '../../schemas/templates.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
 /** deleteTemplate, deleteLayout, deletePartial. */
 export function deleteTemplate(parts: { templates: Templates }, kind: ContentKind) {

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { PathKey, VersionParameter } from '../../schemas/templates.ts';
-import { type TemplateParts, versionOf } from './shown-template.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { PathKey, VersionParameter } from './schemas.ts';
+import { type TemplateParts, versionOf } from './template-response.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   title: 'VariablesSchema',

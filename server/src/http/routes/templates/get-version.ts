@@ -2,8 +2,8 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import { publicContent, publicVersion, variablesOf } from '../../../templates/public-template.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { operation } from '../../operation.ts';
-import { KIND_SCHEMAS, PathKeyVersion } from '../../schemas/templates.ts';
-import type { TemplateParts } from './shown-template.ts';
+import { KIND_SCHEMAS, PathKeyVersion } from './schemas.ts';
+import type { TemplateParts } from './template-response.ts';
 
 /** getTemplateVersion, getLayoutVersion, getPartialVersion. */
 export function getTemplateVersion(parts: TemplateParts, kind: ContentKind) {

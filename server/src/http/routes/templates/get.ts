@@ -1,7 +1,7 @@
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { operation } from '../../operation.ts';
-import { KIND_SCHEMAS, PathKey } from '../../schemas/templates.ts';
-import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './shown-template.ts';
+import { KIND_SCHEMAS, PathKey } from './schemas.ts';
+import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './template-response.ts';
 
 /** getTemplate, getLayout, getPartial. */
 export function getTemplate(parts: TemplateParts, kind: ContentKind) {

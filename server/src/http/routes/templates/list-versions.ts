@@ -1,10 +1,10 @@
 import { publicVersion } from '../../../templates/public-template.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { badCursor, decodeCursor, pageOf } from '../../cursor.ts';
+import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE } from '../../schemas/pieces.ts';
-import { KIND_SCHEMAS, PathKey } from '../../schemas/templates.ts';
+import { closed, LIMIT_DEFAULT, PAGE } from '../../openapi/shared-schemas.ts';
+import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
 /** listTemplateVersions, listLayoutVersions, listPartialVersions. */
 export function listTemplateVersions(parts: { templates: Templates }, kind: ContentKind) {

@@ -1,10 +1,10 @@
 import { publicSummary } from '../../../templates/public-template.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, searched } from '../../schemas/pieces.ts';
-import { KIND_SCHEMAS } from '../../schemas/templates.ts';
+import { closed, LIMIT_DEFAULT, PAGE, searched } from '../../openapi/shared-schemas.ts';
+import { KIND_SCHEMAS } from './schemas.ts';
 
 /** listTemplates, listLayouts, listPartials. */
 export function listTemplates(parts: { templates: Templates }, kind: ContentKind) {

@@ -3,9 +3,9 @@ import { publicPublication } from '../../../templates/public-template.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { Publication } from '../../schemas/template-findings.ts';
-import { KIND_SCHEMAS, PathKey } from '../../schemas/templates.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { Publication } from './finding-schemas.ts';
+import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
 const Publish = closed(
   {

@@ -4,17 +4,17 @@ import type { ContactLookup } from '../../../contacts/contact-lookup.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { parseMailbox } from '../../../mail/address.ts';
-import { checkTimeZone } from '../../../messages/check-fields.ts';
-import { FieldErrors } from '../../../messages/field-errors.ts';
-import { contentView } from '../../../messages/preview.ts';
+import { checkTimeZone } from '../../../messages/accept/check-fields.ts';
+import { FieldErrors } from '../../../messages/accept/field-errors.ts';
+import { contentView } from '../../../messages/content/content-view.ts';
 import type { CompiledTemplate } from '../../../templates/compile-template.ts';
 import { type Preview, previewTemplate } from '../../../templates/preview-template.ts';
 import { operation } from '../../operation.ts';
-import { Locale, TimeZone, Variables } from '../../schemas/messages.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { Finding } from '../../schemas/template-findings.ts';
-import { PathKey, VersionName } from '../../schemas/templates.ts';
-import type { TemplateParts } from './shown-template.ts';
+import { Locale, TimeZone, Variables } from '../messages/schemas.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { Finding } from './finding-schemas.ts';
+import { PathKey, VersionName } from './schemas.ts';
+import type { TemplateParts } from './template-response.ts';
 
 const RenderTemplate = closed(
   {

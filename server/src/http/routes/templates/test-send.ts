@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import type { MessageAcceptor } from '../../../messages/accept-message.ts';
-import type { AcceptedMessage as Accepted } from '../../../messages/send-request.ts';
+import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
+import type { AcceptedMessage as Accepted } from '../../../messages/accept/send-request.ts';
 import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
-import { API_PREFIX } from '../../http-server.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
 import { operation } from '../../operation.ts';
-import { AcceptedMessage, Address, Locale, TimeZone, Variables } from '../../schemas/messages.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { PathKey, VersionName } from '../../schemas/templates.ts';
-import { SEND_REFUSALS } from '../transactional/send-refusals.ts';
-import type { TemplateParts } from './shown-template.ts';
+import { AcceptedMessage, Address, Locale, TimeZone, Variables } from '../messages/schemas.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { PathKey, VersionName } from './schemas.ts';
+import { SEND_REFUSALS } from '../transactional/send-problems.ts';
+import type { TemplateParts } from './template-response.ts';
 
 const TestSend = closed(
   {

@@ -1,8 +1,8 @@
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { templateFaults } from '../../../templates/template-fields.ts';
 import { operation } from '../../operation.ts';
-import { KIND_SCHEMAS, PathKey } from '../../schemas/templates.ts';
-import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './shown-template.ts';
+import { KIND_SCHEMAS, PathKey } from './schemas.ts';
+import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './template-response.ts';
 
 /** updateTemplate, updateLayout, updatePartial. */
 export function updateTemplate(parts: TemplateParts, kind: ContentKind) {

@@ -1,4 +1,4 @@
-import type { TestInbox } from '../../../messages/test-inbox.ts';
+import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
 import { operation } from '../../operation.ts';
 
 export function clearTestInbox(parts: { inbox: TestInbox }) {

@@ -1,7 +1,7 @@
-import type { TestInbox } from '../../../messages/test-inbox.ts';
+import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function deleteTestInboxMessage(parts: { inbox: TestInbox }) {
   return operation(

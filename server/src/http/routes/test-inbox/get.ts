@@ -1,9 +1,9 @@
-import type { TestInbox } from '../../../messages/test-inbox.ts';
-import type { LargeAnswers } from '../../large-answers.ts';
+import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import { InboxMessage } from '../../schemas/test-inbox.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { InboxMessage } from './schemas.ts';
 
 export function getTestInboxMessage(parts: { inbox: TestInbox; largeAnswers: LargeAnswers }) {
   return operation(

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import type { TestInbox } from '../../../messages/test-inbox.ts';
-import { addressParameter } from '../../address-parameter.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
+import { addressParameter } from '../../validation/query-parameters.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
-import { InboxSummary } from '../../schemas/test-inbox.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { InboxSummary } from './schemas.ts';
 
 const LIST = '/test/inbox';
 

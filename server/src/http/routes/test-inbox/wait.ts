@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import type { TestInbox } from '../../../messages/test-inbox.ts';
-import { addressParameter } from '../../address-parameter.ts';
+import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
+import { addressParameter } from '../../validation/query-parameters.ts';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { InboxMessage } from '../../schemas/test-inbox.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { InboxMessage } from './schemas.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;
 

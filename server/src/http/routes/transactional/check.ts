@@ -3,8 +3,8 @@ import type { Finding } from '../../../templates/check-content.ts';
 import { checkInline, hasErrors } from '../../../templates/check-template.ts';
 import { publicFinding } from '../../../templates/public-template.ts';
 import { operation } from '../../operation.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { Checked } from '../../schemas/template-findings.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { Checked } from '../templates/finding-schemas.ts';
 
 const InlineContent = closed(
   {

@@ -1,12 +1,12 @@
 import { type TSchema, Type } from 'typebox';
-import type { BatchItem, MessageAcceptor } from '../../../messages/accept-message.ts';
-import type { SendRequest } from '../../../messages/send-request.ts';
+import type { BatchItem, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
+import type { SendRequest } from '../../../messages/accept/send-request.ts';
 import { operation } from '../../operation.ts';
-import { problemOf } from '../../problem.ts';
-import { AcceptedMessage, SendMessage } from '../../schemas/messages.ts';
-import { closed, oneOf, Problem } from '../../schemas/pieces.ts';
-import { listValidator } from '../../validate.ts';
-import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
+import { problemOf } from '../../problems/problem-details.ts';
+import { AcceptedMessage, SendMessage } from '../messages/schemas.ts';
+import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
+import { listValidator } from '../../validation/schema-validator.ts';
+import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
 
 export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; batchMax: number }) {
   const bodyOf = (message: TSchema) =>

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
-import type { MessageAcceptor } from '../../../messages/accept-message.ts';
-import { previewOf } from '../../../messages/preview.ts';
-import type { AcceptedMessage as Accepted, SendRequest } from '../../../messages/send-request.ts';
-import { API_PREFIX } from '../../http-server.ts';
+import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
+import { previewOf } from '../../../messages/content/content-view.ts';
+import type { AcceptedMessage as Accepted, SendRequest } from '../../../messages/accept/send-request.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
 import { operation } from '../../operation.ts';
-import { AcceptedMessage, MessageContent, SendMessage } from '../../schemas/messages.ts';
-import { closed } from '../../schemas/pieces.ts';
-import { REPLAYED, SEND_REFUSALS } from './send-refusals.ts';
+import { AcceptedMessage, MessageContent, SendMessage } from '../messages/schemas.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
+import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
 
 export function sendTransactional(parts: { acceptor: MessageAcceptor }) {
   return operation(

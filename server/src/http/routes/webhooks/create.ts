@@ -1,6 +1,6 @@
 import type { NewWebhook, Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../../operation.ts';
-import { CreateWebhook, WebhookWithSecret } from '../../schemas/webhooks.ts';
+import { CreateWebhook, WebhookWithSecret } from './schemas.ts';
 
 export function createWebhook(parts: { webhooks: Webhooks }) {
   return operation(

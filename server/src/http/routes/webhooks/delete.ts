@@ -1,7 +1,7 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function deleteWebhook(parts: { webhooks: Webhooks }) {
   return operation(

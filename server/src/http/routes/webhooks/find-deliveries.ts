@@ -5,10 +5,10 @@ import {
   deliveryPlaceOf,
   publicDeliveryPage,
   WEBHOOK_FILTER,
-} from '../../delivery-query.ts';
+} from './delivery-query.ts';
 import { operation } from '../../operation.ts';
-import { closed, LIMIT_DEFAULT, page } from '../../schemas/pieces.ts';
-import { WebhookDelivery } from '../../schemas/webhooks.ts';
+import { closed, LIMIT_DEFAULT, page } from '../../openapi/shared-schemas.ts';
+import { WebhookDelivery } from './schemas.ts';
 
 export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
   return operation(

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { DeliveryPath, WebhookDeliveryWithTries } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
 export function findWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
   return operation(

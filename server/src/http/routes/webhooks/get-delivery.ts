@@ -1,7 +1,7 @@
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { DeliveryPath, WebhookDeliveryWithTries } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
 export function getWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
   return operation(

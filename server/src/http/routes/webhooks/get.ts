@@ -1,8 +1,8 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import { Webhook } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { Webhook } from './schemas.ts';
 
 export function getWebhook(parts: { webhooks: Webhooks }) {
   return operation(

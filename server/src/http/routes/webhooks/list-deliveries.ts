@@ -4,11 +4,11 @@ import {
   deliveryFilterOf,
   deliveryPlaceOf,
   publicDeliveryPage,
-} from '../../delivery-query.ts';
+} from './delivery-query.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { closed, LIMIT_DEFAULT, page, pathId } from '../../schemas/pieces.ts';
-import { WebhookDelivery } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { closed, LIMIT_DEFAULT, page, pathId } from '../../openapi/shared-schemas.ts';
+import { WebhookDelivery } from './schemas.ts';
 
 export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
   return operation(

@@ -1,8 +1,8 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
-import { Webhook } from '../../schemas/webhooks.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { Webhook } from './schemas.ts';
 
 const LIST = '/webhooks';
 

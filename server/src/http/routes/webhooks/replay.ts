@@ -3,9 +3,9 @@ import { type FieldError, faultsOf, invalidFields } from '../../../lib/refused-e
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import { ReplayResult, ReplayWebhook } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { ReplayResult, ReplayWebhook } from './schemas.ts';
 
 const RANGE_DEFAULT_MS = 30 * 24 * 60 * 60 * 1000;
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { closed, pathId } from '../../schemas/pieces.ts';
-import { RotatedWebhook } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { closed, pathId } from '../../openapi/shared-schemas.ts';
+import { RotatedWebhook } from './schemas.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
 

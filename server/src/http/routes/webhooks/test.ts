@@ -1,9 +1,9 @@
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import { sampleData } from '../../schemas/webhook-payloads.ts';
-import { TestWebhook, WebhookTestResult } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { sampleData } from './event-payloads.ts';
+import { TestWebhook, WebhookTestResult } from './schemas.ts';
 
 export function testWebhook(parts: { webhookTester: WebhookTester }) {
   return operation(

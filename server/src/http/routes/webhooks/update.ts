@@ -1,8 +1,8 @@
 import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import { UpdateWebhook, Webhook } from '../../schemas/webhooks.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { UpdateWebhook, Webhook } from './schemas.ts';
 
 export function updateWebhook(parts: { webhooks: Webhooks }) {
   return operation(

@@ -1,7 +1,7 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
 import { operation } from '../../operation.ts';
-import { Workspace, WorkspaceWords } from '../../schemas/people.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { Workspace, WorkspaceWords } from '../me/schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function createWorkspace({ people }: PeopleOperationParts) {
   return operation(

@@ -1,9 +1,9 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
-import { pageOf, uuidCursor } from '../../cursor.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { operation } from '../../operation.ts';
-import { Workspace } from '../../schemas/people.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { Workspace } from '../me/schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 const LIST = '/workspaces';
 

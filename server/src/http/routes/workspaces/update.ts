@@ -1,9 +1,9 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
 import { operation } from '../../operation.ts';
-import { uuidOf } from '../../path-id.ts';
-import { Workspace, WorkspaceWords } from '../../schemas/people.ts';
-import { pathId } from '../../schemas/pieces.ts';
-import type { PeopleOperationParts } from '../auth/signed-in-reply.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { Workspace, WorkspaceWords } from '../me/schemas.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import type { PeopleOperationParts } from '../auth/session-response.ts';
 
 export function updateWorkspace({ people }: PeopleOperationParts) {
   return operation(

@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { expect, it } from 'vitest';
+import { NamedSchemas } from './component-schemas.ts';
+import { described } from './shared-schemas.ts';
+
+/** Goal: names become components wherever they stand, and fields keep theirs whatever it is. */
+
+const Person = Type.Object({ title: Type.String(), items: Type.String() }, { title: 'Person' });
+
+it('names a schema once and refers to it everywhere', () => {
+  const named = new NamedSchemas();
+  const reference = { $ref: '#/components/schemas/Person' };
+  const schema = Type.Object({
+    one: Person,
+    many: Type.Array(Person),
+    maybe: Type.Union([Person, Type.Null()]),
+    boss: described(Person, 'Who decides.'),
+  });
+  expect(named.refer(schema).properties).toEqual({
+    one: reference,
+    many: { type: 'array', items: reference },
+    maybe: { anyOf: [reference, { type: 'null' }] },
+    boss: { ...reference, description: 'Who decides.' },
+  });
+  expect(Object.keys(named.components())).toEqual(['Person']);
+});
+
+it('keeps fields that are named like keywords', () => {
+  const named = new NamedSchemas();
+  named.refer(Person);
+  expect(named.components().Person).toEqual({
+    type: 'object',
+    required: ['title', 'items'],
+    properties: { title: { type: 'string' }, items: { type: 'string' } },
+  });
+});
+
+it('leaves examples and plain titles alone', () => {
+  const named = new NamedSchemas();
+  const schema = Type.Object({}, { title: 'some words', examples: [{ title: 'Person' }] });
+  expect(named.refer(schema)).toMatchObject({ examples: [{ title: 'Person' }] });
+  expect(named.components()).toEqual({});
+});

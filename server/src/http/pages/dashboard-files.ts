@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PREVIEW_POLICIES, previewPage } from './email-preview.ts';
+
+/**
+ * The dashboard's files under /app, read into memory once. Files with a hash in their name never
+ * change and may be kept; every other path below /app is the one page that draws them all. The
+ * policy allows our own files and nothing else: no inline script or style, no other host, no frame
+ * but the preview of mail, which comes with a stricter policy of its own.
+ */
+
+export interface AppFiles {
+  /** What `npm run build` made. */
+  folder: string;
+}
+
+interface StoredFile {
+  type: string;
+  /** By content coding; '' is the file as it is. */
+  bodies: Map<string, Buffer>;
+  immutable: boolean;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json; charset=utf-8',
+};
+
+const CODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+const APP_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const GUARDS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'x-dns-prefetch-control': 'off',
+};
+
+export function addApp(server: FastifyInstance, { folder }: AppFiles): void {
+  const files = readFiles(folder);
+  const index = files.get('index.html');
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const name = nameOf(request.url);
+    const file = files.get(name);
+    if (file) return send(request, reply, file);
+    // A script that an older page asks for is gone: an answer in html would only break it later.
+    if (name.startsWith('assets/')) return reply.code(404).send();
+    return index ? send(request, reply, index) : notBuilt(reply);
+  };
+  // The address that the server is known by, pasted into a browser, leads to what people want.
+  server.get('/', (_request, reply) => reply.redirect('/app', 302));
+  server.get('/app', answer);
+  server.get('/app/*', answer);
+  for (const [name, policy] of Object.entries(PREVIEW_POLICIES)) {
+    server.get(`/app/preview/${name}`, (_request, reply) =>
+      reply
+        .headers({ ...GUARDS, 'content-security-policy': policy, 'cache-control': 'no-cache' })
+        .type(TYPES['.html'] as string)
+        .send(previewPage()),
+    );
+  }
+}
+
+function readFiles(folder: string): Map<string, StoredFile> {
+  const files = new Map<string, StoredFile>();
+  if (!existsSync(folder)) return files;
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    const place = path.join(entry.parentPath, entry.name);
+    const type = TYPES[path.extname(entry.name)];
+    if (!entry.isFile() || type === undefined) continue;
+    const name = path.relative(folder, place).split(path.sep).join('/');
+    const bodies = new Map([['', readFileSync(place)]]);
+    for (const [coding, ending] of CODINGS) {
+      if (existsSync(place + ending)) bodies.set(coding, readFileSync(place + ending));
+    }
+    files.set(name, { type, bodies, immutable: name.startsWith('assets/') });
+  }
+  return files;
+}
+
+function nameOf(url: string): string {
+  const name = url.split(/[?#]/, 1)[0]?.replace(/^\/app\/?/, '') ?? '';
+  return name === '' ? 'index.html' : name;
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, file: StoredFile): FastifyReply {
+  const accepted = String(request.headers['accept-encoding'] ?? '');
+  const coding = CODINGS.map(([name]) => name).find(
+    (name) => file.bodies.has(name) && accepts(accepted, name),
+  );
+  reply.headers({
+    ...GUARDS,
+    vary: 'accept-encoding',
+    'content-security-policy': APP_POLICY,
+    'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-store',
+  });
+  if (coding) reply.header('content-encoding', coding);
+  return reply.type(file.type).send(file.bodies.get(coding ?? ''));
+}
+
+function accepts(header: string, coding: string): boolean {
+  return header.split(',').some((part) => {
+    const [name, ...parameters] = part.trim().split(/\s*;\s*/);
+    return name === coding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
+}
+
+function notBuilt(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(503)
+    .headers({ ...GUARDS, 'cache-control': 'no-store' })
+    .type('text/plain; charset=utf-8')
+    .send('The dashboard is not built. Run: npm run build\n');
+}

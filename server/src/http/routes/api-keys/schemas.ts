@@ -1,0 +1,75 @@
+import { Type } from 'typebox';
+import { SCOPES } from '../../../accounts/scopes.ts';
+import { API_KEY, TOKEN } from '../messages/examples.ts';
+import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+const Scopes = Type.Array(oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length });
+
+const Changeable = {
+  scopes: Type.Optional(Scopes),
+  allowed_domains: Type.Optional(
+    Type.Array(Type.String({ maxLength: 255 }), {
+      maxItems: 100,
+      description: 'Sender domains the key is limited to. Empty: all of the workspace’s.',
+    }),
+  ),
+  allowed_ips: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 100,
+      description: 'Addresses or CIDR networks the key may be used from. Empty: from anywhere.',
+      examples: [['203.0.113.0/24']],
+    }),
+  ),
+  expires_at: Type.Optional(
+    Type.Union([Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()]),
+  ),
+};
+
+const Name = Type.String({ minLength: 1, maxLength: 100, examples: ['Web shop'] });
+
+export const CreateApiKey = closed(
+  { name: Name, mode: Type.Optional(Mode), ...Changeable },
+  { title: 'CreateApiKey' },
+);
+
+export const UpdateApiKey = closed(
+  { name: Type.Optional(Name), ...Changeable },
+  { title: 'UpdateApiKey', minProperties: 1 },
+);
+
+const Fields = {
+  id: id('key', 'the key'),
+  name: Type.String(),
+  mode: Mode,
+  scopes: Type.Array(Type.String()),
+  allowed_domains: Type.Array(Type.String()),
+  allowed_ips: Type.Array(Type.String()),
+  token_hint: Type.String({ description: 'Prefix and last four characters.' }),
+  created_by: Type.String(),
+  created_at: Time,
+  expires_at: NullableTime,
+  last_used_at: NullableTime,
+  revoked_at: NullableTime,
+};
+
+export const ApiKey = Type.Object(Fields, { title: 'ApiKey', examples: [API_KEY] });
+
+export const ApiKeyWithToken = Type.Object(
+  { ...Fields, token: Type.String({ description: 'The secret. Shown this once, never again.' }) },
+  { title: 'ApiKeyWithToken', examples: [{ ...API_KEY, token: TOKEN }] },
+);
+
+export const RotatedApiKey = Type.Object(
+  {
+    ...Fields,
+    token: Type.String({ description: 'The new secret. Shown this once, never again.' }),
+    previous_ends_at: Type.Unsafe<string>({
+      ...Time,
+      description: 'Until then the secret before works too.',
+    }),
+  },
+  {
+    title: 'RotatedApiKey',
+    examples: [{ ...API_KEY, token: TOKEN, previous_ends_at: '2026-11-16T09:30:00.000Z' }],
+  },
+);

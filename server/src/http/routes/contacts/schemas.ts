@@ -1,0 +1,133 @@
+import { Type } from 'typebox';
+import { ATTRIBUTES_BYTES_MAX, NAME_CHARACTERS_MAX } from '../../../contacts/contact-fields.ts';
+import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+const Email = Type.String({ format: 'email', maxLength: 320, examples: ['jane@example.com'] });
+
+const Name = Type.Union([Type.String({ maxLength: NAME_CHARACTERS_MAX }), Type.Null()]);
+
+const Attributes = Type.Record(Type.String(), Type.Unknown(), {
+  description: `Anything else you know, as JSON of at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB. A placeholder reads it as \`contact.<name>\`.`,
+  examples: [{ plan: 'pro', address: { city: 'Vienna' } }],
+});
+
+const Changeable = {
+  first_name: Type.Optional(Name),
+  last_name: Type.Optional(Name),
+  locale: Type.Optional(
+    Type.Union([Type.String({ maxLength: 35 }), Type.Null()], {
+      description: 'A language tag of BCP 47.',
+      examples: ['de-AT'],
+    }),
+  ),
+  attributes: Type.Optional(
+    Type.Union([Attributes, Type.Null()], {
+      description:
+        'Each name given is set, or removed by null; other names stay. Null instead of an object removes all.',
+    }),
+  ),
+};
+
+export const CreateContact = closed({ email: Email, ...Changeable }, { title: 'CreateContact' });
+
+export const UpdateContact = closed(
+  { email: Type.Optional(Email), ...Changeable },
+  { title: 'UpdateContact', minProperties: 1 },
+);
+
+export const UpsertContact = closed(Changeable, { title: 'UpsertContact' });
+
+function nullableText(example: string) {
+  return Type.Union([Type.String(), Type.Null()], { examples: [example] });
+}
+
+export const Contact = Type.Object(
+  {
+    id: id('ctc', 'the contact'),
+    email: Type.String({ examples: ['jane@example.com'] }),
+    first_name: nullableText('Jane'),
+    last_name: nullableText('Doe'),
+    locale: nullableText('en-GB'),
+    attributes: Attributes,
+    mode: Mode,
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'Contact' },
+);
+
+export const CONTACT_EXAMPLE = {
+  email: 'jane@example.com',
+  first_name: 'Jane',
+  last_name: 'Doe',
+  locale: 'en-GB',
+  attributes: { plan: 'pro', address: { city: 'Vienna' } },
+};
+
+/** Looked up, not validated: what can be neither is simply not found. */
+export const ContactPath = Type.Object({
+  email: Type.String({
+    description: 'The address of the contact, or its id.',
+    examples: ['jane@example.com'],
+  }),
+});
+
+const Count = Type.Integer({ minimum: 0 });
+
+const ImportFields = {
+  id: id('imp', 'the import'),
+  status: oneOf(['queued', 'running', 'finished', 'failed'] as const, {
+    description: '`failed`: something broke on our side; what is counted so far is done.',
+  }),
+  mode: Mode,
+  format: oneOf(['ndjson', 'csv'] as const),
+  bytes_total: Count,
+  bytes_done: Count,
+  lines: Type.Integer({ description: 'Lines of the file that are done, a header among them.' }),
+  created: Count,
+  updated: Count,
+  unchanged: Count,
+  failed: Count,
+  created_at: Time,
+  finished_at: NullableTime,
+};
+
+export const ContactImport = Type.Object(ImportFields, { title: 'ContactImport' });
+
+export const ContactImportReport = Type.Object(
+  {
+    ...ImportFields,
+    failures: Type.Array(
+      Type.Object(
+        {
+          line: Type.Integer({ minimum: 1, description: 'Where in the file, from 1.' }),
+          field: Type.Union([Type.String(), Type.Null()], {
+            description: 'JSON Pointer to the field; null: the line as a whole.',
+          }),
+          code: Type.String(),
+          detail: Type.String(),
+        },
+        { title: 'ContactImportFailure' },
+      ),
+      { description: 'A page of the lines that failed, in their order.' },
+    ),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Null when no more lines have failed so far.',
+    }),
+  },
+  { title: 'ContactImportReport' },
+);
+
+export const Erasure = Type.Object(
+  {
+    status: oneOf(['finished', 'running'] as const),
+    contacts: Type.Integer({ minimum: 0, description: 'Contacts deleted: 1 or 0.' }),
+    messages: Type.Integer({
+      minimum: 0,
+      description: 'Messages that no longer name the address.',
+    }),
+    attempts: Count,
+    events: Count,
+  },
+  { title: 'Erasure' },
+);

@@ -1,0 +1,24 @@
+import { Type } from 'typebox';
+import { EVENT_TYPES } from '../../../events/event-types.ts';
+import { BOUNCED_EVENT } from '../messages/examples.ts';
+import { id, Mode, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+export const Event = Type.Object(
+  {
+    id: id('evt', 'the event'),
+    type: oneOf(EVENT_TYPES),
+    api_version: Type.Literal('v1'),
+    mode: Mode,
+    created_at: Time,
+    sequence: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'The place among the events of the same recipient, from 1, to sort by.',
+    }),
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'See `webhooks` of this document for the fields of each type.',
+    }),
+  },
+  {
+    title: 'Event',
+    examples: [BOUNCED_EVENT],
+  },
+);

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import { COUNTERS } from '../../../stats/count-events.ts';
+import { Time } from '../../openapi/shared-schemas.ts';
+
+const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
+const NullableMs = Type.Union([Type.Integer(), Type.Null()]);
+
+const FIGURES = {
+  messages: 120,
+  accepted: 125,
+  suppressed: 1,
+  delivered: 119,
+  deferred: 4,
+  bounced: 3,
+  bounced_later: 1,
+  failed: 0,
+  expired: 0,
+  cancelled: 0,
+  complained: 0,
+  opened: 61,
+  clicked: 12,
+  opened_by_machine: 20,
+  clicked_by_machine: 3,
+  bounced_by_reason: { unknown_mailbox: 2, mailbox_full: 1 },
+  rates: { delivered: 0.9752, bounced: 0.0248, complained: 0, opened: 0.5169, clicked: 0.1017 },
+  latency: { p50_ms: 431, p95_ms: 1218, p99_ms: 3444 },
+};
+
+const Fields = {
+  ...Object.fromEntries(COUNTERS.map((counter) => [counter, Type.Integer()])),
+  bounced_by_reason: Type.Record(Type.String(), Type.Integer()),
+  rates: Type.Object(
+    {
+      delivered: NullableNumber,
+      bounced: NullableNumber,
+      complained: NullableNumber,
+      opened: NullableNumber,
+      clicked: NullableNumber,
+    },
+    {
+      description:
+        'From 0 to 1: delivered and bounced of all that came to an end, the others of what was ' +
+        'delivered. What bounced later counts as bounced alone. Null when there was nothing.',
+    },
+  ),
+  latency: Type.Object(
+    { p50_ms: NullableMs, p95_ms: NullableMs, p99_ms: NullableMs },
+    { description: 'From acceptance, or the scheduled time, to delivery; right within a tenth.' },
+  ),
+};
+
+const Figures = Type.Object(Fields, {
+  title: 'StatsFigures',
+  description:
+    'Counts of recipients, but for `messages`. `bounced_later` are those of `bounced` that had been ' +
+    'counted as `delivered` before. Opens and clicks are counted once for each, by ' +
+    'machines apart, and only where tracking was on.',
+  examples: [FIGURES],
+});
+
+const START = '2026-11-15T09:00:00.000Z';
+
+const Point = Type.Object(
+  { start: Time, ...Fields },
+  { title: 'StatsPoint', examples: [{ start: START, ...FIGURES }] },
+);
+
+const SERIES = { group: 'welcome', totals: FIGURES, points: [{ start: START, ...FIGURES }] };
+
+export const Stats = Type.Object(
+  {
+    interval: Type.String({ examples: ['hour'] }),
+    from: Time,
+    to: Time,
+    data: Type.Array(
+      Type.Object(
+        {
+          group: Type.Union([Type.String(), Type.Null()], {
+            description: 'Null without `group_by`.',
+          }),
+          totals: Figures,
+          points: Type.Array(Point, {
+            description: 'In order of time. Intervals in which nothing happened are left out.',
+          }),
+        },
+        { title: 'StatsSeries', examples: [SERIES] },
+      ),
+    ),
+  },
+  { title: 'Stats' },
+);

@@ -1,0 +1,93 @@
+import { Type } from 'typebox';
+import { SUPPRESSION_REASONS } from '../../../suppressions/suppression-store.ts';
+import { closed, id, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+export const SuppressionReason = oneOf(SUPPRESSION_REASONS);
+
+const Changeable = {
+  reason: Type.Optional(SuppressionReason),
+  note: Type.Optional(
+    Type.Union([Type.String({ maxLength: 1000 }), Type.Null()], {
+      description: 'A remark of yours.',
+    }),
+  ),
+  expires_at: Type.Optional(
+    Type.Union([Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()], {
+      description: 'When the address may be written to again. Null: never by itself.',
+    }),
+  ),
+};
+
+export const CreateSuppression = closed(
+  {
+    email: Type.Optional(
+      Type.String({ maxLength: 320, description: 'One address.', examples: ['jane@example.com'] }),
+    ),
+    domain: Type.Optional(
+      Type.String({ maxLength: 255, description: 'Or every address of a domain.' }),
+    ),
+    ...Changeable,
+  },
+  { title: 'CreateSuppression' },
+);
+
+export const UpdateSuppression = closed(Changeable, {
+  title: 'UpdateSuppression',
+  minProperties: 1,
+});
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+
+export const Suppression = Type.Object(
+  {
+    id: id('sup', 'the suppression'),
+    email: NullableText,
+    domain: NullableText,
+    reason: SuppressionReason,
+    evidence: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      description: 'For a bounce or complaint: `message_id` and the receiver’s answer as `smtp`.',
+    }),
+    note: NullableText,
+    erased: Type.Boolean({
+      description: 'The address was erased: only a keyed hash of it stands on the list.',
+    }),
+    created_at: Time,
+    expires_at: NullableTime,
+  },
+  { title: 'Suppression' },
+);
+
+export const SUPPRESSIONS_MAX = 1_000;
+
+export const CreateSuppressions = closed(
+  {
+    suppressions: Type.Array(CreateSuppression, { minItems: 1, maxItems: SUPPRESSIONS_MAX }),
+  },
+  { title: 'CreateSuppressions' },
+);
+
+export const SuppressionResults = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        index: Type.Integer({ minimum: 0 }),
+        created: Type.Optional(Type.Boolean({ description: 'False: it was on the list already.' })),
+        suppression: Type.Optional(Suppression),
+        error: Type.Optional(
+          Type.Object({
+            code: Type.String(),
+            detail: Type.String(),
+            errors: Type.Array(
+              Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() }),
+            ),
+          }),
+        ),
+      }),
+      { description: 'For each entry, in order, a `suppression` or an `error`.' },
+    ),
+    created: Type.Integer({ minimum: 0 }),
+    existing: Type.Integer({ minimum: 0 }),
+    failed: Type.Integer({ minimum: 0 }),
+  },
+  { title: 'SuppressionResults' },
+);

@@ -1,0 +1,347 @@
+import { type TSchema, Type } from 'typebox';
+import type { ContentKind } from '../../../templates/stored-content.ts';
+import { KEY_PATTERN } from '../../../templates/template-fields.ts';
+import { VARIABLE_TYPES } from '../../../templates/parse-variables.ts';
+import { Address, ReplyAddress } from '../messages/schemas.ts';
+import { closed, id, NullableTime, oneOf, page, Time } from '../../openapi/shared-schemas.ts';
+import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './examples.ts';
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+
+const Key = Type.String({
+  pattern: KEY_PATTERN,
+  description: 'Stable and readable; it names the template in sends.',
+  examples: ['welcome'],
+});
+
+const Subject = Type.Unsafe<string | null>({
+  ...NullableText,
+  description: 'May hold `${name}` and `{{ path }}` placeholders.',
+});
+const Html = Type.Unsafe<string | null>({
+  ...NullableText,
+  description: 'Values in it are HTML-escaped. CSS is inlined when it is published.',
+});
+const Text = Type.Unsafe<string | null>({
+  ...NullableText,
+  description: 'Null: made from `html`.',
+});
+
+const Name = Type.String({ minLength: 1, maxLength: 200, description: 'What people call it.' });
+
+const Variable = closed(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'A dotted path; `[]` for the items of a list: `order.lines[].price`.',
+      examples: ['first_name'],
+    }),
+    type: Type.Optional(
+      oneOf(VARIABLE_TYPES, { description: 'Guessed from its use when absent.' }),
+    ),
+    required: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Null()], {
+        description: 'Whether a send must give it. Inferred when absent.',
+      }),
+    ),
+    default: Type.Optional(Type.Unknown({ description: 'For sends that give none.' })),
+    example: Type.Optional(Type.Unknown({ description: 'For previews and test sends.' })),
+    description: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
+    secret: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Null()], {
+        description:
+          'A reset link or one-time code: its value is shown to nobody but the recipient.',
+      }),
+    ),
+    inferred: Type.Optional(
+      Type.Boolean({ description: 'Nobody declared it. Ignored when it is sent back.' }),
+    ),
+  },
+  { title: 'DeclareVariable' },
+);
+
+const TemplateVariable = Type.Object(
+  {
+    name: Type.String(),
+    type: oneOf(VARIABLE_TYPES),
+    required: Type.Boolean(),
+    default: Type.Unknown({ description: 'Null: none.' }),
+    example: Type.Unknown({ description: 'Null: none.' }),
+    description: NullableText,
+    secret: Type.Boolean({ description: 'Redacted everywhere but in the mail itself.' }),
+    inferred: Type.Boolean({ description: 'Read off the placeholders; nobody declared it.' }),
+  },
+  { title: 'TemplateVariable' },
+);
+
+const TemplateWords = closed(
+  {
+    subject: Type.Optional(NullableText),
+    html: Type.Optional(NullableText),
+    text: Type.Optional(NullableText),
+  },
+  { title: 'TemplateWords' },
+);
+
+const PieceWords = closed(
+  { html: Type.Optional(NullableText), text: Type.Optional(NullableText) },
+  { title: 'PieceWords' },
+);
+
+function locales(words: TSchema, example: object): TSchema {
+  return Type.Optional(
+    Type.Union(
+      [
+        Type.Record(Type.String({ maxLength: 100 }), Type.Union([words, Type.Null()]), {
+          maxProperties: 100,
+        }),
+        Type.Null(),
+      ],
+      {
+        description:
+          'Variants by BCP 47 tag. Each one given is replaced as a whole, or removed by null; others stay. A send gets `de-AT`, else `de`, else the template itself.',
+        examples: [{ de: example }],
+      },
+    ),
+  );
+}
+
+const NullableAddress = Type.Union([Address, Type.Null()], {
+  description: 'The sender of sends that give none. The name may hold placeholders.',
+});
+
+const TEMPLATE_FIELDS = {
+  name: Type.Optional(Name),
+  subject: Type.Optional(Subject),
+  html: Type.Optional(Html),
+  text: Type.Optional(Text),
+  from: Type.Optional(NullableAddress),
+  reply_to: Type.Optional(
+    Type.Union([ReplyAddress, Type.Array(ReplyAddress, { maxItems: 10 }), Type.Null()], {
+      description: 'For sends that give none. May hold placeholders.',
+    }),
+  ),
+  layout: Type.Optional(
+    Type.Union([Type.String({ pattern: KEY_PATTERN }), Type.Null()], {
+      description: 'The key of a layout that goes around it.',
+      examples: ['main'],
+    }),
+  ),
+  locales: locales(TemplateWords, { subject: 'Willkommen, ${first_name}' }),
+  variables: Type.Optional(
+    Type.Union([Type.Array(Variable, { maxItems: 500 }), Type.Null()], {
+      description: 'What there is to say about variables beyond what their use tells.',
+    }),
+  ),
+};
+
+const PIECE_FIELDS = {
+  name: Type.Optional(Name),
+  html: Type.Optional(Html),
+  text: Type.Optional(Text),
+  locales: locales(PieceWords, { text: 'Mit freundlichen Grüßen' }),
+};
+
+const BASICS = {
+  key: Key,
+  name: Type.String(),
+  published_version: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'What sends use now. Null: never published.',
+  }),
+  has_unpublished_changes: Type.Boolean({
+    description: 'The draft says something else than the published version.',
+  }),
+};
+
+const TIMES = {
+  published_at: NullableTime,
+  created_at: Time,
+  updated_at: Time,
+  updated_by: Type.String({ description: 'The id of the key or person, or `cli`.' }),
+};
+
+const Etag = Type.String({
+  description: 'Names this state of the draft, for `If-Match`; every change makes another one.',
+});
+
+const SENDER = Type.Object({
+  email: Type.String(),
+  name: Type.Optional(Type.String()),
+});
+
+function wordsOf(fields: Record<string, TSchema>): TSchema {
+  return Type.Record(Type.String(), Type.Object(fields), {
+    description: 'Variants by BCP 47 tag.',
+  });
+}
+
+const OptionalText = Type.Optional(Type.String());
+
+const TEMPLATE_CONTENT = {
+  subject: NullableText,
+  html: NullableText,
+  text: NullableText,
+  from: Type.Union([SENDER, Type.Null()]),
+  reply_to: Type.Array(SENDER),
+  layout: NullableText,
+  locales: wordsOf({ subject: OptionalText, html: OptionalText, text: OptionalText }),
+  variables: Type.Array(TemplateVariable, { description: 'Declared and inferred.' }),
+};
+
+const PIECE_CONTENT = {
+  html: NullableText,
+  text: NullableText,
+  locales: wordsOf({ html: OptionalText, text: OptionalText }),
+};
+
+const VERSION_FIELDS = {
+  key: Type.String(),
+  version: Type.Integer(),
+  current: Type.Boolean({ description: 'Whether sends use it now.' }),
+  published_at: Type.Unsafe<string>({ ...Time, description: 'When it was published last.' }),
+  published_by: Type.String({ description: 'The id of the key or person, or `cli`.' }),
+  note: NullableText,
+  publications: Type.Array(
+    Type.Object({ published_at: Time, published_by: Type.String(), note: NullableText }),
+    { description: 'Every time it was published, oldest first.' },
+  ),
+};
+
+export const PathKey = Type.Object({
+  key: Type.String({ description: 'The key.', examples: ['welcome'] }),
+});
+
+export const PathKeyVersion = Type.Object({
+  key: Type.String({ description: 'The key.', examples: ['welcome'] }),
+  version: Type.String({ description: 'The number of a version.', examples: ['3'] }),
+});
+
+export const VersionParameter = Type.String({
+  pattern: '^(draft|[1-9][0-9]{0,8})$',
+  description: 'A version number, or `draft`.',
+  examples: ['3'],
+});
+
+export const VersionName = Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
+  description: 'A published version, or `"draft"`.',
+  examples: ['draft'],
+});
+
+export interface KindSchemas {
+  /** As it stands in ids of operations. */
+  Noun: string;
+  noun: string;
+  path: string;
+  full: TSchema;
+  summaries: TSchema;
+  create: TSchema;
+  createExample: Record<string, unknown>;
+  update: TSchema;
+  updateExample: Record<string, unknown>;
+  version: TSchema;
+  versions: TSchema;
+}
+
+/** What differs between templates, layouts and partials. */
+export const KIND_SCHEMAS: Record<ContentKind, KindSchemas> = {
+  template: kindSchemas({
+    Noun: 'Template',
+    prefix: 'tpl',
+    fields: TEMPLATE_FIELDS,
+    content: TEMPLATE_CONTENT,
+    summary: { subject: NullableText, layout: NullableText },
+    example: TEMPLATE,
+    createExample: {
+      key: 'welcome',
+      name: 'Welcome',
+      subject: 'Welcome, ${first_name}',
+      html: '<p>Hello {{ first_name }}, good to have you.</p>',
+      variables: [{ name: 'first_name', example: 'Jane' }],
+    },
+    updateExample: { subject: 'Good to have you, ${first_name}' },
+  }),
+  layout: kindSchemas({
+    Noun: 'Layout',
+    prefix: 'lay',
+    fields: PIECE_FIELDS,
+    content: PIECE_CONTENT,
+    summary: {},
+    example: LAYOUT,
+    createExample: {
+      key: 'main',
+      html: '<html><body><main>{{ content }}</main><p>Example Ltd.</p></body></html>',
+    },
+    updateExample: { html: '<html><body>{{ content }}</body></html>' },
+  }),
+  partial: kindSchemas({
+    Noun: 'Partial',
+    prefix: 'prt',
+    fields: PIECE_FIELDS,
+    content: PIECE_CONTENT,
+    summary: {},
+    example: PARTIAL,
+    createExample: { key: 'footer', html: '<p>Example Ltd., 1 High Street</p>' },
+    updateExample: { text: 'Example Ltd., 1 High Street' },
+  }),
+};
+
+function kindSchemas(words: {
+  Noun: string;
+  prefix: string;
+  fields: Record<string, TSchema>;
+  content: Record<string, TSchema>;
+  summary: Record<string, TSchema>;
+  example: Record<string, unknown>;
+  createExample: Record<string, unknown>;
+  updateExample: Record<string, unknown>;
+}): KindSchemas {
+  const { Noun, fields, content, example } = words;
+  const noun = Noun.toLowerCase();
+  const own = { id: id(words.prefix, `the ${noun}`), ...BASICS };
+  const summary = Type.Object(
+    {
+      ...own,
+      ...words.summary,
+      locales: Type.Array(Type.String(), { description: 'Its variants.' }),
+      ...TIMES,
+    },
+    { title: `${Noun}Summary`, examples: [summaryExample(example)] },
+  );
+  const version = Type.Object(VERSION_FIELDS, {
+    title: `${Noun}VersionSummary`,
+    examples: [VERSION],
+  });
+  return {
+    Noun,
+    noun,
+    path: `/${noun}s`,
+    full: Type.Object(
+      { ...own, ...content, ...TIMES, etag: Etag },
+      { title: Noun, examples: [example] },
+    ),
+    summaries: page(summary, `${Noun}Page`),
+    create: closed({ key: Key, ...fields }, { title: `Create${Noun}` }),
+    createExample: words.createExample,
+    update: closed(fields, { title: `Update${Noun}`, minProperties: 1 }),
+    updateExample: words.updateExample,
+    version: Type.Object(
+      { ...VERSION_FIELDS, ...content },
+      {
+        title: `${Noun}Version`,
+        examples: [{ ...VERSION, ...contentExample(example, Object.keys(content)) }],
+      },
+    ),
+    versions: page(version, `${Noun}VersionPage`),
+  };
+}
+
+function summaryExample(example: Record<string, unknown>): Record<string, unknown> {
+  const left = new Set(['html', 'text', 'from', 'reply_to', 'variables', 'etag']);
+  const rest = Object.entries(example).filter(([name]) => !left.has(name));
+  return { ...Object.fromEntries(rest), locales: Object.keys(example.locales as object) };
+}
+
+function contentExample(example: Record<string, unknown>, fields: readonly string[]) {
+  return Object.fromEntries(fields.map((field) => [field, example[field]]));
+}

@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import { publicTemplate, variablesOf } from '../../../templates/public-template.ts';
+import type { TemplateDirectory } from '../../../templates/template-cache.ts';
+import type { Template } from '../../../templates/template-store.ts';
+import type { Templates } from '../../../templates/templates.ts';
+import type { Reply } from '../../operation.ts';
+
+export interface TemplateParts {
+  templates: Templates;
+  templateDirectory: TemplateDirectory;
+}
+
+/** A template as the API shows it: its draft, with what its placeholders tell of its variables. */
+export async function shownTemplate(parts: TemplateParts, template: Template) {
+  const { templateDirectory } = parts;
+  const variables = await variablesOf(templateDirectory, template, 'draft', template.draft);
+  return publicTemplate(template, variables);
+}
+
+export const ETAG = {
+  ETag: { description: 'The `etag` of the draft.', schema: Type.String() },
+};
+
+export function replyWithDraft(body: Awaited<ReturnType<typeof shownTemplate>>): Reply {
+  return { status: 200, body, headers: { etag: body.etag } };
+}
+
+/** A version as a parameter: its number, or the draft. */
+export function versionOf(text: string | undefined): number | 'draft' | undefined {
+  if (text === undefined || text === 'draft') return text;
+  return Number(text);
+}

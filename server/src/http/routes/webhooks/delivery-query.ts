@@ -1,0 +1,69 @@
+import { type Static, Type } from 'typebox';
+import { EVENT_TYPES } from '../../../events/event-types.ts';
+import { decodeId, uuidFloor } from '../../../lib/ids.ts';
+import type {
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryPlace,
+} from '../../../webhooks/delivery-list-store.ts';
+import { publicDelivery } from '../../../webhooks/webhook-history.ts';
+import { badCursor, decodeCursor, encodeCursor, isUuid } from '../../validation/cursor.ts';
+import { closed, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
+import { WEBHOOK_DELIVERY_STATUSES } from './schemas.ts';
+
+/** What lists of webhook deliveries take, of one endpoint and of all. */
+export const DELIVERY_FILTERS = {
+  ...PAGE,
+  status: Type.Optional(oneOf(WEBHOOK_DELIVERY_STATUSES)),
+  event_type: Type.Optional(oneOf(EVENT_TYPES)),
+  message_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Only deliveries of events of this message.',
+    }),
+  ),
+  event_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Only deliveries of this event.' }),
+  ),
+};
+
+export const WEBHOOK_FILTER = {
+  webhook_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Only those to this endpoint.' }),
+  ),
+};
+
+const DeliveryQuery = closed({ ...DELIVERY_FILTERS, ...WEBHOOK_FILTER });
+
+export function deliveryFilterOf(query: Static<typeof DeliveryQuery>): DeliveryFilter {
+  return {
+    ...(query.status === undefined ? {} : { status: query.status }),
+    ...(query.event_type === undefined ? {} : { eventType: query.event_type }),
+    ...(query.message_id === undefined ? {} : { messageId: idOf('msg', query.message_id) }),
+    ...(query.event_id === undefined ? {} : { eventId: idOf('evt', query.event_id) }),
+    ...(query.webhook_id === undefined ? {} : { webhookId: idOf('whk', query.webhook_id) }),
+  };
+}
+
+/** An id that cannot be one is that of nothing. */
+function idOf(prefix: 'msg' | 'evt' | 'whk', text: string): string {
+  return decodeId(prefix, text) ?? uuidFloor(0);
+}
+
+/** One list with all of its filters: the endpoint is one of them, wherever it stands. */
+const LIST = '/webhook-deliveries';
+
+export function deliveryPlaceOf({ cursor }: { cursor?: unknown }): DeliveryPlace | undefined {
+  if (typeof cursor !== 'string') return undefined;
+  const [eventId, webhookId] = decodeCursor(LIST, cursor, 2);
+  if (!isUuid(eventId) || !isUuid(webhookId)) throw badCursor();
+  return { eventId, webhookId };
+}
+
+export function publicDeliveryPage({ deliveries, next }: DeliveryPage) {
+  return {
+    data: deliveries.map(publicDelivery),
+    next_cursor: next === null ? null : encodeCursor(LIST, [next.eventId, next.webhookId]),
+  };
+}

@@ -1,0 +1,313 @@
+import { Type } from 'typebox';
+import { EVENT_TYPES } from '../../../events/event-types.ts';
+import { BOUNCED_EVENT } from '../messages/examples.ts';
+import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+const FAMILIES = [...new Set(EVENT_TYPES.map((type) => `${type.split('.')[0]}.*`))];
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description:
+    'https, on the public internet; a test endpoint may use http. Not followed elsewhere by redirects.',
+  examples: ['https://yourdomain.com/hooks/mail'],
+});
+
+const Events = Type.Array(oneOf(['*', ...FAMILIES, ...EVENT_TYPES]), {
+  minItems: 1,
+  maxItems: 100,
+  description: 'Types, families such as `message.*`, or `*` for everything.',
+  examples: [['message.*']],
+});
+
+const Description = Type.String({ maxLength: 500, examples: ['Web shop'] });
+
+const HeaderChange = Type.Record(
+  Type.String({ minLength: 1, maxLength: 100 }),
+  Type.Union([Type.String({ maxLength: 2048 }), Type.Null()]),
+  {
+    maxProperties: 20,
+    description:
+      'Headers to add to every request. Values are never shown again. In a change, null removes a ' +
+      'header and those not named stay.',
+    examples: [{ 'X-Api-Key': 'a secret of yours' }],
+  },
+);
+
+export const CreateWebhook = closed(
+  {
+    url: Url,
+    events: Type.Optional(Type.Unsafe<string[]>({ ...Events, default: ['*'] })),
+    description: Type.Optional(Description),
+    enabled: Type.Optional(Type.Boolean({ default: true })),
+    headers: Type.Optional(HeaderChange),
+  },
+  { title: 'CreateWebhook' },
+);
+
+export const UpdateWebhook = closed(
+  {
+    url: Type.Optional(Url),
+    events: Type.Optional(Events),
+    description: Type.Optional(Description),
+    enabled: Type.Optional(
+      Type.Boolean({
+        description:
+          'Switched off, nothing is sent and new events are not kept for it; what already waited goes on when it is switched on again.',
+      }),
+    ),
+    headers: Type.Optional(HeaderChange),
+  },
+  { title: 'UpdateWebhook', minProperties: 1 },
+);
+
+const WEBHOOK = {
+  id: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  url: 'https://yourdomain.com/hooks/mail',
+  events: ['message.*'],
+  description: 'Web shop',
+  enabled: true,
+  headers: { 'X-Api-Key': '[hidden]' },
+  mode: 'live',
+  created_at: '2026-11-01T08:00:00.000Z',
+  updated_at: '2026-11-01T08:00:00.000Z',
+  failing_since: null,
+  disabled_at: null,
+  disabled_reason: null,
+};
+
+/** A text of the right form that is nobody's secret. */
+const SECRET = `whsec_${Buffer.from('an example, not a real secret...').toString('base64')}`;
+
+const Fields = {
+  id: id('whk', 'the endpoint'),
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  description: Type.String(),
+  enabled: Type.Boolean(),
+  headers: Type.Record(Type.String(), Type.String(), {
+    description: 'The names of the extra headers; their values are hidden.',
+  }),
+  mode: Mode,
+  created_at: Time,
+  updated_at: Time,
+  failing_since: Type.Unsafe<string | null>({
+    ...NullableTime,
+    description: 'The first failure since the last success; null when all is well.',
+  }),
+  disabled_at: NullableTime,
+  disabled_reason: Type.Union([Type.String(), Type.Null()], {
+    description:
+      '`manual`, `gone` (it answered 410) or `failing` (nothing was delivered for five days).',
+  }),
+};
+
+export const Webhook = Type.Object(Fields, { title: 'Webhook', examples: [WEBHOOK] });
+
+export const WebhookWithSecret = Type.Object(
+  {
+    ...Fields,
+    secret: Type.String({ description: 'Signs what is sent. Shown this once, never again.' }),
+  },
+  { title: 'WebhookWithSecret', examples: [{ ...WEBHOOK, secret: SECRET }] },
+);
+
+export const RotatedWebhook = Type.Object(
+  {
+    ...Fields,
+    secret: Type.String({ description: 'The new secret. Shown this once, never again.' }),
+    previous_ends_at: Type.Unsafe<string>({
+      ...Time,
+      description: 'Until then requests carry a signature of each secret.',
+    }),
+  },
+  {
+    title: 'RotatedWebhook',
+    examples: [{ ...WEBHOOK, secret: SECRET, previous_ends_at: '2026-11-16T09:30:00.000Z' }],
+  },
+);
+
+export const WEBHOOK_DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+const NullableStatus = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'The HTTP status of the answer; null when there was none.',
+});
+
+const DELIVERY = {
+  id: 'whd_01kc8x3g0kf3s9w2a4b6c8d0e2',
+  webhook_id: WEBHOOK.id,
+  event_id: BOUNCED_EVENT.id,
+  event_type: BOUNCED_EVENT.type,
+  message_id: BOUNCED_EVENT.data.message_id,
+  status: 'pending',
+  tries_count: 1,
+  created_at: '2026-11-15T09:30:00.450Z',
+  next_try_at: '2026-11-15T09:30:05.600Z',
+  finished_at: null,
+  last_status: 503,
+  last_error: 'The receiver answered 503. Only 2xx counts as received.',
+};
+
+const DeliveryFields = {
+  id: id('whd', 'the webhook delivery'),
+  webhook_id: id('whk', 'the endpoint'),
+  event_id: id('evt', 'the event: also `webhook-id` of the request'),
+  event_type: Type.String(),
+  message_id: Type.Unsafe<string | null>({
+    ...Type.Union([id('msg', 'the message'), Type.Null()]),
+    description: 'The message that the event is about; null for an event of no message.',
+  }),
+  status: oneOf(WEBHOOK_DELIVERY_STATUSES),
+  tries_count: Type.Integer({ description: 'Tries so far, replays included.' }),
+  created_at: Time,
+  next_try_at: Type.Unsafe<string | null>({
+    ...NullableTime,
+    description: 'Null when it is finished, or being tried now.',
+  }),
+  finished_at: NullableTime,
+  last_status: NullableStatus,
+  last_error: Type.Unsafe<string | null>({
+    ...NullableText,
+    description: 'What went wrong at the last try, in plain words.',
+  }),
+};
+
+export const WebhookDelivery = Type.Object(DeliveryFields, {
+  title: 'WebhookDelivery',
+  examples: [DELIVERY],
+});
+
+const TRY = {
+  number: 1,
+  started_at: '2026-11-15T09:30:00.460Z',
+  duration_ms: 38,
+  url: WEBHOOK.url,
+  request_headers: {
+    'X-Api-Key': '[hidden]',
+    'content-type': 'application/json',
+    'webhook-id': BOUNCED_EVENT.id,
+    'webhook-timestamp': '1794735000',
+    'webhook-signature': 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  },
+  status: 503,
+  response_body: 'Service Unavailable',
+  error: DELIVERY.last_error,
+};
+
+const Try = Type.Object(
+  {
+    number: Type.Integer(),
+    started_at: Time,
+    duration_ms: Type.Integer(),
+    url: Type.String(),
+    request_headers: Type.Record(Type.String(), Type.String()),
+    status: NullableStatus,
+    response_body: Type.Unsafe<string | null>({
+      ...NullableText,
+      description: 'The first 4 KiB of the answer.',
+    }),
+    error: NullableText,
+  },
+  { title: 'WebhookTry', examples: [TRY] },
+);
+
+export const WebhookDeliveryWithTries = Type.Object(
+  {
+    ...DeliveryFields,
+    body: Type.Unsafe<string | null>({
+      ...NullableText,
+      description: 'The body, the same at every try; null when the event is past its retention.',
+    }),
+    tries: Type.Array(Try),
+  },
+  {
+    title: 'WebhookDeliveryWithTries',
+    examples: [{ ...DELIVERY, body: JSON.stringify(BOUNCED_EVENT), tries: [TRY] }],
+  },
+);
+
+export const TestWebhook = closed(
+  {
+    type: Type.Optional(
+      Type.Unsafe<(typeof EVENT_TYPES)[number]>({
+        ...oneOf(EVENT_TYPES),
+        default: 'message.delivered',
+        description: 'The type of the sample.',
+      }),
+    ),
+  },
+  { title: 'TestWebhook' },
+);
+
+export const WebhookTestResult = Type.Object(
+  {
+    succeeded: Type.Boolean({ description: 'Whether the receiver answered 2xx in time.' }),
+    status: NullableStatus,
+    duration_ms: Type.Integer(),
+    error: NullableText,
+    response_body: NullableText,
+    url: Type.String(),
+    request_headers: Type.Record(Type.String(), Type.String()),
+    body: Type.String({ description: 'What was sent.' }),
+  },
+  {
+    title: 'WebhookTestResult',
+    examples: [
+      {
+        succeeded: true,
+        status: 204,
+        duration_ms: 41,
+        error: null,
+        response_body: '',
+        url: WEBHOOK.url,
+        request_headers: TRY.request_headers,
+        body: JSON.stringify(BOUNCED_EVENT),
+      },
+    ],
+  },
+);
+
+export const ReplayWebhook = closed(
+  {
+    delivery_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'This one only.' }),
+    ),
+    from: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Events from then on; default: 30 days ago.',
+      }),
+    ),
+    to: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Events before then; default: now.' }),
+    ),
+    only_failed: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Only those that were given up. Otherwise every event of the range that the endpoint is ' +
+          'for, also those it never got because it was off.',
+      }),
+    ),
+  },
+  { title: 'ReplayWebhook', minProperties: 1 },
+);
+
+export const ReplayResult = Type.Object(
+  {
+    replayed: Type.Integer({ description: 'How many were queued again.', examples: [1] }),
+    next_from: Type.Unsafe<string | null>({
+      ...NullableTime,
+      description: 'Not null when the range holds more: repeat the request with it as `from`.',
+      examples: [null],
+    }),
+  },
+  { title: 'ReplayResult' },
+);
+
+/** Path parameters of a delivery: looked up, not validated. */
+export const DeliveryPath = Type.Object({
+  id: Type.String({ description: 'The id of the endpoint.', examples: [WEBHOOK.id] }),
+  delivery_id: Type.String({ description: 'The id of the delivery.', examples: [DELIVERY.id] }),
+});

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { freePort } from '../../../test/harness/free-port.ts';
+import { addressesOf, httpDoor } from './http-listener.ts';
+
+/**
+ * Goal: a door that is open on several addresses, as `localhost` may be, is one door: whoever comes in
+ * is served and sent away alike.
+ * Method: two loopback addresses, raw sockets on both, a request whose answer waits for the test.
+ */
+
+const ADDRESSES = ['127.0.0.1', '127.0.0.2'] as const;
+
+async function connectTo(host: string, url: string, sent = ''): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), host);
+  await once(socket, 'connect');
+  socket.on('error', () => {}).setEncoding('utf8');
+  if (sent) socket.write(sent);
+  return socket;
+}
+
+/** Also by a reset. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.resume().on('close', () => resolve()));
+}
+
+async function answerOf(socket: Socket): Promise<string> {
+  let text = '';
+  for await (const piece of socket) text += piece;
+  return text;
+}
+
+test.each(ADDRESSES)('a stop answers a request in hand on %s, and cuts the rest', async (host) => {
+  const http = Fastify();
+  let arrived = 0;
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  http.get('/', async () => {
+    arrived += 1;
+    await gate;
+    return 'done';
+  });
+  const door = httpDoor(http);
+  const url = await door.open(ADDRESSES, 0);
+  const silent = await connectTo(host, url);
+  const asking = await connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await expect.poll(() => arrived).toBe(1);
+  let isShut = false;
+  const shut = door.drain(600_000).then(() => {
+    isShut = true;
+  });
+  await closed(silent);
+  expect(isShut).toBe(false);
+  open();
+  expect(await answerOf(asking)).toMatch(/^HTTP\/1.1 200.*done$/s);
+  await shut;
+  for (const address of ADDRESSES) {
+    await expect(connectTo(address, url)).rejects.toThrow('ECONNREFUSED');
+  }
+});
+
+test('what takes longer than there is time is cut off on each address', async () => {
+  const http = Fastify();
+  http.get('/', () => new Promise(() => {}));
+  const door = httpDoor(http);
+  const url = await door.open(ADDRESSES, 0);
+  const sockets = await Promise.all(
+    ADDRESSES.map((host) => connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')),
+  );
+  const cut = sockets.map((socket) => closed(socket));
+  await door.drain(100);
+  await Promise.all(cut);
+});
+
+test('an address that the machine does not have is left out, a port that is taken is told', async () => {
+  const port = await freePort();
+  const first = httpDoor(Fastify());
+  expect(await first.open(['127.0.0.2', '192.0.2.1'], port)).toBe(`http://127.0.0.2:${port}`);
+  const second = Fastify();
+  await expect(httpDoor(second).open(ADDRESSES, port)).rejects.toThrow('EADDRINUSE');
+  expect(second.server.listening).toBe(false);
+  await first.drain(0);
+});
+
+test('a host is its own address, and localhost what it leads to', async () => {
+  expect(await addressesOf('::')).toEqual(['::']);
+  const found = await addressesOf('localhost');
+  expect(found.every((address) => address === '127.0.0.1' || address === '::1')).toBe(true);
+});

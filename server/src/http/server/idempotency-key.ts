@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify';
+import { RefusedError } from '../../lib/refused-error.ts';
+import { hashRequest, type IdempotencyRequest } from '../../messages/accept/idempotency.ts';
+import type { Operation } from '../operation.ts';
+
+/** What a request with an Idempotency-Key is known by; undefined where it has none, or counts for none. */
+export function idempotencyOf(
+  rules: Operation['rules'],
+  request: FastifyRequest,
+): IdempotencyRequest | undefined {
+  const key = request.headers['idempotency-key'];
+  const place = idempotencyPlace(request);
+  if (key === undefined || !place) return undefined;
+  if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
+    const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
+    throw new RefusedError('validation_failed', detail, {
+      errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
+    });
+  }
+  const { url } = request;
+  const pathEnd = url.indexOf('?');
+  const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
+  const body = rules.rawBody ? null : (request.body ?? null);
+  const { workspaceId, mode } = place;
+  // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
+  // given again to whoever got it, and to nobody else.
+  const whose = rules.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
+  const requestHash = hashRequest(request.method, path + whose, body);
+  return { workspaceId, mode, key, requestHash };
+}
+
+/** Keys of requests that are about no workspace lie under the person who made them. */
+function idempotencyPlace({
+  caller,
+  signedIn,
+}: FastifyRequest): Pick<IdempotencyRequest, 'workspaceId' | 'mode'> | undefined {
+  if (caller) return { workspaceId: caller.workspaceId, mode: caller.mode };
+  return signedIn ? { workspaceId: signedIn.person.id, mode: 'live' } : undefined;
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { LargeAnswers } from './large-response-limiter.ts';
+
+/**
+ * Goal: a workspace has a few large answers under way at the same time, in the order in which they
+ * were asked for, and no other workspace waits for them. Method: clients that leave when told to.
+ */
+
+function ask(answers: LargeAnswers, workspaceId: string) {
+  const gone = new AbortController();
+  const client = { begun: false, leave: () => gone.abort() };
+  const begun = answers.begin(workspaceId, gone.signal).then(() => {
+    client.begun = true;
+  });
+  begun.catch(() => {});
+  return { client, begun };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('four run, the others wait, and each that leaves lets the next one in', async () => {
+  const answers = new LargeAnswers();
+  const asked = Array.from({ length: 6 }, () => ask(answers, 'a'));
+  const neighbour = ask(answers, 'b');
+  const begun = () => asked.map(({ client }) => client.begun);
+  await settled();
+  expect(begun()).toEqual([true, true, true, true, false, false]);
+  expect(neighbour.client.begun).toBe(true);
+  asked[2]?.client.leave();
+  await settled();
+  expect(begun()).toEqual([true, true, true, true, true, false]);
+});
+
+test('who leaves while waiting keeps no place, and gets no work done', async () => {
+  const answers = new LargeAnswers();
+  const running = Array.from({ length: 4 }, () => ask(answers, 'a'));
+  const [first, second] = [ask(answers, 'a'), ask(answers, 'a')];
+  first.client.leave();
+  await expect(first.begun).rejects.toMatchObject({ code: 'malformed_request' });
+  running[0]?.client.leave();
+  await settled();
+  expect(second.client.begun).toBe(true);
+  for (const { client } of [...running, second]) client.leave();
+  const later = Array.from({ length: 4 }, () => ask(answers, 'a'));
+  await settled();
+  expect(later.map(({ client }) => client.begun)).toEqual([true, true, true, true]);
+});
+
+test('a line that is too long is refused', () => {
+  const answers = new LargeAnswers();
+  for (let i = 0; i < 1_004; i++) void ask(answers, 'a');
+  expect(() => answers.begin('a', new AbortController().signal)).toThrow(
+    expect.objectContaining({ code: 'quota_exceeded' }),
+  );
+  expect(() => answers.begin('b', new AbortController().signal)).not.toThrow();
+});

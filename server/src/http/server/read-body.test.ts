@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RefusedError } from '../../lib/refused-error.ts';
+import { readBody } from './read-body.ts';
+
+/** Goal: a body arrives whole however it was cut, or not at all. Method: raw requests to a server. */
+
+const BYTES_MAX = 100;
+let server: http.Server;
+let outcomes: (string | Error)[] = [];
+/** Whether the client had sent all of it by then. */
+let wasWhole = false;
+
+beforeAll(async () => {
+  server = http.createServer((request, response) => {
+    readBody(request, BYTES_MAX, (error, body) => {
+      wasWhole = request.complete;
+      outcomes.push(error ?? body.toString());
+      response.end();
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Each piece in a turn of its own; what the reader made of it. */
+async function outcomeOf(head: string, ...pieces: string[]): Promise<string | Error> {
+  outcomes = [];
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`);
+  for (const piece of pieces) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (piece === 'GONE') socket.destroy();
+    else socket.write(piece);
+  }
+  await expect.poll(() => outcomes.length).toBe(1);
+  socket.destroy();
+  return outcomes[0] as string | Error;
+}
+
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+test('in one piece, in several, and empty', async () => {
+  expect(await outcomeOf('Content-Length: 5', 'hello')).toBe('hello');
+  expect(await outcomeOf('Content-Length: 5', 'he', 'llo')).toBe('hello');
+  expect(await outcomeOf('Transfer-Encoding: chunked', chunk('he'), chunk('llo'), chunk(''))).toBe(
+    'hello',
+  );
+  expect(await outcomeOf('Content-Length: 0')).toBe('');
+});
+
+test('as large as may be, and no larger: by what is announced, and by what comes', async () => {
+  const most = 'x'.repeat(BYTES_MAX);
+  expect(await outcomeOf(`Content-Length: ${BYTES_MAX}`, most)).toBe(most);
+  const tooLarge = expect.objectContaining({ code: 'body_too_large' });
+  expect(await outcomeOf(`Content-Length: ${BYTES_MAX + 1}`, most, 'x')).toEqual(tooLarge);
+  const chunks = [chunk(most), chunk('x'), chunk('')];
+  const grown = await outcomeOf('Transfer-Encoding: chunked', ...chunks);
+  expect(grown).toEqual(tooLarge);
+  expect(grown).toBeInstanceOf(RefusedError);
+});
+
+test('one that is too large is read to its end before it is refused, up to twice the size', async () => {
+  const tooLarge = expect.objectContaining({ code: 'body_too_large' });
+  const [most, more] = ['x'.repeat(BYTES_MAX), 'x'.repeat(BYTES_MAX - 1)];
+  expect(await outcomeOf(`Content-Length: ${2 * BYTES_MAX}`, most, more, 'x')).toEqual(tooLarge);
+  expect(wasWhole).toBe(true);
+  expect(await outcomeOf(`Content-Length: ${2 * BYTES_MAX + 1}`)).toEqual(tooLarge);
+  expect(wasWhole).toBe(false);
+  const flood = [chunk(most), chunk(most), chunk('x')];
+  expect(await outcomeOf('Transfer-Encoding: chunked', ...flood)).toEqual(tooLarge);
+  expect(wasWhole).toBe(false);
+});
+
+test('one that breaks off is an error', async () => {
+  expect(await outcomeOf('Content-Length: 5', 'he', 'GONE')).toBeInstanceOf(Error);
+});

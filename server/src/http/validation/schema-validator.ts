@@ -1,0 +1,361 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { TSchema } from 'typebox';
+import type { Caller } from '../../accounts/caller.ts';
+import { likelyMeant } from '../../lib/likely-meant.ts';
+import {
+  type FieldError,
+  faultsOf,
+  invalidFields,
+  type RefusedError,
+} from '../../lib/refused-error.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import { parseMailbox } from '../../mail/address.ts';
+
+/**
+ * Checks shapes. The quick validator stops at the first fault and is what every request meets; only
+ * a request that fails is looked at again for all of its faults, so that the client learns everything
+ * at once. Formats in a body are left to the rooms, which parse them anyway, unless it fails.
+ */
+
+export interface Validator {
+  /** Throws a RefusedError `validation_failed`. Query values are turned into their types in place. */
+  check(value: unknown, caller?: Caller): void;
+}
+
+/**
+ * What is wrong beyond the shape, in a body that has lost its fields of a wrong shape, `faulty`. The
+ * caller is present wherever a workspace is meant.
+ */
+export type MoreFaults = (
+  body: Record<string, unknown>,
+  faulty: ReadonlySet<string>,
+  caller: Caller,
+) => readonly FieldError[];
+
+/** Reads some parameters and may refuse them. Those of a wrong shape, `faulty`, are taken out. */
+export type QueryRead = (query: Record<string, unknown>, faulty: ReadonlySet<string>) => unknown;
+
+/** Finding all faults of a huge hostile body would cost more than it helps. */
+const THOROUGH_NODES_MAX = 20_000;
+
+const NAMED = { body: 'field', query: 'parameter' } as const;
+
+const shared = { strict: false, validateFormats: true, discriminator: false } as const;
+const quickBody = new Ajv2020({ ...shared, validateFormats: false });
+const thoroughBody = new Ajv2020({ ...shared, allErrors: true, verbose: true });
+const quickQuery = new Ajv2020(shared);
+const thoroughQuery = new Ajv2020({ ...shared, allErrors: true, verbose: true });
+for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
+  ajv.addFormat('email', (text: string) => parseMailbox(text).ok);
+  ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
+  ajv.addFormat('uri', true);
+}
+
+export function bodyValidator(schema: TSchema, moreFaults?: MoreFaults): Validator {
+  const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
+  return {
+    check(value, caller) {
+      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller);
+      if (refusal) throw refusal;
+    },
+  };
+}
+
+/** Checks the members of a list each for itself: what is refused stands in their place. */
+export function listValidator(
+  schema: TSchema,
+  moreFaults?: MoreFaults,
+): (values: readonly unknown[]) => (RefusedError | undefined)[] {
+  const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
+  return (values) => {
+    const budget = { nodesLeft: THOROUGH_NODES_MAX };
+    return values.map((value) => check(value, budget));
+  };
+}
+
+/** A body in which nothing is required may be left out. */
+export function isOptionalBody(schema: TSchema): boolean {
+  const { required = [] } = schema as { required?: string[] };
+  return required.length === 0 && quickBody.validate(schema, {}) === true;
+}
+
+export function queryValidator(schema: TSchema, reads: readonly QueryRead[] = []): Validator {
+  const check = checkOf(schema, quickQuery, thoroughQuery, 'query');
+  const typed = typedParameters(schema);
+  return {
+    check(value) {
+      for (const [name, type] of typed) turnInto(type, value as Record<string, unknown>, name);
+      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
+      const query = value as Record<string, unknown>;
+      if (!refusal && !hasAny(query)) return;
+      const errors = [...(refusal?.errors ?? []), ...nulFaults(query)];
+      const faulty = new Set(errors.map(({ parameter = '' }) => parameter));
+      const sound = Object.fromEntries(Object.entries(query).filter(([name]) => !faulty.has(name)));
+      for (const read of reads) errors.push(...faultsOf(() => read(sound, faulty)));
+      if (errors.length > 0) throw invalidFields(errors);
+    },
+  };
+}
+
+function typedParameters(schema: TSchema): [name: string, type: unknown][] {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> };
+  return Object.entries(properties)
+    .map(([name, { type }]): [string, unknown] => [name, type])
+    .filter(([, type]) => type === 'integer' || type === 'boolean');
+}
+
+/** Only what is written as one: Ajv would take `0x10`, `1e1` and a blank beside it for numbers. */
+function turnInto(type: unknown, query: Record<string, unknown>, name: string): void {
+  const text = query[name];
+  if (typeof text !== 'string') return;
+  if (type === 'integer' && /^-?[0-9]+$/.test(text)) query[name] = Number(text);
+  else if (type === 'boolean' && /^(true|false)$/.test(text)) query[name] = text === 'true';
+}
+
+/** No parameter means anything with a NUL in it, and PostgreSQL takes none in a text. */
+function nulFaults(query: Record<string, unknown>): FieldError[] {
+  return Object.entries(query)
+    .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
+    .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Cannot hold NUL.' }));
+}
+
+function hasAny(query: object): boolean {
+  for (const _ in query) return true;
+  return false;
+}
+
+/** Compiling takes milliseconds a schema, and there are hundreds: each waits for its first use. */
+function checkOf(
+  schema: TSchema,
+  quickly: Ajv2020,
+  thoroughly: Ajv2020,
+  part: 'body' | 'query',
+  moreFaults?: MoreFaults,
+): (value: unknown, budget: { nodesLeft: number }, caller?: Caller) => RefusedError | undefined {
+  let quick: ValidateFunction | undefined;
+  return (value, budget, caller) => {
+    quick ??= quickly.compile(schema);
+    if (quick(value)) return undefined;
+    const thorough = thoroughly.compile(schema);
+    let faults = quick.errors ?? [];
+    budget.nodesLeft -= nodesOf(value, budget.nodesLeft);
+    const affordable = budget.nodesLeft > 0;
+    if (affordable && !thorough(value)) faults = thorough.errors ?? faults;
+    const errors = fieldErrors(faults, part);
+    if (affordable && moreFaults) {
+      errors.push(...beyondShape(value, errors, caller, moreFaults));
+    }
+    return invalidFields(errors);
+  };
+}
+
+function beyondShape(
+  body: unknown,
+  errors: readonly FieldError[],
+  caller: Caller | undefined,
+  moreFaults: MoreFaults,
+): readonly FieldError[] {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return [];
+  const faulty = new Set(errors.map(({ pointer = '' }) => pointer.split('/')[1] ?? ''));
+  const sound = Object.entries(body).filter(([name]) => !faulty.has(escaped(name)));
+  return moreFaults(Object.fromEntries(sound), faulty, caller as Caller);
+}
+
+function nodesOf(value: unknown, max: number): number {
+  const stack = [value];
+  let count = 0;
+  while (stack.length > 0 && count < max) {
+    const top = stack.pop();
+    count += 1;
+    if (top !== null && typeof top === 'object') {
+      for (const inner of Object.values(top)) stack.push(inner);
+    }
+  }
+  return count;
+}
+
+function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[] {
+  const seen = new Set<string>();
+  const errors: FieldError[] = [];
+  const choices = choicesAmong(faults);
+  for (const fault of faults) {
+    if (choices.some((choice) => isNoise(fault, choice))) continue;
+    const error = kindError(fault, choices, part) ?? fieldError(fault, part);
+    if (error.code === 'unknown_field' && errors.length < MEANT_MAX) {
+      error.detail += meantInstead(fault);
+    }
+    const name = `${error.pointer ?? error.parameter} ${error.code}`;
+    if (seen.has(name)) continue;
+    seen.add(name);
+    errors.push(error);
+  }
+  return errors;
+}
+
+/** A body with more faults than this is not misspelt. */
+const MEANT_MAX = 20;
+
+function meantInstead({ params, parentSchema }: ErrorObject): string {
+  const { additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
+  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+  const given = String(additionalProperty ?? unevaluatedProperty);
+  const meant = likelyMeant(given, Object.keys(properties));
+  return meant === undefined ? '' : ` Do you mean ${meant}?`;
+}
+
+/** An anyOf that failed, and the one of its branches that is about values of this kind. */
+interface Choice {
+  whole: ErrorObject;
+  meant: string | undefined;
+  /** What its branches take, when none takes values of this kind. */
+  kinds: string[];
+}
+
+function kindError(
+  fault: ErrorObject,
+  choices: readonly Choice[],
+  part: 'body' | 'query',
+): FieldError | undefined {
+  const kinds = choices.find(({ whole }) => whole === fault)?.kinds ?? [];
+  if (kinds.length === 0) return undefined;
+  const detail = `Must be of type ${kinds.join(' or ')}.`;
+  return { ...fieldError(fault, part), code: 'invalid_type', detail };
+}
+
+/** Each is held against all faults; a body with more of them is hostile, and gets it all told. */
+const CHOICES_MAX = 50;
+
+function choicesAmong(faults: readonly ErrorObject[]): Choice[] {
+  return faults
+    .filter(({ keyword }) => keyword === 'anyOf')
+    .slice(0, CHOICES_MAX)
+    .map((whole) => ({
+      whole,
+      meant: branchMeant(whole, faults),
+      kinds: kindsOf(whole, faults),
+    }));
+}
+
+function kindsOf(whole: ErrorObject, faults: readonly ErrorObject[]): string[] {
+  const branches = faults.filter((fault) => branchOf(fault, whole) !== undefined);
+  if (branches.some(({ keyword }) => keyword !== 'type')) return [];
+  const kinds = branches.flatMap(({ params }) => String((params as { type: unknown }).type));
+  return [...new Set(kinds)];
+}
+
+function branchMeant(whole: ErrorObject, faults: readonly ErrorObject[]): string | undefined {
+  const branches = new Set<string>();
+  const ofOtherKind = new Set<string>();
+  for (const fault of faults) {
+    const branch = branchOf(fault, whole);
+    if (branch === undefined) continue;
+    branches.add(branch);
+    const { keyword, instancePath } = fault;
+    if (instancePath !== whole.instancePath) continue;
+    if (keyword === 'type' || keyword === 'const') ofOtherKind.add(branch);
+  }
+  const left = [...branches].filter((branch) => !ofOtherKind.has(branch));
+  return left.length === 1 ? left[0] : undefined;
+}
+
+function branchOf(fault: ErrorObject, { schemaPath, instancePath }: ErrorObject) {
+  if (!fault.schemaPath.startsWith(`${schemaPath}/`)) return undefined;
+  if (!`${fault.instancePath}/`.startsWith(`${instancePath}/`)) return undefined;
+  return fault.schemaPath.slice(schemaPath.length + 1).split('/')[0];
+}
+
+/**
+ * The branches of an anyOf say one after the other what each would have wanted. What the one that is
+ * meant says is all there is to say; when none is, it is what the whole says.
+ */
+function isNoise(fault: ErrorObject, { whole, meant }: Choice): boolean {
+  if (fault === whole) return meant !== undefined;
+  const branch = branchOf(fault, whole);
+  return branch !== undefined && branch !== meant;
+}
+
+function fieldError(fault: ErrorObject, part: 'body' | 'query'): FieldError {
+  const params = fault.params as Record<string, unknown>;
+  const inner = params.additionalProperty ?? params.missingProperty;
+  const pointer =
+    inner === undefined ? fault.instancePath : `${fault.instancePath}/${escaped(String(inner))}`;
+  const { code, detail } = wording(fault, params, part);
+  if (part === 'body') return { pointer, code, detail };
+  const parameter = pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+  return { parameter, code, detail };
+}
+
+/** RFC 6901 section 4. */
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function wording(
+  fault: ErrorObject,
+  params: Record<string, unknown>,
+  part: 'body' | 'query',
+): { code: string; detail: string } {
+  switch (fault.keyword) {
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return { code: 'unknown_field', detail: `This ${NAMED[part]} is not known here.` };
+    case 'required':
+      return { code: 'required', detail: `This ${NAMED[part]} is required.` };
+    case 'type':
+      return { code: 'invalid_type', detail: typeWording(fault, String(params.type)) };
+    case 'enum':
+      return {
+        code: 'invalid_value',
+        detail: `Must be one of ${(params.allowedValues as unknown[]).join(', ')}.`,
+      };
+    case 'const':
+      return { code: 'invalid_value', detail: `Must be ${JSON.stringify(params.allowedValue)}.` };
+    case 'format':
+      return formatWording(String(params.format), fault.data);
+    case 'maxLength':
+      return { code: 'too_long', detail: `Takes at most ${params.limit} characters.` };
+    case 'minLength':
+      return {
+        code: 'too_short',
+        detail: `Needs at least ${params.limit} character${params.limit === 1 ? '' : 's'}.`,
+      };
+    case 'maxItems':
+    case 'maxProperties':
+      return { code: 'too_many', detail: `Takes at most ${params.limit}.` };
+    case 'minItems':
+      return { code: 'too_few', detail: `Needs at least ${params.limit}.` };
+    case 'minProperties':
+      return { code: 'too_few', detail: `Needs at least ${params.limit} of its fields.` };
+    case 'minimum':
+    case 'maximum':
+      return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };
+    case 'pattern':
+      return { code: 'invalid_format', detail: `Must match ${params.pattern}.` };
+    case 'anyOf':
+      return { code: 'invalid_value', detail: 'Fits none of the forms that are taken here.' };
+    default:
+      return { code: 'invalid_value', detail: `Is not valid: ${fault.message ?? fault.keyword}.` };
+  }
+}
+
+/** Elsewhere an address is a text, or a list of them: the first thing that newcomers send. */
+function typeWording({ parentSchema, data }: ErrorObject, type: string): string {
+  const { properties } = (parentSchema ?? {}) as { properties?: object };
+  const isAddress = type === 'object' && properties !== undefined && 'email' in properties;
+  if (isAddress && (typeof data === 'string' || Array.isArray(data))) {
+    return 'Must be one address as an object: {"email": "jane@example.com", "name": "Jane"}.';
+  }
+  return `Must be of type ${type.replaceAll(',', ' or ')}.`;
+}
+
+function formatWording(format: string, given: unknown): { code: string; detail: string } {
+  if (format === 'email' && typeof given === 'string') {
+    const parsed = parseMailbox(given);
+    return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail };
+  }
+  if (format === 'date-time') {
+    const detail = 'Give a time in RFC 3339 form with an offset, such as 2026-11-15T09:00:00Z.';
+    return { code: 'invalid_time', detail };
+  }
+  return { code: 'invalid_format', detail: `Must be a valid ${format}.` };
+}
