@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { CompiledTemplate } from '../../server/src/templates/compile-template.ts';
 import { EMPTY_CONTENT } from '../../server/src/templates/stored-content.ts';
-import { RenderBudget } from '../../server/src/templates/substitution.ts';
+import { RenderBudget } from '../../server/src/templates/template-engine.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
 import { SENDER_DOMAIN } from './sample.ts';
 import { startTarget, type Target } from './targets.ts';

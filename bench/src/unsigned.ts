@@ -1,10 +1,10 @@
-import type { Delivery, Message, Route } from '../../server/src/delivery/delivery.ts';
+import type { Delivery, Message, Transport } from '../../server/src/delivery/delivery.ts';
 
 /**
  * Put around the live route to compare with servers that do not sign: a message that carries a
  * signature already is not signed again, not even with an empty one.
  */
-export function around(route: Route): Route {
+export function around(route: Transport): Transport {
   return new Proxy(route, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);

@@ -2,14 +2,14 @@ import type { ApiKeys } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticate.ts';
 import type { People } from '../accounts/people/people.ts';
 import type { ContactImports } from '../contacts/contact-imports.ts';
-import type { Erasures } from '../contacts/erase-address.ts';
+import type { Erasures } from '../privacy/erase-address.ts';
 import type { Pool } from '../db/pool.ts';
 import type { DomainVerifier } from '../domains/verify-domain.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Rounds } from '../lib/rounds.ts';
-import { deleteOldKeys } from '../messages/idempotency-store.ts';
-import { forgetSealed } from '../messages/sealed-content-store.ts';
+import { deleteOldKeys } from '../messages/accept/idempotency-store.ts';
+import { forgetSealed } from '../messages/content/message-content-store.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import type { Submission } from './build-submission.ts';
 

@@ -14,7 +14,7 @@ import { Idempotency } from '../messages/accept/idempotency.ts';
 import type { SendLimits } from '../messages/accept/send-limits.ts';
 import { CONTENT_PURPOSE } from '../messages/content/message-content.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
-import type { TemplateDirectory } from '../templates/template-cache.ts';
+import type {TemplateCachey } from '../templates/template-cache.ts';
 import { createTracker } from '../tracking/track-html.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
 
@@ -30,7 +30,7 @@ export interface AcceptorNeeds {
   clock: Clock;
   config: Config;
   domains: DomainDirectory;
-  templates: TemplateDirectory;
+  templates:TemplateCachey;
   contacts: ContactLookup;
   handover: Handover;
   idempotency: Idempotency;

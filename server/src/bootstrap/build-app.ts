@@ -15,7 +15,7 @@ import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
 import { proveSecretKey } from '../db/prove-secret-key.ts';
 import { startUpkeep } from '../db/upkeep.ts';
-import type { Route } from '../delivery/delivery.ts';
+import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { DomainDirectory } from '../domains/domain-directory.ts';
 import type { Domains } from '../domains/domains.ts';
@@ -38,7 +38,7 @@ import { CONTENT_PURPOSE } from '../messages/content/message-content.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
-import { TemplateDirectory } from '../templates/template-cache.ts';
+import {TemplateCachey } from '../templates/template-cache.ts';
 import { Templates } from '../templates/templates.ts';
 import { VERSION } from '../version.ts';
 import { startRounds } from './background-jobs.ts';
@@ -84,7 +84,7 @@ export interface AssembleOptions {
   leaving?: AbortSignal;
   clock?: Clock;
   /** How live mail leaves, when not by the configured routes: tests say so. */
-  liveRoute?: Route;
+  liveRoute?: Transport;
   /** A module whose `around` is put around the live route: the benchmark compares without signing. */
   aroundLiveRoute?: URL;
   /** Limits of webhooks other than the standard ones: tests say so. */
@@ -149,11 +149,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
   });
-  const templateDirectory = new TemplateDirectory({ pool, clock, noticesArrive });
+  const templateDirectory = newTemplateCachey({ pool, clock, noticesArrive });
   const templates = new Templates({
     pool,
     clock,
-    changed: (workspaceId) => templateDirectory.forgetWorkspace(workspaceId),
+   onChanged: (workspaceId) => templateDirectory.forgetWorkspace(workspaceId),
   });
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
   notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));

@@ -8,11 +8,11 @@ import type { Listener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { type Connections, connectionsOf } from '../db/pool.ts';
 import { StorageStartError } from '../db/start-error.ts';
-import type { Route } from '../delivery/delivery.ts';
+import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { EngineThread } from '../delivery/engine-thread.ts';
-import { faultsOf, type ShapingRules } from '../delivery/shaping.ts';
-import { statsMemory } from '../delivery/stats.ts';
+import { shapingErrors, type ShapingRules } from '../delivery/shaping.ts';
+import { allocateStatsMemory } from '../delivery/engine-stats.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { isAddressHere } from '../lib/is-address-here.ts';
@@ -33,7 +33,7 @@ export interface DeliveryNeeds {
   /** Results were committed, and events with them. */
   told: () => void;
   /** How live mail leaves, when not by the configured routes; in this thread alone. */
-  liveRoute?: Route;
+  liveRoute?: Transport;
   aroundLiveRoute?: URL;
 }
 
@@ -69,7 +69,7 @@ function hasOwnThread({ roles, delivery }: Config): boolean {
 function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): DeliveryRoom {
   const { config, clock, log, storage, ownPlaces, told } = needs;
   assert(clock === systemClock && !needs.liveRoute, 'a thread has the time and the routes of all');
-  const memory = statsMemory();
+  const memory = allocateStatsMemory();
   const data: ThreadData = {
     settings: config.delivery,
     shaping,
@@ -85,13 +85,13 @@ function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): De
     log.fatal({ err: error }, 'the thread of the delivery engine has ended: so does this process');
     throw error;
   };
-  const engine = new EngineThread({ worker, memory, clock, log, limits, ownPlaces, told, broken });
+  const engine = new EngineThread({ worker, memory, clock, log, limits, localListeners: ownPlaces, onEventsCommitted: told, onCrash: broken });
   return {
     engine,
     ready: engine.ready,
     busyMs: () => engine.busyMs(),
     connections: () => engine.connections(),
-    close: () => engine.abandon(),
+    close: () => engine.terminate(),
   };
 }
 
@@ -144,7 +144,7 @@ function readShaping(file: string | undefined): ShapingRules | undefined {
       `SHAPING_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : ''}`,
     );
   }
-  const faults = faultsOf(rules);
+  const faults = shapingErrors(rules);
   if (faults.length > 0) throw new StorageStartError(`SHAPING_FILE: ${faults.join(' ')}`);
   return rules as ShapingRules;
 }

@@ -4,14 +4,14 @@ import type { Config } from '../config/read-config.ts';
 import type { Places } from '../db/database-url.ts';
 import type { Listener } from '../db/listen.ts';
 import { openPool, type Pool } from '../db/pool.ts';
-import type { Route } from '../delivery/delivery.ts';
+import type { Transport } from '../delivery/delivery.ts';
 import { openDeliveryStore } from '../delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { DEFAULT_LIMITS, type EngineLimits } from '../delivery/engine-limits.ts';
 import type { SenderDomains } from '../delivery/outgoing-mail.ts';
-import { type ShapingRules, shapingBy } from '../delivery/shaping.ts';
-import { simulatorRoute } from '../delivery/simulator.ts';
-import { smtpRoute } from '../delivery/smtp-route.ts';
+import { type ShapingRules, createShaping } from '../delivery/shaping.ts';
+import { simulatorTransport } from '../delivery/simulator.ts';
+import { smtpTransport } from '../delivery/smtp-transport.ts';
 import { dkimSealer } from '../domains/domain-keys.ts';
 import { SigningKeys } from '../domains/signing-keys.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -21,7 +21,7 @@ import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
 import { isPublicAddress } from '../mail/policy/public-address.ts';
-import { CONTENT_PURPOSE, openContent } from '../messages/sealed-content.ts';
+import { CONTENT_PURPOSE, openContent } from '../messages/content/message-content.ts';
 
 /**
  * The delivery engine, joined with its own connections and the ways out. It is built here for
@@ -43,9 +43,9 @@ export interface EngineNeeds {
   told: () => void;
   memory?: SharedArrayBuffer;
   /** How live mail leaves, when not by the configured routes. */
-  liveRoute?: Route;
+  liveRoute?: Transport;
   /** Puts something around the live route. */
-  around: (route: Route) => Route;
+  around: (route: Transport) => Transport;
 }
 
 export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
@@ -68,9 +68,9 @@ export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
       },
     },
     clock,
-    routes: {
+    transports: {
       live: needs.around(needs.liveRoute ?? createLiveRoute(needs)),
-      test: simulatorRoute(clock),
+      test: simulatorTransport(clock),
     },
     log,
     nodeName: `${hostname()}/${process.pid}`,
@@ -87,9 +87,9 @@ export function engineLimits(settings: Config['delivery']): EngineLimits {
   return {
     ...DEFAULT_LIMITS,
     leaseMs: settings.leaseMs,
-    windowMs: settings.retryWindowMs,
+    retryWindowMs: settings.retryWindowMs,
     backoff: settings.backoff,
-    wireMax: settings.concurrency,
+    inFlightMax: settings.concurrency,
   };
 }
 
@@ -99,7 +99,7 @@ export async function aroundOf(address: string): Promise<EngineNeeds['around']> 
 }
 
 /** How live mail leaves, built from the configuration. */
-function createLiveRoute(parts: EngineNeeds): Route {
+function createLiveRoute(parts: EngineNeeds): Transport {
   const { settings, clock } = parts;
   const resolver = createResolver({
     clock,
@@ -109,7 +109,7 @@ function createLiveRoute(parts: EngineNeeds): Route {
   // A tenant chooses the domains, and whoever runs their DNS chooses the addresses: without a word
   // from the operator none of them may lie inside the house.
   const addressAllowed = settings.mxAllowPrivate ? () => true : isPublicAddress;
-  return smtpRoute({
+  return smtpTransport({
     clock,
     resolver,
     mtaSts: createMtaSts({
@@ -124,7 +124,7 @@ function createLiveRoute(parts: EngineNeeds): Route {
     heloName: settings.heloName,
     senders: senderDomains(signingKeysOf(parts)),
     returnPathKey: returnPathKey(parts.secretKey),
-    shaping: shapingBy(parts.shaping),
+    shaping: createShaping(parts.shaping),
     isOwnAddress: parts.isOwnAddress,
   });
 }
@@ -152,7 +152,7 @@ function senderDomains(signingKeys: SigningKeys): SenderDomains {
           maySend: true,
           tls: found.tlsRequired ? 'required' : 'opportunistic',
           returnPathHost: found.returnPathHost,
-          suspendedFor: found.suspendedFor,
+          suspensionReason: found.suspendedFor,
         }
       );
     },

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { Networks } from '../accounts/networks.ts';
-import { Reports } from '../bounces/reports.ts';
+import { Reports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import { StorageStartError } from '../db/start-error.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../config/read-config.ts';
 import type { Places } from '../db/database-url.ts';
 import { listen } from '../db/listen.ts';
 import { connectionsOf, openPool } from '../db/pool.ts';
-import { type Order, type Word, withBuffers } from '../delivery/engine-thread.ts';
+import { type EngineCommand, type EngineReply, restoreAttachmentBuffers } from '../delivery/engine-thread.ts';
 import type { ShapingRules } from '../delivery/shaping.ts';
 import { assert } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -45,17 +45,17 @@ const { engine, pool } = openEngine({
   told: () => say({ kind: 'told' }),
   around: aroundLiveRoute ? await aroundOf(aroundLiveRoute) : (route) => route,
 });
-port.on('message', (order: Order) => void obey(order));
+port.on('message', (order: EngineCommand) => void obey(order));
 say({ kind: 'ready' });
 
-async function obey(order: Order): Promise<void> {
+async function obey(order: EngineCommand): Promise<void> {
   switch (order.kind) {
     case 'start':
       ownPlaces = order.ownPlaces;
       engine.start();
       break;
     case 'take':
-      engine.take(order.lease, order.accepted.map(withBuffers));
+      engine.take(order.lease, order.accepted.map(restoreAttachmentBuffers));
       break;
     case 'wake':
       engine.wake();
@@ -80,6 +80,6 @@ async function obey(order: Order): Promise<void> {
   }
 }
 
-function say(word: Word): void {
+function say(word: EngineReply): void {
   port.postMessage(word);
 }

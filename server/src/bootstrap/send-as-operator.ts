@@ -8,7 +8,7 @@ import { bodyValidator } from '../http/validation/schema-validator.ts';
 import { noHandover } from '../messages/accept/delivery-handoff.ts';
 import { previewOf } from '../messages/content/content-view.ts';
 import type { SendRequest } from '../messages/accept/send-request.ts';
-import { TemplateDirectory } from '../templates/template-cache.ts';
+import { TemplateCache } from '../templates/template-cache.ts';
 import { createAcceptor, createIdempotency } from './build-accepting.ts';
 
 /** A send without a door: the same checks and the same commit; whichever server runs delivers it. */
@@ -22,7 +22,7 @@ export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promis
     clock,
     config,
     domains: new DomainDirectory({ pool, clock, noticesArrive }),
-    templates: new TemplateDirectory({ pool, clock, noticesArrive }),
+    templates: new TemplateCache({ pool, clock, noticesArrive }),
     contacts: new ContactLookup({ pool }),
     handover: noHandover,
     idempotency: createIdempotency(pool, clock, secretKey),

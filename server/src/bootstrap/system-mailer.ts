@@ -1,10 +1,10 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { Letter, Post } from '../accounts/people/letters.ts';
+import type { Letter, Post } from '../accounts/people/system-emails.ts';
 import type { Domains } from '../domains/domains.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { MessageAcceptor } from '../messages/accept-message.ts';
-import type { AcceptedMessage } from '../messages/send-request.ts';
+import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
+import type { AcceptedMessage } from '../messages/accept/send-request.ts';
 
 /**
  * The service's own letters, sent through the service itself: like any live message, from a domain of

@@ -37,13 +37,13 @@ function loopWith(clock: Clock, parts: Partial<ClaimLoopParts>): ClaimLoop {
     clock,
     stopwatchMs: () => clock.now(),
     log: silentLog,
-    walk: async () => [],
+    scan: async () => [],
     claim: async () => [],
     findRange: async () => ({ oldest: '', newest: '' }),
-    room: () => ({ rowsMax: 10, skipWorkspaces: [] }),
+    capacity: () => ({ rowsMax: 10, skipWorkspaces: [] }),
     admit: () => {},
     leaseMs: 10_000,
-    windowMs: 10_000,
+    retryWindowMs: 10_000,
     pollMs: 500,
     ...parts,
   });
@@ -59,7 +59,7 @@ test('goes on looking after storage was gone, also when a timer is early', async
   };
   const loop = loopWith(clock, {
     findRange: () => answer({ oldest: '', newest: '' }),
-    walk: () => {
+    scan: () => {
       walks += gone ? 0 : 1;
       return answer([]);
     },
@@ -78,7 +78,7 @@ test('takes up what becomes due between two looks on its time', async () => {
   const dueAtMs = clock.now() + 1_210;
   const claimedAt: number[] = [];
   const loop = loopWith(clock, {
-    walk: async () => [{ workspaceId: 'w', lane: 0, dueAtMs }],
+    scan: async () => [{ workspaceId: 'w', lane: 0, dueAtMs }],
     claim: async () => {
       claimedAt.push(clock.now() - dueAtMs);
       return [];
@@ -99,7 +99,7 @@ test('walks as seldom as a walk is long, and claims by what the last one has fou
   let given = 10;
   const queue: FoundQueue = { workspaceId: 'w', lane: 0, dueAtMs: clock.now() };
   const loop = loopWith(clock, {
-    walk: async () => {
+    scan: async () => {
       walks += 1;
       clock.jump(400);
       return [queue];
@@ -109,20 +109,20 @@ test('walks as seldom as a walk is long, and claims by what the last one has fou
       open = false;
       return Array.from({ length: given }, () => ({ workspace_id: 'w', lane: 0 }) as ClaimedRow);
     },
-    room: () => ({ rowsMax: open ? 10 : 0, skipWorkspaces: [] }),
+    capacity: () => ({ rowsMax: open ? 10 : 0, skipWorkspaces: [] }),
   });
   loop.start();
   await clock.pass(1);
   expect([walks, claims]).toEqual([1, 1]);
   for (let n = 0; n < 30; n++) {
     open = true;
-    loop.notice();
+    loop.notifyDue();
     await clock.pass(50);
   }
   expect([walks, claims]).toEqual([1, 31]);
   given = 0;
   open = true;
-  loop.notice();
+  loop.notifyDue();
   await clock.pass(90);
   expect([walks, claims]).toEqual([1, 32]);
   open = true;
@@ -135,7 +135,7 @@ test('a clock that is set back by an hour does not hold up the next look', async
   const clock = new ManualClock(10_000_000);
   let walks = 0;
   const loop = loopWith(clock, {
-    walk: async () => {
+    scan: async () => {
       walks += 1;
       return [];
     },

@@ -5,11 +5,11 @@ import {
   type ClaimedRow,
   type ClaimRequest,
   type IdRange,
-  ROUND_START,
-  type WalkRequest,
+  SCAN_START,
+  type ScanRequest,
 } from './claim-store.ts';
 import { DueQueues, type FoundQueue, type Queue } from './due-queues.ts';
-import { newLease } from './lease.ts';
+import { newLeaseToken } from './lease.ts';
 
 /**
  * Fetches what is due into memory, as long as there is room: a few rows of each queue (workspace and
@@ -26,10 +26,10 @@ export class ClaimLoop {
   #restUntilMs = 0;
   #timer: Timer | undefined;
   #failing = false;
-  #leftBehind = false;
+  #hasBacklog = false;
   #roomless = false;
   /** How far the walk has come; ROUND_START between two of them. */
-  #walkedTo: Queue = ROUND_START;
+  #walkedTo: Queue = SCAN_START;
   #walkWanted = true;
   #walkTookMs = 0;
   #walkEndedAtMs = 0;
@@ -43,7 +43,7 @@ export class ClaimLoop {
 
   /** The last claim had to leave rows for want of room. */
   get leftBehind(): boolean {
-    return this.#leftBehind;
+    return this.#hasBacklog;
   }
 
   start(): void {
@@ -58,7 +58,7 @@ export class ClaimLoop {
   }
 
   /** Somebody says that rows became due: perhaps old ones, taken up again. */
-  notice(): void {
+  notifyDue(): void {
     this.#walkWanted = true;
     this.#rangeKnownAtMs = Math.min(
       this.#rangeKnownAtMs,
@@ -100,7 +100,7 @@ export class ClaimLoop {
   }
 
   #nextWalkAtMs(): number {
-    const leastMs = this.#leftBehind ? WALK_REST_BUSY_MS : 0;
+    const leastMs = this.#hasBacklog ? WALK_REST_BUSY_MS : 0;
     const restMs = Math.min(Math.max(leastMs, this.#walkTookMs * WALK_REST), WALK_REST_MAX_MS);
     const { pollMs } = this.#parts;
     return this.#walkEndedAtMs + (this.#walkWanted ? restMs : Math.max(restMs, pollMs));
@@ -128,15 +128,15 @@ export class ClaimLoop {
       await this.#askWhetherStorageIsBack();
       return false;
     }
-    const room = this.#parts.room();
+    const room = this.#parts.capacity();
     this.#roomless = room.rowsMax <= 0;
     if (this.#roomless) {
-      this.#leftBehind = true;
+      this.#hasBacklog = true;
       return false;
     }
     const { clock } = this.#parts;
     const startedAtMs = clock.now();
-    const walking = this.#walkedTo !== ROUND_START;
+    const walking = this.#walkedTo !== SCAN_START;
     // A clock that was set back says nothing of when the last walk was.
     const setBack = startedAtMs < this.#walkEndedAtMs;
     if (walking || setBack || startedAtMs >= this.#nextWalkAtMs()) await this.#walkOn(startedAtMs);
@@ -145,8 +145,8 @@ export class ClaimLoop {
     this.#pickedAtMs = nowMs;
     const queues = this.#queues.pick(nowMs, room.skipWorkspaces, queuesMax);
     if (queues.length > 0) await this.#claim(queues, Math.floor(room.rowsMax / queues.length));
-    this.#leftBehind = this.#queues.hasDue(nowMs);
-    return this.#walkedTo !== ROUND_START || (queues.length > 0 && this.#leftBehind);
+    this.#hasBacklog = this.#queues.hasDue(nowMs);
+    return this.#walkedTo !== SCAN_START || (queues.length > 0 && this.#hasBacklog);
   }
 
   /** After a failure the first question takes nothing. */
@@ -161,9 +161,9 @@ export class ClaimLoop {
 
   /** A stretch of the walk, so that claims come in between. */
   async #walkOn(nowMs: number): Promise<void> {
-    const { clock, findRange, walk, stopwatchMs } = this.#parts;
+    const { clock, findRange, scan: walk, stopwatchMs } = this.#parts;
     const startedAtMs = stopwatchMs();
-    if (this.#walkedTo === ROUND_START) {
+    if (this.#walkedTo === SCAN_START) {
       this.#walkWanted = false;
       this.#walkTookMs = 0;
       if (nowMs - this.#rangeKnownAtMs >= RANGE_KNOWN_MS) {
@@ -177,31 +177,31 @@ export class ClaimLoop {
       range: this.#range,
     });
     this.#walkTookMs += stopwatchMs() - startedAtMs;
-    this.#queues.learn(found, nowMs);
+    this.#queues.update(found, nowMs);
     const last = found.at(-1);
     if (last && found.length >= QUEUES_MAX) {
       this.#walkedTo = last;
       return;
     }
-    this.#queues.endRound(nowMs);
-    this.#walkedTo = ROUND_START;
+    this.#queues.finishScan(nowMs);
+    this.#walkedTo = SCAN_START;
     this.#walkEndedAtMs = clock.now();
   }
 
   async #claim(queues: readonly Queue[], perQueueMax: number): Promise<void> {
-    const { clock, claim, admit, leaseMs, windowMs } = this.#parts;
+    const { clock, claim, admit, leaseMs, retryWindowMs: windowMs } = this.#parts;
     const nowMs = clock.now();
     const leaseEndsAtMs = nowMs + leaseMs;
     const rows = await claim({
       queues,
       perQueueMax,
       nowMs,
-      lease: newLease(),
+      lease: newLeaseToken(),
       leaseEndsAtMs,
       range: this.#range,
-      windowMs,
+      retryWindowMs: windowMs,
     });
-    this.#queues.claimed(queues, rows, perQueueMax);
+    this.#queues.recordClaim(queues, rows, perQueueMax);
     admit(rows, leaseEndsAtMs);
   }
 }
@@ -211,14 +211,14 @@ export interface ClaimLoopParts {
   /** What walks cost is told by this: the clock may be moved. */
   stopwatchMs: () => number;
   log: Log;
-  walk: (request: WalkRequest) => Promise<FoundQueue[]>;
+  scan: (request: ScanRequest) => Promise<FoundQueue[]>;
   claim: (request: ClaimRequest) => Promise<ClaimedRow[]>;
   findRange: (nowMs: number) => Promise<IdRange>;
   /** How much may be taken in now; nothing while results cannot be recorded. */
-  room: () => { rowsMax: number; skipWorkspaces: string[] };
+  capacity: () => { rowsMax: number; skipWorkspaces: string[] };
   admit: (rows: ClaimedRow[], leaseEndsAtMs: number) => void;
   leaseMs: number;
-  windowMs: number;
+  retryWindowMs: number;
   pollMs: number;
 }
 

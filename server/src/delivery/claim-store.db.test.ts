@@ -4,37 +4,37 @@ import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
-import { laneOf } from '../messages/lane.ts';
+import { laneOf } from '../messages/queue-shard.ts';
 import {
   type ClaimRequest,
   claimDue,
-  findRange,
-  ROUND_START,
-  useIndexesOnly,
-  walkQueues,
+  findIdRange,
+  SCAN_START,
+  disableNonIndexPlans,
+  scanQueues,
 } from './claim-store.ts';
 import type { Queue } from './due-queues.ts';
-import { isSuspect, newLease } from './lease.ts';
+import { isSuspect, newLeaseToken } from './lease.ts';
 
 /** Goal: claims are fair, never share a row, and survive each other. Method: a real database. */
 
 function storePool(url: string, max = 4): Pool {
   const pool = openPool({ places: [{ connectionString: url }], log: silentLog, max });
-  useIndexesOnly(pool);
+  disableNonIndexPlans(pool);
   return pool;
 }
 
 /** One claim of all queues that the walk finds, with something due or not. */
 async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: number }) {
-  const range = await findRange(pool, more.nowMs);
-  const queues = await walkQueues(pool, { after: ROUND_START, queuesMax: 500, range });
+  const range = await findIdRange(pool, more.nowMs);
+  const queues = await scanQueues(pool, { after: SCAN_START, queuesMax: 500, range });
   return claimDue(pool, {
     queues,
     perQueueMax: 10,
-    lease: newLease(),
+    lease: newLeaseToken(),
     leaseEndsAtMs: more.nowMs + 120_000,
     range,
-    windowMs: 72 * 3_600_000,
+    retryWindowMs: 72 * 3_600_000,
     ...more,
   });
 }
@@ -72,10 +72,10 @@ test('walks past every queue once, and tells when the first of it is due', async
       expected.set(queue, Math.min(expected.get(queue) ?? dueAtMs, dueAtMs));
     }
   }
-  const range = await findRange(pool, nowMs);
+  const range = await findIdRange(pool, nowMs);
   const found: [string, number][] = [];
-  for (let after: Queue = ROUND_START; ; ) {
-    const stretch = await walkQueues(pool, { after, queuesMax: 7, range });
+  for (let after: Queue = SCAN_START; ; ) {
+    const stretch = await scanQueues(pool, { after, queuesMax: 7, range });
     found.push(...stretch.map((q): [string, number] => [`${q.workspaceId}/${q.lane}`, q.dueAtMs]));
     if (stretch.length < 7) break;
     after = stretch.at(-1) as Queue;

@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
@@ -20,13 +20,13 @@ import type { FoundQueue, Queue } from './due-queues.ts';
  * hashing it, and does so when a flood comes after its figures were taken. And a plan is made once:
  * made for each call, it took longer than what it was for.
  */
-export function useIndexesOnly(pool: Pool): void {
+export function disableNonIndexPlans(pool: Pool): void {
   pool.on('connect', (client) => {
-    client.query(INDEXES_ONLY).catch(() => {});
+    client.query(PLANNER_SETTINGS).catch(() => {});
   });
 }
 
-const INDEXES_ONLY = [
+const PLANNER_SETTINGS = [
   'seqscan',
   'material',
   'bitmapscan',
@@ -39,12 +39,12 @@ const INDEXES_ONLY = [
   .concat('set plan_cache_mode = force_generic_plan')
   .join('; ');
 
-export const ROUND_START: Queue = {
+export const SCAN_START: Queue = {
   workspaceId: '00000000-0000-0000-0000-000000000000',
   lane: -1,
 };
 
-export interface WalkRequest {
+export interface ScanRequest {
   /** The walk goes on behind this queue. */
   after: Queue;
   queuesMax: number;
@@ -60,7 +60,7 @@ export interface ClaimRequest {
   leaseEndsAtMs: number;
   range: IdRange;
   /** The length of a run of tries, to know when a repeated run began. */
-  windowMs: number;
+  retryWindowMs: number;
 }
 
 export interface ClaimedRow {
@@ -85,7 +85,7 @@ export interface ClaimedRow {
   smtp: SmtpFacts | null;
 }
 
-const WAITING = `('scheduled', 'queued', 'deferred')`;
+const UNFINISHED = `('scheduled', 'queued', 'deferred')`;
 
 /**
  * A loose index scan: from one (workspace, lane) that has unfinished rows the index leads to the
@@ -93,19 +93,19 @@ const WAITING = `('scheduled', 'queued', 'deferred')`;
  * what a tenant with one does, and none can hide another. Rejected: `order by due_at` over all (the
  * oldest flood wins), and `distinct` (reads every waiting row).
  */
-export async function walkQueues(pool: Pool, request: WalkRequest): Promise<FoundQueue[]> {
+export async function scanQueues(pool: Pool, request: ScanRequest): Promise<FoundQueue[]> {
   const { rows } = await pool.query<FoundQueue>({
     name: 'delivery-walk',
     text: `with recursive queues (workspace_id, lane, due_at, step) as (
         (select workspace_id, lane, due_at, 1 from deliveries
-          where status in ${WAITING} and message_id between $4 and $5
+          where status in ${UNFINISHED} and message_id between $4 and $5
             and (workspace_id, lane) > ($1::uuid, $2::smallint)
           order by workspace_id, lane, due_at limit 1)
       union all
         select n.workspace_id, n.lane, n.due_at, q.step + 1
           from queues q cross join lateral (
             select d.workspace_id, d.lane, d.due_at from deliveries d
-             where d.status in ${WAITING} and d.message_id between $4 and $5
+             where d.status in ${UNFINISHED} and d.message_id between $4 and $5
                and (d.workspace_id, d.lane) > (q.workspace_id, q.lane)
              order by d.workspace_id, d.lane, d.due_at limit 1) n
          where q.step < $3::int)
@@ -147,7 +147,7 @@ async function lockDue(client: PoolClient, request: ClaimRequest): Promise<Picke
     text: `select d.* from json_to_recordset($1::json) as q("workspaceId" uuid, lane smallint)
        cross join lateral (
          select d.workspace_id, d.mode, d.message_id, d.ordinal, d.lease from deliveries d
-          where d.status in ${WAITING} and d.workspace_id = q."workspaceId" and d.lane = q.lane
+          where d.status in ${UNFINISHED} and d.workspace_id = q."workspaceId" and d.lane = q.lane
             and d.due_at <= $2::timestamptz and d.message_id between $3 and $4
           order by d.due_at limit $5::int for update skip locked) d`,
     values: [
@@ -202,7 +202,7 @@ async function leaseRows(
       request.lease,
       request.range.oldest,
       request.range.newest,
-      `${request.windowMs} milliseconds`,
+      `${request.retryWindowMs} milliseconds`,
       sqlTime(request.nowMs),
     ],
   });
@@ -221,13 +221,13 @@ export interface IdRange {
  * in order, and the first unfinished row is enough. Ids from the future are those of a node whose
  * clock ran ahead, or of this one before its clock was set back: rare, but mail all the same.
  */
-export async function findRange(pool: Pool, nowMs: number): Promise<IdRange> {
+export async function findIdRange(pool: Pool, nowMs: number): Promise<IdRange> {
   const aheadMs = nowMs + 8 * DAY_MS;
   const { rows } = await pool.query<{ oldest: string | null; ahead: boolean }>({
     name: 'delivery-range',
     text: `select
-        (select message_id from deliveries where status in ${WAITING} limit 1) as oldest,
-        exists (select from deliveries where status in ${WAITING} and message_id > $1) as ahead`,
+        (select message_id from deliveries where status in ${UNFINISHED} limit 1) as oldest,
+        exists (select from deliveries where status in ${UNFINISHED} and message_id > $1) as ahead`,
     values: [uuidFloor(aheadMs)],
   });
   const [found] = rows;

@@ -1,32 +1,32 @@
 import type { Clock } from '../lib/clock.ts';
-import type { ReadContent } from './content-store.ts';
-import type { Delivery, Gate, Message } from './delivery.ts';
+import type { LoadedContent } from './content-store.ts';
+import type { Delivery, ConcurrencyLimit, Message } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 
 /** One transaction on its way: a message, some of its recipients, their place at the gate. */
-export interface Turn {
-  gate: Gate;
+export interface MailTransaction {
+  limit: ConcurrencyLimit;
   message: Message;
   deliveries: Delivery[];
   needsContent: boolean;
 }
 
-export interface LoaderParts {
+export interface ContentLoaderParts {
   store: Pick<DeliveryStore, 'readContents' | 'countSuspects'>;
   clock: Clock;
   leaseEndsAtMs: () => number;
   /** The content is in memory, or known to be gone. */
-  ready: (turn: Turn) => void;
+  onReady: (turn: MailTransaction) => void;
   /** Nothing could be read: the turn is over, the leases stand. */
-  broken: (turns: Turn[], error: unknown) => void;
+  onError: (turns: MailTransaction[], error: unknown) => void;
   /** Content of so many bytes came into memory. */
-  kept: (bytes: number) => void;
+  onLoaded: (bytes: number) => void;
   bytesHeld: () => number;
   bytesMax: number;
   /** Lets go of so many bytes that nobody needs yet and storage has too, if there are so many. */
-  letGo: (bytes: number) => void;
+  evict: (bytes: number) => void;
   /** The workspaces that have contents in memory. */
-  holders: () => Set<string>;
+  workspacesWithContent: () => Set<string>;
   /** Contents up to this size are read together. */
   smallBytesMax: number;
 }
@@ -37,21 +37,21 @@ export interface LoaderParts {
  * anything of theirs is touched.
  */
 export class ContentLoader {
-  readonly #parts: LoaderParts;
-  #waiting: Turn[] = [];
-  #large: { turn: Turn; bytes: number }[] = [];
-  #reads = 0;
+  readonly #parts: ContentLoaderParts;
+  #waiting: MailTransaction[] = [];
+  #large: { turn: MailTransaction; bytes: number }[] = [];
+  #readsInFlight = 0;
   #scheduled = false;
   /** A moment ago there was no room for large ones. */
-  #resting = false;
+  #memoryPaused = false;
 
-  constructor(parts: LoaderParts) {
+  constructor(parts: ContentLoaderParts) {
     this.#parts = parts;
   }
 
-  add(turn: Turn): void {
+  add(turn: MailTransaction): void {
     this.#waiting.push(turn);
-    if (this.#scheduled || this.#reads >= READS_MAX) return;
+    if (this.#scheduled || this.#readsInFlight >= READS_IN_FLIGHT_MAX) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -65,16 +65,16 @@ export class ContentLoader {
   }
 
   #next(): void {
-    while (this.#reads < READS_MAX) {
+    while (this.#readsInFlight < READS_IN_FLIGHT_MAX) {
       const large = this.#takeLarge();
-      const turns = large ? [large] : this.#waiting.splice(0, TURNS_PER_READ);
+      const turns = large ? [large] : this.#waiting.splice(0, TRANSACTIONS_PER_READ);
       if (turns.length === 0) return;
-      this.#reads += 1;
+      this.#readsInFlight += 1;
       const bytesMax = large ? Number.MAX_SAFE_INTEGER : this.#parts.smallBytesMax;
       this.#read(turns, bytesMax)
-        .catch((error: unknown) => this.#parts.broken(turns, error))
+        .catch((error: unknown) => this.#parts.onError(turns, error))
         .finally(() => {
-          this.#reads -= 1;
+          this.#readsInFlight -= 1;
           this.#next();
         });
     }
@@ -85,10 +85,10 @@ export class ContentLoader {
    * may take as long as its receivers like. One that has none is waited for, or a large message would
    * never find room among smaller ones.
    */
-  #takeLarge(): Turn | undefined {
+  #takeLarge(): MailTransaction | undefined {
     const [first] = this.#large;
-    if (!first || this.#resting) return undefined;
-    const { bytesHeld, bytesMax, letGo, holders } = this.#parts;
+    if (!first || this.#memoryPaused) return undefined;
+    const { bytesHeld, bytesMax, evict: letGo, workspacesWithContent: holders } = this.#parts;
     const over = bytesHeld() + first.bytes - bytesMax;
     if (over > 0) letGo(Math.min(over, bytesHeld()));
     const held = bytesHeld();
@@ -104,20 +104,20 @@ export class ContentLoader {
       if (!known.has(workspaceId)) break;
       passedOver.add(workspaceId);
     }
-    this.#rest();
+    this.#pauseForMemory();
     return undefined;
   }
 
   /** The look for room goes over all that is held, and every message that leaves asks for one. */
-  #rest(): void {
-    this.#resting = true;
-    this.#parts.clock.after(REST_MS, () => {
-      this.#resting = false;
+  #pauseForMemory(): void {
+    this.#memoryPaused = true;
+    this.#parts.clock.after(MEMORY_PAUSE_MS, () => {
+      this.#memoryPaused = false;
       this.#next();
     });
   }
 
-  async #read(turns: Turn[], bytesMax: number): Promise<void> {
+  async #read(turns: MailTransaction[], bytesMax: number): Promise<void> {
     await this.#countSuspects(turns);
     const unread = turns.filter((turn) => turn.needsContent && turn.message.content === undefined);
     const contents = unread.length
@@ -132,22 +132,22 @@ export class ContentLoader {
       else this.#keep(turn.message, content ?? null);
     });
     const large = new Set(this.#large.map((entry) => entry.turn));
-    for (const turn of turns) if (!large.has(turn)) this.#parts.ready(turn);
+    for (const turn of turns) if (!large.has(turn)) this.#parts.onReady(turn);
   }
 
-  #keep(message: Message, read: ReadContent): void {
-    message.contentGone = read === null;
+  #keep(message: Message, read: LoadedContent): void {
+    message.contentMissing = read === null;
     // Cancelled meanwhile: nobody would give the memory back.
-    if (message.held.length === 0) return;
+    if (message.leased.length === 0) return;
     // Two turns of one message may have been read side by side.
     if (!read || message.content) return;
     message.content = read.content;
     message.contentBytes = read.bytes;
     message.signature = read.signature;
-    this.#parts.kept(read.bytes);
+    this.#parts.onLoaded(read.bytes);
   }
 
-  async #countSuspects(turns: Turn[]): Promise<void> {
+  async #countSuspects(turns: MailTransaction[]): Promise<void> {
     const suspects = turns
       .flatMap((turn) => turn.deliveries)
       .filter((delivery) => delivery.suspect);
@@ -166,6 +166,6 @@ export class ContentLoader {
   }
 }
 
-const READS_MAX = 2;
-const REST_MS = 20;
-const TURNS_PER_READ = 100;
+const READS_IN_FLIGHT_MAX = 2;
+const MEMORY_PAUSE_MS = 20;
+const TRANSACTIONS_PER_READ = 100;

@@ -1,10 +1,10 @@
 import type { Pool } from '../db/pool.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
-import type { ContentHead, MessageContent } from '../messages/content.ts';
+import type { ContentHead, MessageContent } from '../messages/content/message-content.ts';
 import type { Message } from './delivery.ts';
 
 /** What was read for one message: null when it is no longer kept. */
-export type ReadContent = {
+export type LoadedContent = {
   content: MessageContent;
   signature: string | null;
   bytes: number;
@@ -27,8 +27,8 @@ interface ContentRow {
   attachments: number;
 }
 
-/** Opens the real words of a message that was made with secret values (messages/sealed-content.ts). */
-export type OpenSealed = (sealed: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
+/** Opens the real words of a message that was made with secret values (messages/content/sealed-content.ts). */
+export type DecryptContent = (sealed: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
 
 /**
  * Reads contents in one go, those up to `bytesMax` each. Sizes are known without reading, because
@@ -38,8 +38,8 @@ export async function readContents(
   pool: Pool,
   messages: readonly Message[],
   bytesMax: number,
-  open: OpenSealed,
-): Promise<(ReadContent | LargeContent)[]> {
+  open: DecryptContent,
+): Promise<(LoadedContent | LargeContent)[]> {
   const keys = messages.map((message, n) => ({
     n,
     w: message.workspaceId,

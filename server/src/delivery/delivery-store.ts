@@ -2,34 +2,34 @@ import type { Pool } from '../db/pool.ts';
 import {
   type ClaimRequest,
   claimDue,
-  findRange,
-  useIndexesOnly,
-  type WalkRequest,
-  walkQueues,
+  findIdRange,
+  disableNonIndexPlans,
+  type ScanRequest,
+  scanQueues,
 } from './claim-store.ts';
-import { type OpenSealed, readContents } from './content-store.ts';
-import type { Delivery, Message, Outcome } from './delivery.ts';
+import { type DecryptContent, readContents } from './content-store.ts';
+import type { Delivery, Message, DeliveryOutcome } from './delivery.ts';
 import { countSuspects, releaseLeases, renewLeases } from './lease-store.ts';
-import { findRecorded, recordOutcomes } from './results-store.ts';
+import { findRecorded, recordOutcomes } from './outcome-store.ts';
 
 /** Everything the engine asks of the database. */
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 
 /** The pool must be the engine's own: its sessions are set up for these statements alone. */
-export function openDeliveryStore(pool: Pool, openSealed: OpenSealed = withoutKey) {
-  useIndexesOnly(pool);
+export function openDeliveryStore(pool: Pool, openSealed: DecryptContent = withoutKey) {
+  disableNonIndexPlans(pool);
   return {
-    walk: (request: WalkRequest) => walkQueues(pool, request),
+    walk: (request: ScanRequest) => scanQueues(pool, request),
     claim: (request: ClaimRequest) => claimDue(pool, request),
-    findRange: (nowMs: number) => findRange(pool, nowMs),
+    findRange: (nowMs: number) => findIdRange(pool, nowMs),
     renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),
     release: (held: readonly Delivery[], dueAtMs: number) => releaseLeases(pool, held, dueAtMs),
     countSuspects: (held: readonly Delivery[], endsAtMs: number) =>
       countSuspects(pool, held, endsAtMs),
     readContents: (messages: readonly Message[], bytesMax: number) =>
       readContents(pool, messages, bytesMax, openSealed),
-    record: (outcomes: readonly Outcome[]) => recordOutcomes(pool, outcomes),
-    findRecorded: (outcomes: readonly Outcome[]) => findRecorded(pool, outcomes),
+    record: (outcomes: readonly DeliveryOutcome[]) => recordOutcomes(pool, outcomes),
+    findRecorded: (outcomes: readonly DeliveryOutcome[]) => findRecorded(pool, outcomes),
   };
 }
 

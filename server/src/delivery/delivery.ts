@@ -1,9 +1,9 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import type { MessageContent } from '../messages/content.ts';
-import type { AttemptEnd } from '../messages/verdict.ts';
-import { Fifo } from './fifo.ts';
+import type { MessageContent } from '../messages/content/message-content.ts';
+import type { AttemptEnd } from '../messages/verdict/verdict.ts';
+import { Fifo } from '../lib/fifo.ts';
 
 /** One recipient's delivery while this node holds its lease. */
 export interface Delivery {
@@ -18,21 +18,21 @@ export interface Delivery {
   /** Tries recorded so far, over all runs. */
   readonly attempts: number;
   /** When this run began: the age of the run sets the back-off. */
-  readonly runStartedAtMs: number;
+  readonly cycleStartedAtMs: number;
   /** A deferral after this is the last word. */
   readonly expiresAtMs: number;
   /** Ends it without another try: the same with a ttl, otherwise later. See last-try.ts. */
-  readonly givenUpAtMs: number;
+  readonly giveUpAtMs: number;
   /** A lease on it was lost before: it may be what ended its holder. See lease.ts. */
   suspect: boolean;
-  place: Place;
+  state: DeliveryState;
 }
 
 /**
  * `ready`: in the list. `preparing`: its content is being read. `wire`: handed to a route; from here
  * it can no longer be cancelled. `done`: its outcome is being recorded. `gone`: not ours any more.
  */
-export type Place = 'ready' | 'preparing' | 'wire' | 'done' | 'gone';
+export type DeliveryState = 'ready' | 'preparing' | 'wire' | 'done' | 'gone';
 
 /** What deliveries of one message share. The content is there only shortly before sending. */
 export interface Message {
@@ -46,13 +46,13 @@ export interface Message {
   content: MessageContent | undefined;
   contentBytes: number;
   /** Looked for and not found: it is past its retention. */
-  contentGone: boolean;
+  contentMissing: boolean;
   /** The DKIM-Signature lines of an earlier try. */
   signature: string | null;
   /** The route's own preparation (composed and signed bytes), made once for all recipients. */
   prepared: unknown;
   /** Deliveries of this message that this node holds. */
-  held: Delivery[];
+  leased: Delivery[];
 }
 
 /** What a route tells about one recipient of one attempt. */
@@ -68,17 +68,17 @@ export interface AttemptReport {
   /** Signature lines to keep for the next try. */
   signature?: string;
   /** The simulator's only: the recipient complains right after the delivery. */
-  complains?: boolean;
+  simulatesComplaint?: boolean;
 }
 
 /** The last hop: the world by SMTP, or the simulator. */
-export interface Route {
+export interface Transport {
   /** Whether the route reads the content; without it nothing is loaded from storage. */
   readonly needsContent: boolean;
   /** Called by the route when a gate has opened by itself, so that the engine looks again. */
-  onOpen?: (() => void) | undefined;
+  onCapacity?: (() => void) | undefined;
   /** The gate of a receiving domain: how much of it may be on the wire. */
-  gateFor(domain: string): Gate;
+  limitFor(domain: string): ConcurrencyLimit;
   /** Tries one message for some of its recipients, all at one domain. One report each, in order. */
   attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]>;
   /** Ends what is on the wire: called when a stop has waited long enough. */
@@ -91,35 +91,35 @@ export interface Waiter {
 }
 
 /** How many transactions one receiver may have at a time, and who waits for a place. */
-export class Gate {
+export class ConcurrencyLimit {
   inUse = 0;
   limit: number;
   /** Whoever waits here is called when a place is free, in order. */
-  readonly waiting = new Fifo<Waiter>();
+  readonly waiters = new Fifo<Waiter>();
   /** The gate that turned out to be the right one: whoever is inside here counts there too. */
-  joined: Gate | undefined;
+  mergedInto: ConcurrencyLimit | undefined;
 
   constructor(limit: number) {
     this.limit = limit;
   }
 
-  get open(): boolean {
+  get hasCapacity(): boolean {
     return this.inUse < this.limit;
   }
 
-  entered(): void {
+  acquire(): void {
     this.inUse += 1;
   }
 
-  join(other: Gate): void {
-    if (this.joined) return;
-    this.joined = other;
-    other.inUse += this.inUse;
+  mergeInto(target: ConcurrencyLimit): void {
+    if (this.mergedInto) return;
+    this.mergedInto = target;
+    target.inUse += this.inUse;
   }
 }
 
 /** What is written of a delivery: its next state and all that goes with it, in one commit. */
-export interface Outcome {
+export interface DeliveryOutcome {
   delivery: Delivery;
   status: 'delivered' | 'deferred' | 'bounced' | 'failed' | 'expired' | 'suppressed';
   atMs: number;

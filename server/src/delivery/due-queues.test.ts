@@ -15,8 +15,8 @@ function named(queues: readonly { workspaceId: string; lane: number }[]): string
 
 function learnt(...found: FoundQueue[]): DueQueues {
   const queues = new DueQueues();
-  queues.learn(found, NOW);
-  queues.endRound(NOW);
+  queues.update(found, NOW);
+  queues.finishScan(NOW);
   return queues;
 }
 
@@ -37,17 +37,17 @@ test('a queue that gave less than was asked rests until the next walk, a full on
   const queues = learnt(queue('a'), queue('b'));
   const picked = queues.pick(NOW, [], 10);
   const row = { workspace_id: 'a', lane: 0 };
-  queues.claimed(picked, [row, row, { workspace_id: 'b', lane: 0 }], 2);
+  queues.recordClaim(picked, [row, row, { workspace_id: 'b', lane: 0 }], 2);
   expect(named(queues.pick(NOW, [], 10))).toEqual(['a0']);
-  queues.learn([queue('a'), queue('b')], NOW);
+  queues.update([queue('a'), queue('b')], NOW);
   expect(named(queues.pick(NOW, [], 10)).sort()).toEqual(['a0', 'b0']);
 });
 
 test('what a whole walk has not met is forgotten, and not before its end', () => {
   const queues = learnt(queue('a'), queue('b'));
-  queues.learn([queue('b')], NOW);
+  queues.update([queue('b')], NOW);
   expect(named(queues.pick(NOW, [], 10)).sort()).toEqual(['a0', 'b0']);
-  queues.endRound(NOW);
+  queues.finishScan(NOW);
   expect(named(queues.pick(NOW, [], 10))).toEqual(['b0']);
 });
 

@@ -15,41 +15,41 @@ export type Queue = Pick<FoundQueue, 'workspaceId' | 'lane'>;
  */
 export class DueQueues {
   /** In the order of their turns. */
-  readonly #known = new Map<string, KnownQueue>();
-  #round = 0;
+  readonly #queues = new Map<string, KnownQueue>();
+  #scan = 0;
 
-  learn(found: readonly FoundQueue[], nowMs: number): void {
+  update(found: readonly FoundQueue[], nowMs: number): void {
     for (const { workspaceId, lane, dueAtMs } of found) {
       const key = keyOf(workspaceId, lane);
-      const known = this.#known.get(key);
+      const known = this.#queues.get(key);
       if (known) {
         known.dueAtMs = dueAtMs;
-        known.round = this.#round;
+        known.scan = this.#scan;
       } else if (dueAtMs <= nowMs + AHEAD_MS) {
-        this.#known.set(key, { workspaceId, lane, dueAtMs, round: this.#round });
+        this.#queues.set(key, { workspaceId, lane, dueAtMs, scan: this.#scan });
       }
     }
   }
 
   /** The walk has been everywhere: what it has not met is empty. */
-  endRound(nowMs: number): void {
-    for (const [key, queue] of this.#known) {
-      if (queue.round !== this.#round || queue.dueAtMs > nowMs + AHEAD_MS) this.#known.delete(key);
+  finishScan(nowMs: number): void {
+    for (const [key, queue] of this.#queues) {
+      if (queue.scan !== this.#scan || queue.dueAtMs > nowMs + AHEAD_MS) this.#queues.delete(key);
     }
-    this.#round += 1;
+    this.#scan += 1;
   }
 
   /** The next queues with something due, at most `max`; each goes to the end of the line. */
   pick(nowMs: number, skipWorkspaces: readonly string[], max: number): Queue[] {
     const skipped = new Set(skipWorkspaces);
     const picked: [string, KnownQueue][] = [];
-    for (const [key, queue] of this.#known) {
+    for (const [key, queue] of this.#queues) {
       if (picked.length >= max) break;
       if (queue.dueAtMs <= nowMs && !skipped.has(queue.workspaceId)) picked.push([key, queue]);
     }
     for (const [key, queue] of picked) {
-      this.#known.delete(key);
-      this.#known.set(key, queue);
+      this.#queues.delete(key);
+      this.#queues.set(key, queue);
     }
     return picked.map(([, queue]) => queue);
   }
@@ -58,10 +58,10 @@ export class DueQueues {
    * A claim has asked each of the queues for so many rows and got these. Whoever gave fewer has no
    * more, or another node is just taking them.
    */
-  claimed(
+  recordClaim(
     queues: readonly Queue[],
     rows: readonly { workspace_id: string; lane: number }[],
-    askedEach: number,
+    perQueueMax: number,
   ): void {
     const counts = new Map<string, number>();
     for (const { workspace_id, lane } of rows) {
@@ -70,20 +70,20 @@ export class DueQueues {
     }
     for (const { workspaceId, lane } of queues) {
       const key = keyOf(workspaceId, lane);
-      const queue = this.#known.get(key);
-      if (queue && (counts.get(key) ?? 0) < askedEach) queue.dueAtMs = Number.POSITIVE_INFINITY;
+      const queue = this.#queues.get(key);
+      if (queue && (counts.get(key) ?? 0) < perQueueMax) queue.dueAtMs = Number.POSITIVE_INFINITY;
     }
   }
 
   hasDue(nowMs: number): boolean {
-    for (const { dueAtMs } of this.#known.values()) if (dueAtMs <= nowMs) return true;
+    for (const { dueAtMs } of this.#queues.values()) if (dueAtMs <= nowMs) return true;
     return false;
   }
 
   /** When a queue will be due that is not yet. */
   nextDueAtMs(nowMs: number): number {
     let next = Number.POSITIVE_INFINITY;
-    for (const { dueAtMs } of this.#known.values()) {
+    for (const { dueAtMs } of this.#queues.values()) {
       if (dueAtMs > nowMs && dueAtMs < next) next = dueAtMs;
     }
     return next;
@@ -92,7 +92,7 @@ export class DueQueues {
 
 interface KnownQueue extends FoundQueue {
   /** The walk that met it last. */
-  round: number;
+  scan: number;
 }
 
 /** What is due later than this is learnt in time by a later walk. */

@@ -1,15 +1,15 @@
-import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts';
+import { type Backoff, DEFAULT_BACKOFF } from './retry-policy.ts';
 
 /** What the engine may hold, and for how long: memory stays bounded by these, whatever waits. */
 export interface EngineLimits {
   leaseMs: number;
   /** How long tries go on, when the message has no ttl of its own. */
-  windowMs: number;
+  retryWindowMs: number;
   backoff: Backoff;
   pollMs: number;
   readyMax: number;
   /** Transactions prepared or on the wire at a time. */
-  wireMax: number;
+  inFlightMax: number;
   /** Outcomes that may wait for storage before nothing more is sent. */
   unrecordedMax: number;
   contentBytesMax: number;
@@ -19,11 +19,11 @@ export interface EngineLimits {
 
 export const DEFAULT_LIMITS: EngineLimits = {
   leaseMs: 120_000,
-  windowMs: 72 * 3_600_000,
+  retryWindowMs: 72 * 3_600_000,
   backoff: DEFAULT_BACKOFF,
   pollMs: 500,
   readyMax: 4_000,
-  wireMax: 500,
+  inFlightMax: 500,
   unrecordedMax: 4_000,
   contentBytesMax: 64 * 1024 * 1024,
   recipientsMax: 50,

@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import type { Worker } from 'node:worker_threads';
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Connections } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { HandedOver, Lease } from '../messages/handover.ts';
+import type { HandedOver, Lease } from '../messages/accept/delivery-handoff.ts';
 import type { Engine } from './engine.ts';
-import { type HatchParts, reserve } from './hatch.ts';
-import { type DeliveryStats, type MutableStats, statsIn } from './stats.ts';
+import { type HandoffParts, reserveCapacity } from './handoff.ts';
+import { type EngineStats, type MutableEngineStats, sharedStats } from './engine-stats.ts';
 
 /**
  * The engine as the rest of the process sees it while it works in a thread of its own. Figures are
@@ -17,23 +17,23 @@ import { type DeliveryStats, type MutableStats, statsIn } from './stats.ts';
  */
 export class EngineThread implements Engine {
   readonly #parts: EngineThreadParts;
-  readonly #stats: MutableStats;
-  readonly #asked = new Map<number, (answer: unknown) => void>();
-  #lastAsked = 0;
+  readonly #stats: MutableEngineStats;
+  readonly #pending = new Map<number, (answer: unknown) => void>();
+  #lastRequestId = 0;
   readonly #ready = Promise.withResolvers<void>();
   #isReady = false;
   readonly #ended = Promise.withResolvers<void>();
-  #leaving = false;
-  #gone = false;
+  #stopping = false;
+  #exited = false;
 
   constructor(parts: EngineThreadParts) {
     this.#parts = parts;
-    this.#stats = statsIn(parts.memory);
+    this.#stats = sharedStats(parts.memory);
     // A start that fails elsewhere leaves nobody who waits for it.
     this.ready.catch(() => {});
-    parts.worker.on('message', (word: Word) => this.#hear(word));
-    parts.worker.on('error', (error) => this.#fault(error));
-    parts.worker.on('exit', () => this.#exited());
+    parts.worker.on('message', (word: EngineReply) => this.#onMessage(word));
+    parts.worker.on('error', (error) => this.#onError(error));
+    parts.worker.on('exit', () => this.#onExit());
   }
 
   /** Settles when the thread listens, or with the fault that kept it from it. */
@@ -41,35 +41,35 @@ export class EngineThread implements Engine {
     return this.#ready.promise;
   }
 
-  get stats(): DeliveryStats {
+  get stats(): EngineStats {
     return this.#stats;
   }
 
   start(): void {
-    this.#say({ kind: 'start', ownPlaces: this.#parts.ownPlaces() });
+    this.#send({ kind: 'start', ownPlaces: this.#parts.localListeners() });
   }
 
   wake(): void {
-    this.#say({ kind: 'wake' });
+    this.#send({ kind: 'wake' });
   }
 
   reserve(count: number, bytes: number): Lease | undefined {
     const { clock, limits } = this.#parts;
-    return reserve({ stats: this.#stats, clock, limits }, count, bytes);
+    return reserveCapacity({ stats: this.#stats, clock, limits }, count, bytes);
   }
 
   take(lease: Lease, accepted: readonly HandedOver[]): void {
     try {
-      const parcel = accepted.map(withOwnFiles);
+      const parcel = accepted.map(withTransferableAttachments);
       const files = parcel.flatMap(({ content }) => content.attachments);
-      this.#say(
+      this.#send(
         { kind: 'take', lease, accepted: parcel },
         files.map((file) => file.content.buffer as ArrayBuffer),
       );
     } catch (error) {
       // No memory for a copy, say. It is committed: the lease runs out, and a claim finds it.
       this.#parts.log.warn({ err: error }, 'what was accepted could not be handed over');
-      this.#say({ kind: 'take', lease, accepted: [] });
+      this.#send({ kind: 'take', lease, accepted: [] });
     }
   }
 
@@ -79,7 +79,7 @@ export class EngineThread implements Engine {
     messageId: string,
     leased: readonly number[] = [],
   ): Promise<boolean> {
-    return this.#ask(false, (asked) => ({
+    return this.#request(false, (asked) => ({
       kind: 'withdraw',
       asked,
       workspaceId,
@@ -91,7 +91,7 @@ export class EngineThread implements Engine {
 
   /** Its connections to the database, by what they are for. */
   connections(): Promise<Record<string, Connections>> {
-    return this.#ask({}, (asked) => ({ kind: 'connections', asked }));
+    return this.#request({}, (asked) => ({ kind: 'connections', asked }));
   }
 
   /** How long it has been at work, ever. */
@@ -100,59 +100,59 @@ export class EngineThread implements Engine {
   }
 
   async stop(deadlineMs?: number): Promise<void> {
-    this.#leaving = true;
-    this.#say({ kind: 'stop', deadlineMs });
+    this.#stopping = true;
+    this.#send({ kind: 'stop', deadlineMs });
     await this.#ended.promise;
   }
 
   /** At once, when it was never started. */
-  async abandon(): Promise<void> {
-    this.#leaving = true;
+  async terminate(): Promise<void> {
+    this.#stopping = true;
     await this.#parts.worker.terminate();
   }
 
-  #hear(word: Word): void {
+  #onMessage(word: EngineReply): void {
     switch (word.kind) {
       case 'ready':
         this.#isReady = true;
         this.#ready.resolve();
         break;
       case 'told':
-        this.#parts.told();
+        this.#parts.onEventsCommitted();
         break;
       case 'answer':
-        this.#asked.get(word.asked)?.(word.answer);
-        this.#asked.delete(word.asked);
+        this.#pending.get(word.asked)?.(word.answer);
+        this.#pending.delete(word.asked);
     }
   }
 
   /** `otherwise` is the answer of a thread that has left. */
-  #ask<Answer>(otherwise: Answer, order: (asked: number) => Order): Promise<Answer> {
-    if (this.#gone) return Promise.resolve(otherwise);
-    this.#lastAsked += 1;
-    const asked = this.#lastAsked;
+  #request<Answer>(otherwise: Answer, order: (asked: number) => EngineCommand): Promise<Answer> {
+    if (this.#exited) return Promise.resolve(otherwise);
+    this.#lastRequestId += 1;
+    const asked = this.#lastRequestId;
     return new Promise((resolve) => {
-      this.#asked.set(asked, (answer) =>
+      this.#pending.set(asked, (answer) =>
         resolve(answer === undefined ? otherwise : (answer as Answer)),
       );
-      this.#say(order(asked));
+      this.#send(order(asked));
     });
   }
 
-  #say(order: Order, files: ArrayBuffer[] = []): void {
+  #send(order: EngineCommand, files: ArrayBuffer[] = []): void {
     this.#parts.worker.postMessage(order, files);
   }
 
-  #exited(): void {
-    this.#gone = true;
-    for (const resolve of this.#asked.values()) resolve(undefined);
+  #onExit(): void {
+    this.#exited = true;
+    for (const resolve of this.#pending.values()) resolve(undefined);
     this.#ended.resolve();
-    this.#fault(new Error('The thread of the delivery engine has ended.'));
+    this.#onError(new Error('The thread of the delivery engine has ended.'));
   }
 
-  #fault(error: Error): void {
+  #onError(error: Error): void {
     if (!this.#isReady) this.#ready.reject(error);
-    else if (!this.#leaving) this.#parts.broken(error);
+    else if (!this.#stopping) this.#parts.onCrash(error);
   }
 }
 
@@ -162,17 +162,17 @@ export interface EngineThreadParts {
   clock: Clock;
   log: Log;
   /** The engine's own. */
-  limits: HatchParts['limits'];
+  limits: HandoffParts['limits'];
   /** Where we take mail ourselves, once the doors are open. */
-  ownPlaces: () => AddressInfo[];
+  localListeners: () => AddressInfo[];
   /** Results were committed, and events with them. */
-  told: () => void;
+  onEventsCommitted: () => void;
   /** The thread has ended, and nobody had asked it to. */
-  broken: (error: Error) => void;
+  onCrash: (error: Error) => void;
 }
 
 /** To the thread. */
-export type Order =
+export type EngineCommand =
   | { kind: 'start'; ownPlaces: AddressInfo[] }
   | { kind: 'take'; lease: Lease; accepted: readonly HandedOver[] }
   | {
@@ -188,7 +188,7 @@ export type Order =
   | { kind: 'stop'; deadlineMs: number | undefined };
 
 /** From the thread. */
-export type Word =
+export type EngineReply =
   | { kind: 'ready' }
   | { kind: 'told' }
   | { kind: 'answer'; asked: number; answer: unknown };
@@ -197,7 +197,7 @@ export type Word =
  * A file is often a piece of something larger, and a copy for another thread is made of the whole:
  * it gets memory of its own first, which is then handed on instead of copied.
  */
-function withOwnFiles(handed: HandedOver): HandedOver {
+function withTransferableAttachments(handed: HandedOver): HandedOver {
   const { content } = handed;
   if (content.attachments.length === 0) return handed;
   const attachments = content.attachments.map((file) => ({
@@ -208,7 +208,7 @@ function withOwnFiles(handed: HandedOver): HandedOver {
 }
 
 /** What arrived is memory without a type: octets are octets again. */
-export function withBuffers(handed: HandedOver): HandedOver {
+export function restoreAttachmentBuffers(handed: HandedOver): HandedOver {
   const { content } = handed;
   if (content.attachments.length === 0) return handed;
   const attachments = content.attachments.map((file) => ({

@@ -2,20 +2,20 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import type { HeldMessages } from './held-messages.ts';
-import type { ReadyList } from './ready-list.ts';
-import type { MutableStats } from './stats.ts';
+import type { LeasedMessages } from './leased-messages.ts';
+import type { ReadyQueue } from './ready-queue.ts';
+import type { MutableEngineStats } from './engine-stats.ts';
 
 export interface LeaseKeeperParts {
   store: Pick<DeliveryStore, 'renew' | 'release'>;
   clock: Clock;
   log: Log;
-  held: HeldMessages;
-  ready: ReadyList;
-  stats: MutableStats;
+  leased: LeasedMessages;
+  ready: ReadyQueue;
+  stats: MutableEngineStats;
   leaseMs: number;
   /** It waited here until its window or ttl ran out. */
-  expired: (delivery: Delivery, nowMs: number) => void;
+  onExpired: (delivery: Delivery, nowMs: number) => void;
 }
 
 const UPKEEP_MS = 1_000;
@@ -35,7 +35,7 @@ export class LeaseKeeper {
   }
 
   /** Nodes' clocks differ a little: an attempt does not begin in the last moments of a lease. */
-  holds(delivery: Delivery, nowMs: number): boolean {
+  isSafe(delivery: Delivery, nowMs: number): boolean {
     const marginMs = Math.min(5_000, this.#parts.leaseMs / 10);
     return nowMs < delivery.leaseEndsAtMs - marginMs;
   }
@@ -55,27 +55,27 @@ export class LeaseKeeper {
 
   /** Not ours any more, or no longer of interest. */
   drop(delivery: Delivery): void {
-    const { ready, held } = this.#parts;
+    const { ready, leased: held } = this.#parts;
     ready.remove(delivery);
-    delivery.place = 'gone';
-    held.forget(delivery);
+    delivery.state = 'gone';
+    held.remove(delivery);
   }
 
   /** Makes rows due for whoever is left, at once unless told. */
-  async giveBack(deliveries: readonly Delivery[], inMs = 0): Promise<void> {
+  async release(deliveries: readonly Delivery[], delayMs = 0): Promise<void> {
     for (const delivery of deliveries) this.drop(delivery);
-    const release = this.#release(deliveries, inMs);
+    const release = this.#writeRelease(deliveries, delayMs);
     this.#releases.add(release);
     await release;
     this.#releases.delete(release);
   }
 
   /** Resolves when nothing is being given back any more. */
-  async givenBack(): Promise<void> {
+  async released(): Promise<void> {
     while (this.#releases.size > 0) await Promise.all(this.#releases);
   }
 
-  async #release(deliveries: readonly Delivery[], inMs: number): Promise<void> {
+  async #writeRelease(deliveries: readonly Delivery[], inMs: number): Promise<void> {
     const { store, clock, log } = this.#parts;
     try {
       await store.release(deliveries, clock.now() + inMs);
@@ -86,16 +86,16 @@ export class LeaseKeeper {
   }
 
   async #renewAndExpire(): Promise<void> {
-    const { clock, held, ready, stats, leaseMs, expired } = this.#parts;
+    const { clock, leased: held, ready, stats, leaseMs, onExpired: expired } = this.#parts;
     const nowMs = clock.now();
     const renew: Delivery[] = [];
     for (const delivery of held.all()) {
-      const waits = delivery.place === 'ready';
-      if (waits && nowMs >= delivery.givenUpAtMs) {
+      const waits = delivery.state === 'ready';
+      if (waits && nowMs >= delivery.giveUpAtMs) {
         ready.remove(delivery);
         expired(delivery, nowMs);
       } else if (waits && nowMs >= delivery.leaseEndsAtMs) {
-        stats.leaseLost += 1;
+        stats.leasesLost += 1;
         this.drop(delivery);
       } else if (delivery.leaseEndsAtMs - nowMs < leaseMs / 2) {
         renew.push(delivery);
@@ -110,8 +110,8 @@ export class LeaseKeeper {
       const ours = new Set(await store.renew(deliveries, endsAtMs));
       deliveries.forEach((delivery, index) => {
         if (ours.has(index)) delivery.leaseEndsAtMs = endsAtMs;
-        else if (delivery.place === 'ready') {
-          stats.leaseLost += 1;
+        else if (delivery.state === 'ready') {
+          stats.leasesLost += 1;
           this.drop(delivery);
         }
       });

@@ -7,20 +7,20 @@ import { randomBytes } from 'node:crypto';
  * is careful: it counts up just before each try. Only what was really being tried comes under
  * suspicion, not the thousands that merely waited in the list of a node that died.
  */
-const COUNT_BITS = 8;
+const COUNTER_SIZE = 8;
 /** First lost in anybody's hands, then five tries that never ended. */
-const COUNT_MAX = 6;
+const COUNTER_MAX = 6;
 
 /** A fresh lease, its count at zero: 50 random bits, because a JavaScript number holds 53. */
-export function newLease(): number {
+export function newLeaseToken(): number {
   const bytes = randomBytes(8);
-  return (bytes.readUIntBE(0, 6) * 4 + (bytes.readUInt8(6) & 3)) * COUNT_BITS;
+  return (bytes.readUIntBE(0, 6) * 4 + (bytes.readUInt8(6) & 3)) * COUNTER_SIZE;
 }
 
 export function isSuspect(lease: number): boolean {
-  return lease % COUNT_BITS > 0;
+  return lease % COUNTER_SIZE > 0;
 }
 
 export function isPoison(lease: number): boolean {
-  return lease % COUNT_BITS >= COUNT_MAX;
+  return lease % COUNTER_SIZE >= COUNTER_MAX;
 }

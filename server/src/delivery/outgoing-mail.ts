@@ -2,8 +2,8 @@ import { isStorageGone } from '../db/storage-gone.ts';
 import { assert } from '../lib/assert.ts';
 import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
 import { compose, needsSmtpUtf8 } from '../mail/mime/compose.ts';
-import { outgoingOf } from '../messages/content.ts';
-import { domainOf } from '../messages/lane.ts';
+import { outgoingOf } from '../messages/content/message-content.ts';
+import { domainOf } from '../messages/queue-shard.ts';
 import type { Message } from './delivery.ts';
 
 /** What the engine asks about a sender's domain: domains/signing-keys.ts answers. */
@@ -22,7 +22,7 @@ export interface SenderSettings {
   /** The host of the return path, aligned with the domain for SPF. */
   returnPathHost: string;
   /** Why the operator has stopped the mail of the workspace: what waits stays until he lets it go. */
-  suspendedFor?: string | null;
+  suspensionReason?: string | null;
   /** For measurements alone, and only by an explicit word: without keys nothing leaves. */
   unsigned?: boolean;
 }
@@ -53,7 +53,7 @@ export class NotPreparedError extends Error {
 }
 
 /** Prepares a message once, however many recipients and domains it has. */
-export function prepareOnce(message: Message, senders: SenderDomains): Promise<PreparedMail> {
+export function prepareMessage(message: Message, senders: SenderDomains): Promise<PreparedMail> {
   message.prepared ??= prepareMail(message, senders);
   return message.prepared as Promise<PreparedMail>;
 }
@@ -67,14 +67,14 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
     sender = await senders.settingsFor(message.workspaceId, domain);
   } catch (error) {
     if (isStorageGone(error)) throw new NotPreparedError(error);
-    return { kind: 'unsigned', detail: `${domain} could not be looked up: ${wordsOf(error)}` };
+    return { kind: 'unsigned', detail: `${domain} could not be looked up: ${errorText(error)}` };
   }
   if (!sender?.maySend) {
     const detail = `The workspace may not send for ${domain} any more.`;
     return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
   }
-  if (typeof sender.suspendedFor === 'string') {
-    const detail = `The operator has suspended the mail of this workspace: ${sender.suspendedFor}`;
+  if (typeof sender.suspensionReason === 'string') {
+    const detail = `The operator has suspended the mail of this workspace: ${sender.suspensionReason}`;
     return { kind: 'suspended', detail };
   }
   const outgoing = outgoingOf(message.id, message.dateMs, content);
@@ -101,10 +101,10 @@ async function sign(
     return { kind: 'unsigned', detail: 'The sender domain has no signing key.' };
   } catch (error) {
     if (isStorageGone(error)) throw new NotPreparedError(error);
-    return { kind: 'unsigned', detail: `Signing failed: ${wordsOf(error)}` };
+    return { kind: 'unsigned', detail: `Signing failed: ${errorText(error)}` };
   }
 }
 
-function wordsOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

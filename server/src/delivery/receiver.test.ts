@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
-import { leaveGate } from './ready-list.ts';
+import { leaveGate } from './ready-queue.ts';
 import { Receiver } from './receiver.ts';
-import { faultsOf, shapingBy } from './shaping.ts';
+import { shapingErrors, createShaping } from './shaping.ts';
 
 const SHAPING = {
   connectionsMax: 5,
@@ -19,7 +19,7 @@ describe('the pace of a receiver', () => {
     receiver.succeeded();
     expect(gate.limit).toBe(4);
     for (let n = 0; n < 50; n++) {
-      while (gate.open) gate.entered();
+      while (gate.hasCapacity) gate.acquire();
       receiver.succeeded();
     }
     expect(gate.limit).toBe(10);
@@ -32,15 +32,15 @@ describe('the pace of a receiver', () => {
       opened += 1;
     });
     const { gate } = receiver;
-    for (let n = 0; n < 10; n++) receiver.askedForLess();
+    for (let n = 0; n < 10; n++) receiver.throttled();
     expect(gate.limit).toBe(2);
-    expect(gate.open).toBe(false);
+    expect(gate.hasCapacity).toBe(false);
     clock.advance(2_000);
     expect(opened).toBe(1);
-    expect(gate.open).toBe(true);
+    expect(gate.hasCapacity).toBe(true);
     for (let n = 0; n < 5; n++) {
       clock.advance(3_000);
-      receiver.askedForLess();
+      receiver.throttled();
     }
     expect(gate.limit).toBe(1);
   });
@@ -51,8 +51,8 @@ describe('the pace of a receiver', () => {
     const { gate } = receiver;
     const pass = () => {
       let passed = 0;
-      while (gate.open) {
-        gate.entered();
+      while (gate.hasCapacity) {
+        gate.acquire();
         leaveGate(gate);
         passed += 1;
       }
@@ -77,20 +77,20 @@ describe('a clock that is set back', () => {
       opened += 1;
     };
     const receiver = new Receiver({ ...SHAPING, messagesPerMinute: 60 }, clock, onOpen);
-    receiver.askedForLess();
+    receiver.throttled();
     clock.setBack(3_600_000);
-    expect(receiver.gate.open).toBe(false);
+    expect(receiver.gate.hasCapacity).toBe(false);
     clock.advance(2_000);
     expect(opened).toBe(1);
-    expect(receiver.gate.open).toBe(true);
+    expect(receiver.gate.hasCapacity).toBe(true);
   });
 });
 
 describe('shaping rules', () => {
   test('large providers are known by their servers, and the operator comes first', () => {
-    expect(shapingBy()('aspmx.l.google.com').messagesPerConnectionMax).toBe(100);
-    expect(shapingBy()('mx.unknown.example').connectionsMax).toBe(20);
-    const own = shapingBy({
+    expect(createShaping()('aspmx.l.google.com').messagesPerConnectionMax).toBe(100);
+    expect(createShaping()('mx.unknown.example').connectionsMax).toBe(20);
+    const own = createShaping({
       default: { connectionsMax: 7 },
       receivers: [{ name: 'Google', mx: ['*.google.com'], connectionsMax: 1 }],
     });
@@ -100,9 +100,9 @@ describe('shaping rules', () => {
   });
 
   test('every mistake in an operator’s file is named', () => {
-    expect(faultsOf({ default: { connectionsMax: 3 } })).toEqual([]);
-    expect(faultsOf([1])).not.toEqual([]);
-    expect(faultsOf({ colour: 1 })[0]).toContain('colour');
-    expect(faultsOf({ receivers: [{ name: 'x', mx: 'no', connectionsMax: 0 }] })).toHaveLength(2);
+    expect(shapingErrors({ default: { connectionsMax: 3 } })).toEqual([]);
+    expect(shapingErrors([1])).not.toEqual([]);
+    expect(shapingErrors({ colour: 1 })[0]).toContain('colour');
+    expect(shapingErrors({ receivers: [{ name: 'x', mx: 'no', connectionsMax: 0 }] })).toHaveLength(2);
   });
 });

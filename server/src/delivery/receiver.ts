@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
-import { Gate } from './delivery.ts';
-import type { Endpoint } from './endpoint.ts';
-import { wakeGate } from './ready-list.ts';
+import { ConcurrencyLimit } from './delivery.ts';
+import type { SmtpConnectionPool } from './connection-pool.ts';
+import { notifyWaiters } from './ready-queue.ts';
 import type { Shaping } from './shaping.ts';
 
 /**
@@ -10,17 +10,17 @@ import type { Shaping } from './shaping.ts';
  * the receiver asks for less, so that every receiver gets the pace it likes without being told.
  */
 export class Receiver {
-  readonly gate: ReceiverGate;
-  readonly endpoints = new Map<string, Endpoint>();
+  readonly gate: ReceiverLimit;
+  readonly pools = new Map<string, SmtpConnectionPool>();
   readonly shaping: Shaping;
   lastUsedAtMs: number;
   readonly #clock: Clock;
-  #slowedAtMs = Number.NEGATIVE_INFINITY;
+  #throttledAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(shaping: Shaping, clock: Clock, onOpen: () => void) {
     this.shaping = shaping;
     this.#clock = clock;
-    this.gate = new ReceiverGate(shaping, clock, onOpen);
+    this.gate = new ReceiverLimit(shaping, clock, onOpen);
     this.lastUsedAtMs = clock.now();
   }
 
@@ -30,79 +30,79 @@ export class Receiver {
     // A limit that is not used says nothing about what the receiver would bear.
     if (gate.limit >= transactionsMax(this.shaping) || gate.inUse < gate.limit - 1) return;
     gate.limit += 1;
-    wakeGate(gate);
+    notifyWaiters(gate);
   }
 
   /** It asked for less (421, "too many connections"): half as much, after a pause. */
-  askedForLess(): void {
+  throttled(): void {
     const nowMs = this.#clock.now();
     // What is on the wire when the first complaint comes will complain too: it is one request.
-    const sinceMs = nowMs - this.#slowedAtMs;
-    if (sinceMs >= 0 && sinceMs < SLOWED_MS) return;
-    this.#slowedAtMs = nowMs;
+    const sinceMs = nowMs - this.#throttledAtMs;
+    if (sinceMs >= 0 && sinceMs < THROTTLE_DEBOUNCE_MS) return;
+    this.#throttledAtMs = nowMs;
     this.gate.limit = Math.max(1, Math.floor(this.gate.limit / 2));
     this.gate.pauseUntil(nowMs + PAUSE_MS);
   }
 }
 
 /** A gate that can also be closed for a while, by a pause or by a rate. */
-export class ReceiverGate extends Gate {
+export class ReceiverLimit extends ConcurrencyLimit {
   readonly #clock: Clock;
-  readonly #onOpen: () => void;
+  readonly #onCapacity: () => void;
   readonly #spacingMs: number;
-  #opensAtMs = 0;
-  #waking = false;
+  #blockedUntilMs = 0;
+  #wakeScheduled = false;
 
   constructor(shaping: Shaping, clock: Clock, onOpen: () => void) {
-    super(Math.min(TRANSACTIONS_AT_FIRST, transactionsMax(shaping)));
+    super(Math.min(TRANSACTIONS_INITIAL, transactionsMax(shaping)));
     this.#clock = clock;
-    this.#onOpen = onOpen;
+    this.#onCapacity = onOpen;
     this.#spacingMs = shaping.messagesPerMinute === null ? 0 : 60_000 / shaping.messagesPerMinute;
   }
 
-  override get open(): boolean {
+  override get hasCapacity(): boolean {
     if (this.inUse >= this.limit) return false;
-    if (this.#opensAtMs === 0) return true;
+    if (this.#blockedUntilMs === 0) return true;
     const nowMs = this.#clock.now();
-    if (nowMs >= this.#opensAtMs) return true;
+    if (nowMs >= this.#blockedUntilMs) return true;
     // It never closes for longer: then the clock was set back.
     const closedMsMax = Math.max(PAUSE_MS, this.#spacingMs);
-    this.#opensAtMs = Math.min(this.#opensAtMs, nowMs + closedMsMax);
-    this.#wakeAt(this.#opensAtMs - nowMs);
+    this.#blockedUntilMs = Math.min(this.#blockedUntilMs, nowMs + closedMsMax);
+    this.#scheduleWake(this.#blockedUntilMs - nowMs);
     return false;
   }
 
-  override entered(): void {
+  override acquire(): void {
     this.inUse += 1;
     if (this.#spacingMs > 0) {
       const nowMs = this.#clock.now();
       // A second's worth may go at once: spacing each message by itself would only cost timers.
-      this.#opensAtMs = Math.max(this.#opensAtMs, nowMs - BURST_MS) + this.#spacingMs;
+      this.#blockedUntilMs = Math.max(this.#blockedUntilMs, nowMs - BURST_MS) + this.#spacingMs;
     }
   }
 
   pauseUntil(ms: number): void {
-    this.#opensAtMs = Math.max(this.#opensAtMs, ms);
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, ms);
   }
 
-  #wakeAt(delayMs: number): void {
-    if (this.#waking) return;
-    this.#waking = true;
+  #scheduleWake(delayMs: number): void {
+    if (this.#wakeScheduled) return;
+    this.#wakeScheduled = true;
     this.#clock.after(delayMs, () => {
-      this.#waking = false;
-      wakeGate(this);
-      this.#onOpen();
+      this.#wakeScheduled = false;
+      notifyWaiters(this);
+      this.#onCapacity();
     });
   }
 }
 
 /** One message on its way to its answer and one envelope behind it: see SmtpConnection. */
-const PER_CONNECTION = 2;
-const TRANSACTIONS_AT_FIRST = 4;
-const SLOWED_MS = 2_000;
+const TRANSACTIONS_PER_CONNECTION = 2;
+const TRANSACTIONS_INITIAL = 4;
+const THROTTLE_DEBOUNCE_MS = 2_000;
 const PAUSE_MS = 2_000;
 const BURST_MS = 1_000;
 
 function transactionsMax(shaping: Shaping): number {
-  return shaping.connectionsMax * PER_CONNECTION;
+  return shaping.connectionsMax * TRANSACTIONS_PER_CONNECTION;
 }

@@ -2,41 +2,41 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
 import type { TlsaRecord } from '../mail/dns/resolver.ts';
 import { Receivers } from './receivers.ts';
-import { shapingBy } from './shaping.ts';
+import { createShaping } from './shaping.ts';
 
 // Goal: what is remembered of domains has a bound, though their receivers stay in use for ever.
 
 test('of very many domains of one receiver the oldest are forgotten, and learned again', () => {
   const receivers = receiversOf([{ kind: 'direct' }]);
-  const receiver = receivers.of({ receiver: 'mx.provider.example', host: 'mx.provider.example' });
-  for (let n = 0; n < 20_100; n++) receivers.belongs(`d${n}.example`, receiver);
-  expect(receivers.gateFor('d20099.example')).toBe(receiver.gate);
-  const gate = receivers.gateFor('d0.example');
+  const receiver = receivers.forServer({ receiver: 'mx.provider.example', host: 'mx.provider.example' });
+  for (let n = 0; n < 20_100; n++) receivers.assignDomain(`d${n}.example`, receiver);
+  expect(receivers.limitFor('d20099.example')).toBe(receiver.gate);
+  const gate = receivers.limitFor('d0.example');
   expect(gate).not.toBe(receiver.gate);
   // Whoever is on the way there counts at the receiver, once that is known again.
-  gate.entered();
-  receivers.belongs('d0.example', receiver);
+  gate.acquire();
+  receivers.assignDomain('d0.example', receiver);
   expect(receiver.gate.inUse).toBe(1);
-  expect(receivers.gateFor('d0.example')).toBe(receiver.gate);
+  expect(receivers.limitFor('d0.example')).toBe(receiver.gate);
 });
 
 test('with a relay every domain is at its gate', () => {
   const relay = { kind: 'relay', host: 'relay.example', port: 25, tls: 'required' } as const;
   const receivers = receiversOf([relay, { kind: 'direct' }]);
-  const receiver = receivers.of({ receiver: 'relay relay.example:25', host: 'relay.example' });
-  receivers.belongs('one.example', receiver);
-  expect(receivers.gateFor('one.example')).toBe(receiver.gate);
-  expect(receivers.gateFor('two.example')).toBe(receiver.gate);
+  const receiver = receivers.forServer({ receiver: 'relay relay.example:25', host: 'relay.example' });
+  receivers.assignDomain('one.example', receiver);
+  expect(receivers.limitFor('one.example')).toBe(receiver.gate);
+  expect(receivers.limitFor('two.example')).toBe(receiver.gate);
 });
 
 test('TLSA records in another order, or for another domain of the host, are the same demand', () => {
   const receivers = receiversOf([{ kind: 'direct' }]);
-  const receiver = receivers.of({ receiver: 'mx.example', host: 'mx.example' });
+  const receiver = receivers.forServer({ receiver: 'mx.example', host: 'mx.example' });
   const [one, two] = [1, 2].map((n) => tlsa(3, n)) as [TlsaRecord, TlsaRecord];
   const endpoint = (records: TlsaRecord[], domain: string) => {
     const tls = { kind: 'dane', records, names: ['mx.example', domain] } as const;
     const target = { host: 'mx.example', ip: '192.0.2.1', port: 25, tls };
-    return receivers.endpoint(receiver, target, false);
+    return receivers.poolFor(receiver, target, false);
   };
   const known = endpoint([one, two], 'a.example');
   expect(endpoint([two, one], 'a.example')).toBe(known);
@@ -55,8 +55,8 @@ function receiversOf(routes: ConstructorParameters<typeof Receivers>[0]['routes'
   return new Receivers({
     clock: new ManualClock(0),
     heloName: 'mail.example.com',
-    shaping: shapingBy(),
+    shaping: createShaping(),
     routes,
-    onOpen: () => {},
+    onCapacity: () => {},
   });
 }

@@ -29,22 +29,22 @@ interface ShapingNumbers {
 
 export type ShapingFor = (mxHost: string) => Shaping;
 
-export function shapingBy(operators: ShapingRules = {}): ShapingFor {
+export function createShaping(operators: ShapingRules = {}): ShapingFor {
   const standard = { ...SHIPPED.default, ...operators.default };
   const receivers = [...(operators.receivers ?? []), ...(SHIPPED.receivers ?? [])];
   return (mxHost) => {
     const rule = receivers.find(({ mx }) => mx.some((pattern) => matches(pattern, mxHost)));
-    const { idleSeconds, ...numbers } = { ...standard, ...given(rule) };
+    const { idleSeconds, ...numbers } = { ...standard, ...limitsOf(rule) };
     return { ...numbers, idleMs: idleSeconds * 1000 };
   };
 }
 
 /** What is wrong with an operator's file, in words; empty when nothing is. */
-export function faultsOf(rules: unknown): string[] {
+export function shapingErrors(rules: unknown): string[] {
   if (typeof rules !== 'object' || rules === null) return ['It must be an object.'];
   const { default: standard, receivers, ...rest } = rules as Record<string, unknown>;
   const faults = Object.keys(rest).map((name) => `"${name}" is not known.`);
-  if (standard !== undefined) faults.push(...numberFaults('default', standard));
+  if (standard !== undefined) faults.push(...numberErrors('default', standard));
   if (receivers === undefined) return faults;
   if (!Array.isArray(receivers)) return [...faults, 'receivers must be an array.'];
   receivers.forEach((rule: unknown, index) => {
@@ -53,14 +53,14 @@ export function faultsOf(rules: unknown): string[] {
     if (typeof name !== 'string') faults.push(`${at}.name must be a text.`);
     const patterns = Array.isArray(mx) && mx.every((pattern) => typeof pattern === 'string');
     if (!patterns) faults.push(`${at}.mx must be an array of host names like "*.example.com".`);
-    faults.push(...numberFaults(at, numbers));
+    faults.push(...numberErrors(at, numbers));
   });
   return faults;
 }
 
 const SHIPPED = shipped as ShapingRules & { default: ShapingNumbers };
 
-function given(rule: (Partial<ShapingNumbers> & { name: string; mx: string[] }) | undefined) {
+function limitsOf(rule: (Partial<ShapingNumbers> & { name: string; mx: string[] }) | undefined) {
   if (!rule) return {};
   const { name: _name, mx: _mx, ...numbers } = rule;
   return numbers;
@@ -71,7 +71,7 @@ function matches(pattern: string, host: string): boolean {
   return host.endsWith(pattern.slice(1));
 }
 
-function numberFaults(at: string, numbers: unknown): string[] {
+function numberErrors(at: string, numbers: unknown): string[] {
   if (typeof numbers !== 'object' || numbers === null) return [`${at} must be an object.`];
   return Object.entries(numbers).flatMap(([name, value]) => {
     if (!(name in SHIPPED.default)) return [`${at}.${name} is not known.`];

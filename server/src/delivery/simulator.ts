@@ -2,28 +2,28 @@ import type { Clock } from '../lib/clock.ts';
 import type { SmtpReply } from '../mail/smtp-client/reply.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import { simulatedPart } from '../messages/simulator-address.ts';
-import type { AttemptEnd } from '../messages/verdict.ts';
-import { type AttemptReport, type Delivery, Gate, type Message, type Route } from './delivery.ts';
+import type { AttemptEnd } from '../messages/verdict/verdict.ts';
+import { type AttemptReport, type Delivery, ConcurrencyLimit, type Message, type Transport } from './delivery.ts';
 
 /**
  * The last hop of test mode. It plays a receiver that answers as the address asks for, with the same
  * facts and a transcript like a real conversation's, so that everything after it runs as for live
  * mail. Nothing ever leaves the process.
  */
-export function simulatorRoute(clock: Clock): Route {
+export function simulatorTransport(clock: Clock): Transport {
   // No receiver is protected here; the bound only keeps a flood from filling the memory.
-  const gate = new Gate(1_000);
+  const gate = new ConcurrencyLimit(1_000);
   return {
     needsContent: false,
-    gateFor: () => gate,
+    limitFor: () => gate,
     attempt: (message, deliveries) =>
-      Promise.resolve(deliveries.map((delivery) => play(message, delivery, clock.now()))),
+      Promise.resolve(deliveries.map((delivery) => simulate(message, delivery, clock.now()))),
     abort: () => {},
     close: () => Promise.resolve(),
   };
 }
 
-function play(message: Message, delivery: Delivery, nowMs: number): AttemptReport {
+function simulate(message: Message, delivery: Delivery, nowMs: number): AttemptReport {
   const part = simulatedPart(delivery.recipientKey) ?? 'delivered';
   const reply = replyOf(part, delivery.attempts, message.id);
   const end: AttemptEnd =
@@ -37,7 +37,7 @@ function play(message: Message, delivery: Delivery, nowMs: number): AttemptRepor
     smtp: { ...reply, mx: MX, ip: '192.0.2.25', tls: 'TLSv1.3' },
     transcript: transcriptOf(message, delivery, reply, nowMs),
   };
-  if (part === 'complained') report.complains = true;
+  if (part === 'complained') report.simulatesComplaint = true;
   return report;
 }
 

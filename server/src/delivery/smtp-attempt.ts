@@ -8,11 +8,11 @@ import type {
 import type { SmtpMessage } from '../mail/smtp-client/message.ts';
 import type { SmtpTarget } from '../mail/smtp-client/open.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import type { AttemptEnd } from '../messages/verdict.ts';
-import { asksForLess } from '../messages/verdict-rules.ts';
+import type { AttemptEnd } from '../messages/verdict/verdict.ts';
+import { asksForLess } from '../messages/verdict/verdict-rules.ts';
 import type { AttemptReport } from './delivery.ts';
-import type { Leg, Plan, Station } from './delivery-plan.ts';
-import type { OpenFailure } from './endpoint.ts';
+import type { RouteCandidate, DeliveryRoute, MailServer } from './delivery-route.ts';
+import type { OpenFailure } from './connection-pool.ts';
 import type { Receiver } from './receiver.ts';
 import type { Receivers } from './receivers.ts';
 import { joinTranscripts, noteTranscript } from './transcripts.ts';
@@ -31,17 +31,17 @@ export interface SmtpAttemptParts {
  */
 export async function attemptBySmtp(
   message: SmtpMessage,
-  plan: Plan,
+  plan: DeliveryRoute,
   startedAtMs: number,
   parts: SmtpAttemptParts,
 ): Promise<AttemptReport[]> {
   const attempt = new SmtpAttempt(message, startedAtMs, parts);
   for (const leg of plan) {
-    const reports = await attempt.tryLeg(await leg());
+    const reports = await attempt.tryCandidate(await leg());
     if (reports) return reports;
-    if (attempt.over) break;
+    if (attempt.finished) break;
   }
-  return attempt.unreached();
+  return attempt.unreachedReports();
 }
 
 /** The same end for everybody, without a conversation. */
@@ -52,7 +52,7 @@ export function endAll(
   clock: Clock,
 ): AttemptReport[] {
   const transcript = noteTranscript(startedAtMs, end.detail);
-  const smtp = wordsOnly(end, null);
+  const smtp = localFacts(end, null);
   const finishedAtMs = clock.now();
   return Array.from({ length: count }, () => ({
     end,
@@ -70,13 +70,13 @@ interface Failure {
 }
 
 /** More addresses than this are not tried at once: the next try will find better times. */
-const TRIES_MAX = 10;
+const ADDRESSES_MAX = 10;
 /** A connection that the receiver had given up costs another one, but not for ever. */
-const STALE_MAX = 2;
+const STALE_RETRIES_MAX = 2;
 
 class SmtpAttempt {
   /** No further server may be tried. */
-  over = false;
+  finished = false;
   readonly #message: SmtpMessage;
   readonly #startedAtMs: number;
   readonly #parts: SmtpAttemptParts;
@@ -90,33 +90,33 @@ class SmtpAttempt {
     this.#parts = parts;
   }
 
-  async tryLeg({ stations, fault }: Leg): Promise<AttemptReport[] | undefined> {
-    if (fault) this.#noteFailure(fault, null, false);
+  async tryCandidate({ stations, fault }: RouteCandidate): Promise<AttemptReport[] | undefined> {
+    if (fault) this.#addFailure(fault, null, false);
     for (const station of stations) {
-      const reports = await this.#tryStation(station);
-      if (reports || this.over) return reports;
+      const reports = await this.#tryServer(station);
+      if (reports || this.finished) return reports;
     }
     return undefined;
   }
 
-  async #tryStation(station: Station): Promise<AttemptReport[] | undefined> {
+  async #tryServer(station: MailServer): Promise<AttemptReport[] | undefined> {
     const { isOwnAddress, receivers } = this.#parts;
     const { relay } = station;
     if (!relay && station.addresses.some((ip) => isOwnAddress(ip, station.port))) {
-      this.#noteFailure(loopOf(station), null, relay);
+      this.#addFailure(loopEnd(station), null, relay);
       // RFC 5321 5.1: servers of lower preference would only send it back to us.
-      this.over = true;
+      this.finished = true;
       return undefined;
     }
     const targets = await station.targets();
     if ('kind' in targets) {
-      this.#noteFailure(targets, null, relay);
+      this.#addFailure(targets, null, relay);
       return undefined;
     }
-    const receiver = receivers.of(station);
+    const receiver = receivers.forServer(station);
     for (const target of targets) {
       const reports = await this.#tryAddress(receiver, target, relay);
-      if (reports || this.over) return reports;
+      if (reports || this.finished) return reports;
     }
     return undefined;
   }
@@ -126,36 +126,36 @@ class SmtpAttempt {
     target: SmtpTarget,
     relay: boolean,
   ): Promise<AttemptReport[] | undefined> {
-    const endpoint = this.#parts.receivers.endpoint(receiver, target, relay);
+    const endpoint = this.#parts.receivers.poolFor(receiver, target, relay);
     const known = endpoint.recentFailure;
     if (known) {
       this.#skip(known, target, relay);
       return undefined;
     }
     this.#tries += 1;
-    if (this.#tries >= TRIES_MAX) this.over = true;
+    if (this.#tries >= ADDRESSES_MAX) this.finished = true;
     for (let stale = 0; ; stale++) {
       const sent = await endpoint.send(this.#message);
       if ('error' in sent) throw sent.error;
       if (!sent.ok) {
-        this.#couldNotOpen(sent.failed, receiver, relay);
+        this.#openFailed(sent.failed, receiver, relay);
         return undefined;
       }
       const { result } = sent;
       this.#transcript = joinTranscripts(this.#transcript, result.transcript);
-      if (stale >= STALE_MAX || !result.recipients.every(wasStale)) {
-        tellReceiver(receiver, result);
+      if (stale >= STALE_RETRIES_MAX || !result.recipients.every(wasStale)) {
+        adjustReceiver(receiver, result);
         return this.#reports(result, relay);
       }
     }
   }
 
-  #couldNotOpen(failed: OpenFailure, receiver: Receiver, relay: boolean): void {
+  #openFailed(failed: OpenFailure, receiver: Receiver, relay: boolean): void {
     this.#transcript = joinTranscripts(this.#transcript, failed.transcript);
-    if (failed.failure.kind === 'refused' && asksForLess(failed.failure)) receiver.askedForLess();
+    if (failed.failure.kind === 'refused' && asksForLess(failed.failure)) receiver.throttled();
     // Our own stop, or ourselves at the other end: nobody else is asked.
-    if (failed.failure.kind === 'aborted' || failed.failure.kind === 'loop') this.over = true;
-    this.#noteFailure(failed.failure, failed.session, relay);
+    if (failed.failure.kind === 'aborted' || failed.failure.kind === 'loop') this.finished = true;
+    this.#addFailure(failed.failure, failed.session, relay);
   }
 
   #skip(known: OpenFailure, target: SmtpTarget, relay: boolean): void {
@@ -163,10 +163,10 @@ class SmtpAttempt {
     const agoSeconds = Math.round((nowMs - known.transcript.startedAt) / 1000);
     const text = `${target.host} [${target.ip}] failed ${agoSeconds} s ago: not tried again yet`;
     this.#transcript = joinTranscripts(this.#transcript, noteTranscript(nowMs, text));
-    this.#noteFailure(known.failure, known.session, relay);
+    this.#addFailure(known.failure, known.session, relay);
   }
 
-  #noteFailure(end: AttemptEnd, session: SmtpSessionFacts | null, relay: boolean): void {
+  #addFailure(end: AttemptEnd, session: SmtpSessionFacts | null, relay: boolean): void {
     this.#failures.push({ end, session, relay });
     if (session || !('detail' in end)) return;
     const note = noteTranscript(this.#parts.clock.now(), end.detail);
@@ -187,9 +187,9 @@ class SmtpAttempt {
   }
 
   /** Nobody could be talked to. What may pass counts more than what one server refuses for good. */
-  unreached(): AttemptReport[] {
+  unreachedReports(): AttemptReport[] {
     const chosen =
-      this.#failures.find(({ end }) => !isForGood(end)) ?? (this.#failures.at(-1) as Failure);
+      this.#failures.find(({ end }) => !isPermanent(end)) ?? (this.#failures.at(-1) as Failure);
     const { end, session, relay } = chosen;
     const report: AttemptReport = {
       end,
@@ -203,7 +203,7 @@ class SmtpAttempt {
   }
 }
 
-function loopOf(station: Station): AttemptEnd {
+function loopEnd(station: MailServer): AttemptEnd {
   const detail = `The mail server ${station.host} [${station.addresses.join(', ')}] is this server itself.`;
   return { kind: 'loop', detail };
 }
@@ -214,15 +214,15 @@ function wasStale(recipient: SmtpRecipientResult): boolean {
   );
 }
 
-function tellReceiver(receiver: Receiver, { recipients }: SmtpSendResult): void {
+function adjustReceiver(receiver: Receiver, { recipients }: SmtpSendResult): void {
   const less = recipients.some(
     (one) => !one.accepted && one.failure.kind === 'refused' && asksForLess(one.failure),
   );
-  if (less) receiver.askedForLess();
+  if (less) receiver.throttled();
   else if (recipients.some((one) => one.accepted)) receiver.succeeded();
 }
 
-function isForGood(end: AttemptEnd): boolean {
+function isPermanent(end: AttemptEnd): boolean {
   switch (end.kind) {
     case 'loop':
     case 'domain_not_found':
@@ -241,26 +241,26 @@ function endOf(recipient: SmtpRecipientResult): AttemptEnd {
 }
 
 function factsOf(end: AttemptEnd, session: SmtpSessionFacts | null): SmtpFacts {
-  if (end.kind !== 'accepted' && end.kind !== 'refused') return wordsOnly(end, session);
+  if (end.kind !== 'accepted' && end.kind !== 'refused') return localFacts(end, session);
   const { code, enhanced, text } = end.reply;
-  return { code, enhanced, text, ...placeOf(session) };
+  return { code, enhanced, text, ...serverFacts(session) };
 }
 
-function wordsOnly(
+function localFacts(
   end: Extract<AttemptEnd, { detail: string }>,
   session: SmtpSessionFacts | null,
 ): SmtpFacts {
-  const enhanced = ENHANCED[end.kind] ?? null;
-  return { code: null, enhanced, text: end.detail, ...placeOf(session) };
+  const enhanced = ENHANCED_CODES[end.kind] ?? null;
+  return { code: null, enhanced, text: end.detail, ...serverFacts(session) };
 }
 
-function placeOf(session: SmtpSessionFacts | null): Pick<SmtpFacts, 'mx' | 'ip' | 'tls'> {
+function serverFacts(session: SmtpSessionFacts | null): Pick<SmtpFacts, 'mx' | 'ip' | 'tls'> {
   if (!session) return { mx: null, ip: null, tls: null };
   return { mx: session.host, ip: session.ip, tls: session.tls?.version ?? null };
 }
 
 /** The code a server would have used (RFC 3463, 6531, 7505), where nobody said one. */
-const ENHANCED: Partial<Record<AttemptEnd['kind'], string>> = {
+const ENHANCED_CODES: Partial<Record<AttemptEnd['kind'], string>> = {
   connection_refused: '4.4.1',
   network_unreachable: '4.4.1',
   no_relay: '4.4.1',

@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
@@ -44,7 +44,7 @@ const HORIZON = 'ledger_horizon()';
 /**
  * Rows that this node has room for are born leased to it: no claim, no second look at the queue.
  * Rejected: reading events into the process and inserting from there (three times the cost a row),
- * and a notice in every writing statement (a global lock at each commit; see events/ledger-bell.ts).
+ * and a notice in every writing statement (a global lock at each commit; see events/event-notifier.ts).
  */
 const FAN_OUT = `
 with place as (

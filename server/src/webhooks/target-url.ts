@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 
 /**
  * Whether a text may be the address of an endpoint, judged by its spelling alone; where it leads is

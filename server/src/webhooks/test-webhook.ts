@@ -1,4 +1,4 @@
-import { eventBody } from '../events/event-body.ts';
+import { eventBody } from '../events/events-store.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';

@@ -1,4 +1,4 @@
-import { eventBody } from '../events/event-body.ts';
+import { eventBody } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Endpoint, EndpointBook } from './endpoint-book.ts';

@@ -1,6 +1,6 @@
 import { partitionsBegin } from '../db/partitions.ts';
 import type { Pool } from '../db/pool.ts';
-import { eventBody } from '../events/event-body.ts';
+import { eventBody } from '../events/events-store.ts';
 import { LEDGER_START } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';

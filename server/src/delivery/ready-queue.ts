@@ -1,5 +1,5 @@
-import type { Delivery, Gate, Waiter } from './delivery.ts';
-import { Fifo } from './fifo.ts';
+import type { Delivery, ConcurrencyLimit, Waiter } from './delivery.ts';
+import { Fifo } from '../lib/fifo.ts';
 
 /**
  * What is leased and may be tried now. Deliveries come in from claims and from accepting, and leave
@@ -7,28 +7,28 @@ import { Fifo } from './fifo.ts';
  * A domain whose receiver has no free place waits at that receiver's gate, outside of the rotation,
  * so that it costs the others nothing. Each take is O(1) on average, whatever waits.
  */
-export class ReadyList {
-  readonly #gateFor: (delivery: Delivery) => Gate;
-  readonly #workspaces = new Map<string, WorkspaceTurn>();
-  readonly #turns = new Fifo<WorkspaceTurn>();
+export class ReadyQueue {
+  readonly #limitFor: (delivery: Delivery) => ConcurrencyLimit;
+  readonly #workspaces = new Map<string, WorkspaceQueue>();
+  readonly #rotation = new Fifo<WorkspaceQueue>();
   /** Out of the rotation, because they have their share of the wire. */
-  readonly #satisfied = new Set<WorkspaceTurn>();
+  readonly #atFairShare = new Set<WorkspaceQueue>();
   /** `ready` is how many there are, those removed since not counted. */
-  readonly #figures: { ready: number };
+  readonly #stats: { ready: number };
   readonly #mayTake: (workspaceId: string) => boolean;
 
   constructor(
-    gateFor: (delivery: Delivery) => Gate,
+    gateFor: (delivery: Delivery) => ConcurrencyLimit,
     figures = { ready: 0 },
     mayTake: (workspaceId: string) => boolean = () => true,
   ) {
-    this.#gateFor = gateFor;
-    this.#figures = figures;
+    this.#limitFor = gateFor;
+    this.#stats = figures;
     this.#mayTake = mayTake;
   }
 
   get size(): number {
-    return this.#figures.ready;
+    return this.#stats.ready;
   }
 
   sizeOf(workspaceId: string): number {
@@ -37,7 +37,7 @@ export class ReadyList {
 
   /** The workspaces that have at least `size` deliveries in the list. */
   workspacesHolding(size: number): string[] {
-    if (this.#figures.ready < size) return [];
+    if (this.#stats.ready < size) return [];
     const full: string[] = [];
     for (const [id, workspace] of this.#workspaces) if (workspace.size >= size) full.push(id);
     return full;
@@ -51,9 +51,9 @@ export class ReadyList {
         id: workspaceId,
         size: 0,
         domains: new Map(),
-        turns: new Fifo(),
+        rotation: new Fifo(),
         woken: new Set(),
-        inTurn: false,
+        inRotation: false,
       };
       this.#workspaces.set(workspaceId, workspace);
     }
@@ -64,93 +64,93 @@ export class ReadyList {
       domain = this.#newDomain(workspace, workspaceId, key);
     }
     domain.items.push(delivery);
-    delivery.place = 'ready';
+    delivery.state = 'ready';
     workspace.size += 1;
-    this.#figures.ready += 1;
+    this.#stats.ready += 1;
   }
 
   /**
    * The next transaction: one delivery, and with it those of the same message to the same domain
    * that stand right behind it. A place at the gate is taken for it.
    */
-  take(recipientsMax: number): { gate: Gate; deliveries: Delivery[] } | undefined {
+  take(recipientsMax: number): { gate: ConcurrencyLimit; deliveries: Delivery[] } | undefined {
     for (;;) {
-      const workspace = this.#turns.shift();
+      const workspace = this.#rotation.shift();
       if (!workspace) return undefined;
-      workspace.inTurn = false;
+      workspace.inRotation = false;
       if (!this.#mayTake(workspace.id)) {
-        this.#passOver(workspace);
+        this.#suspendWorkspace(workspace);
         continue;
       }
-      const domain = workspace.turns.shift();
+      const domain = workspace.rotation.shift();
       if (!domain) continue;
       workspace.woken.delete(domain);
-      const { waitedAt } = domain;
-      domain.waitedAt = undefined;
-      const first = firstReady(domain.items);
-      const gate = first && this.#gateFor(first);
+      const { waitedOn: waitedAt } = domain;
+      domain.waitedOn = undefined;
+      const first = peekReady(domain.items);
+      const gate = first && this.#limitFor(first);
       // The place it was woken for stays free: whoever is next at that gate may have it.
-      if (waitedAt && waitedAt !== gate) wakeGate(waitedAt);
-      if (!gate?.open) {
+      if (waitedAt && waitedAt !== gate) notifyWaiters(waitedAt);
+      if (!gate?.hasCapacity) {
         if (gate) waitAt(gate, domain);
-        else this.#forget(workspace, domain);
-        this.#takeTurn(workspace);
+        else this.#removeDomain(workspace, domain);
+        this.#enterRotation(workspace);
         continue;
       }
-      const deliveries = shareOneTransaction(domain.items, recipientsMax);
-      gate.entered();
+      const deliveries = takeTransaction(domain.items, recipientsMax);
+      gate.acquire();
       workspace.size -= deliveries.length;
-      this.#figures.ready -= deliveries.length;
-      if (domain.items.size > 0) workspace.turns.push(domain);
-      else this.#forget(workspace, domain);
-      this.#takeTurn(workspace);
+      this.#stats.ready -= deliveries.length;
+      if (domain.items.size > 0) workspace.rotation.push(domain);
+      else this.#removeDomain(workspace, domain);
+      this.#enterRotation(workspace);
       return { gate, deliveries };
     }
   }
 
   /** Takes a delivery out that is not to be tried; its place in the queue is skipped later. */
   remove(delivery: Delivery): void {
-    if (delivery.place !== 'ready') return;
-    delivery.place = 'gone';
+    if (delivery.state !== 'ready') return;
+    delivery.state = 'gone';
     const workspace = this.#workspaces.get(delivery.message.workspaceId);
     if (workspace) workspace.size -= 1;
-    this.#figures.ready -= 1;
+    this.#stats.ready -= 1;
   }
 
   /** Places at gates that it was woken for go to whoever is next there. */
-  #passOver(workspace: WorkspaceTurn): void {
-    this.#satisfied.add(workspace);
+  #suspendWorkspace(workspace: WorkspaceQueue): void {
+    this.#atFairShare.add(workspace);
     for (const domain of workspace.woken) {
-      const { waitedAt } = domain;
-      domain.waitedAt = undefined;
-      if (waitedAt) wakeGate(waitedAt);
+      const { waitedOn: waitedAt } = domain;
+      domain.waitedOn = undefined;
+      if (waitedAt) notifyWaiters(waitedAt);
     }
     workspace.woken.clear();
   }
 
   /** The wire has room again: those who had their share may have a larger one now. */
-  roomOnWire(): void {
-    if (this.#satisfied.size === 0) return;
-    for (const workspace of this.#satisfied) this.#takeTurn(workspace);
-    this.#satisfied.clear();
+  capacityFreed(): void {
+    if (this.#atFairShare.size === 0) return;
+    for (const workspace of this.#atFairShare) this.#enterRotation(workspace);
+    this.#atFairShare.clear();
   }
 
-  #takeTurn(workspace: WorkspaceTurn): void {
-    if (workspace.inTurn || workspace.turns.size === 0) return;
-    workspace.inTurn = true;
-    this.#turns.push(workspace);
+  #enterRotation(workspace: WorkspaceQueue): void {
+    if (workspace.inRotation || workspace.rotation.size === 0) return;
+    workspace.inRotation = true;
+    this.#rotation.push(workspace);
   }
 
-  #newDomain(workspace: WorkspaceTurn, workspaceId: string, key: string): DomainTurn {
-    const domain: DomainTurn = {
+  #newDomain(workspace: WorkspaceQueue, workspaceId: string, key: string): DomainQueue {
+    const domain: DomainQueue = {
       key,
       workspaceId,
       items: new Fifo(),
-      waitedAt: undefined,
+      waitedOn: undefined,
       resume: () => {
         workspace.woken.add(domain);
-        workspace.turns.push(domain);
-        this.#takeTurn(workspace);
+        workspace.rotation.push(domain);
+        this.#enterRotation(workspace);
       },
     };
     workspace.domains.set(key, domain);
@@ -158,64 +158,64 @@ export class ReadyList {
     return domain;
   }
 
-  #forget(workspace: WorkspaceTurn, domain: DomainTurn): void {
+  #removeDomain(workspace: WorkspaceQueue, domain: DomainQueue): void {
     workspace.domains.delete(domain.key);
     if (workspace.domains.size === 0) this.#workspaces.delete(domain.workspaceId);
   }
 }
 
 /** Gives a place back and lets whoever waits for it come into the rotation again. */
-export function leaveGate(gate: Gate): void {
+export function leaveGate(gate: ConcurrencyLimit): void {
   gate.inUse -= 1;
-  wakeGate(gate);
-  if (gate.joined) leaveGate(gate.joined);
+  notifyWaiters(gate);
+  if (gate.mergedInto) leaveGate(gate.mergedInto);
 }
 
 /** One waiter comes back for each free place; after a raised limit that may be several. */
-export function wakeGate(gate: Gate): void {
+export function notifyWaiters(gate: ConcurrencyLimit): void {
   for (let free = gate.limit - gate.inUse; free > 0; free--) {
-    const waiter = gate.waiting.shift();
+    const waiter = gate.waiters.shift();
     if (!waiter) return;
     waiter.resume();
   }
 }
 
-interface WorkspaceTurn {
+interface WorkspaceQueue {
   readonly id: string;
   size: number;
-  readonly domains: Map<string, DomainTurn>;
-  readonly turns: Fifo<DomainTurn>;
+  readonly domains: Map<string, DomainQueue>;
+  readonly rotation: Fifo<DomainQueue>;
   /** Those of them that a gate has woken. */
-  readonly woken: Set<DomainTurn>;
-  inTurn: boolean;
+  readonly woken: Set<DomainQueue>;
+  inRotation: boolean;
 }
 
-interface DomainTurn extends Waiter {
+interface DomainQueue extends Waiter {
   readonly key: string;
   readonly workspaceId: string;
   readonly items: Fifo<Delivery>;
   /** The gate that woke it last. */
-  waitedAt: Gate | undefined;
+  waitedOn: ConcurrencyLimit | undefined;
 }
 
-function waitAt(gate: Gate, domain: DomainTurn): void {
-  domain.waitedAt = gate;
-  gate.waiting.push(domain);
+function waitAt(gate: ConcurrencyLimit, domain: DomainQueue): void {
+  domain.waitedOn = gate;
+  gate.waiters.push(domain);
 }
 
-function firstReady(items: Fifo<Delivery>): Delivery | undefined {
+function peekReady(items: Fifo<Delivery>): Delivery | undefined {
   for (;;) {
     const item = items.peek();
-    if (item === undefined || item.place === 'ready') return item;
+    if (item === undefined || item.state === 'ready') return item;
     items.shift();
   }
 }
 
-function shareOneTransaction(items: Fifo<Delivery>, recipientsMax: number): Delivery[] {
+function takeTransaction(items: Fifo<Delivery>, recipientsMax: number): Delivery[] {
   const first = items.shift() as Delivery;
   const together = [first];
   while (together.length < recipientsMax) {
-    const next = firstReady(items);
+    const next = peekReady(items);
     if (next?.message !== first.message) break;
     items.shift();
     together.push(next);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { freePort } from '../../test/harness/free-port.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
-import { Endpoint } from './endpoint.ts';
-import { shapingBy } from './shaping.ts';
+import { SmtpConnectionPool } from './connection-pool.ts';
+import { createShaping } from './shaping.ts';
 
 test('a failure is known for a while, and no longer when the clock is set back', async () => {
   const clock = new ManualClock(10_000_000);
@@ -12,11 +12,11 @@ test('a failure is known for a while, and no longer when the clock is set back',
     port: await freePort(),
     tls: { kind: 'none' } as const,
   };
-  const endpoint = new Endpoint(target, {
+  const endpoint = new SmtpConnectionPool(target, {
     clock,
     heloName: 'mail.example',
-    shaping: shapingBy()('mx.example'),
-    isOurselves: () => false,
+    shaping: createShaping()('mx.example'),
+    isOwnServer: () => false,
     hasFallback: false,
   });
   const data = Buffer.from('Subject: Hello\r\n\r\n');

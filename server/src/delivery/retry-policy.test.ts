@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_BACKOFF, nextTryInMs } from './backoff.ts';
+import { DEFAULT_BACKOFF, nextAttemptDelayMs } from './retry-policy.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -8,7 +8,7 @@ function waits(mode: 'live' | 'test', windowMs: number): number[] {
   const all: number[] = [];
   let runAgeMs = 0;
   while (runAgeMs < windowMs) {
-    const wait = nextTryInMs({ mode, runAgeMs, attempts: all.length + 1 }, DEFAULT_BACKOFF, 0.5);
+    const wait = nextAttemptDelayMs({ mode, cycleAgeMs: runAgeMs, attempts: all.length + 1 }, DEFAULT_BACKOFF, 0.5);
     all.push(wait);
     runAgeMs += wait;
   }
@@ -25,8 +25,8 @@ test('begins at a minute, doubles, and stays at hours: about 25 tries in 72 hour
 
 test('spreads messages that failed together', () => {
   const at = { mode: 'live' as const, runAgeMs: 10 * MINUTE, attempts: 4 };
-  expect(nextTryInMs(at, DEFAULT_BACKOFF, 0)).toBe(8 * MINUTE);
-  expect(nextTryInMs(at, DEFAULT_BACKOFF, 0.999)).toBeCloseTo(12 * MINUTE, -4);
+  expect(nextAttemptDelayMs(at, DEFAULT_BACKOFF, 0)).toBe(8 * MINUTE);
+  expect(nextAttemptDelayMs(at, DEFAULT_BACKOFF, 0.999)).toBeCloseTo(12 * MINUTE, -4);
 });
 
 test('simulated waits are one to two seconds, but a part that never yields slows down', () => {

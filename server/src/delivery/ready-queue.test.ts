@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Delivery, Gate, type Message } from './delivery.ts';
-import { leaveGate, ReadyList, wakeGate } from './ready-list.ts';
+import { type Delivery, ConcurrencyLimit, type Message } from './delivery.ts';
+import { leaveGate, ReadyQueue, notifyWaiters } from './ready-queue.ts';
 
 let messages = 0;
 
@@ -15,10 +15,10 @@ function message(workspaceId: string): Message {
     metadata: {},
     content: undefined,
     contentBytes: 0,
-    contentGone: false,
+    contentMissing: false,
     signature: null,
     prepared: undefined,
-    held: [],
+    leased: [],
   };
 }
 
@@ -32,20 +32,20 @@ function delivery(workspaceId: string, recipient: string, of = message(workspace
     lease: 8,
     leaseEndsAtMs: 1000,
     attempts: 0,
-    runStartedAtMs: 0,
+    cycleStartedAtMs: 0,
     expiresAtMs: 1000,
-    givenUpAtMs: 1000,
+    giveUpAtMs: 1000,
     suspect: false,
-    place: 'ready',
+    state: 'ready',
   };
 }
 
-function listWith(gates: Record<string, Gate> = {}) {
-  const wide = new Gate(1_000_000);
-  return new ReadyList((item) => gates[item.domain] ?? wide);
+function listWith(gates: Record<string, ConcurrencyLimit> = {}) {
+  const wide = new ConcurrencyLimit(1_000_000);
+  return new ReadyQueue((item) => gates[item.domain] ?? wide);
 }
 
-function recipients(list: ReadyList, count: number): string[] {
+function recipients(list: ReadyQueue, count: number): string[] {
   const taken: string[] = [];
   for (let i = 0; i < count; i++) {
     const turn = list.take(50);
@@ -92,7 +92,7 @@ describe('turns', () => {
 
 describe('gates', () => {
   test('a domain without a free place is passed over and comes back when one is free', () => {
-    const gate = new Gate(1);
+    const gate = new ConcurrencyLimit(1);
     const list = listWith({ 'slow.example': gate });
     list.add(delivery('w', 'a@slow.example'));
     list.add(delivery('w', 'b@slow.example'));
@@ -104,17 +104,17 @@ describe('gates', () => {
   });
 
   test('a raised limit lets in as many as there are places', () => {
-    const gate = new Gate(1);
+    const gate = new ConcurrencyLimit(1);
     const list = listWith({ 'a.example': gate, 'b.example': gate, 'c.example': gate });
     for (const name of ['a', 'b', 'c']) list.add(delivery('w', `x@${name}.example`));
     expect(recipients(list, 9)).toHaveLength(1);
     gate.limit = 3;
-    wakeGate(gate);
+    notifyWaiters(gate);
     expect(recipients(list, 9)).toHaveLength(2);
   });
 
   test('a place given to one who no longer wants it goes to the next in line', () => {
-    const gate = new Gate(1);
+    const gate = new ConcurrencyLimit(1);
     const list = listWith({ 'a.example': gate, 'b.example': gate, 'c.example': gate });
     const withdrawn = delivery('w', 'x@b.example');
     list.add(delivery('w', 'x@a.example'));
@@ -127,12 +127,12 @@ describe('gates', () => {
   });
 
   test('whoever waits at a gate that its domain has left goes on through the new one', () => {
-    const first = new Gate(1);
+    const first = new ConcurrencyLimit(1);
     const gates = { 'a.example': first };
     const list = listWith(gates);
     for (const workspace of ['v', 'w', 'x']) list.add(delivery(workspace, 'x@a.example'));
     expect(recipients(list, 9)).toHaveLength(1);
-    gates['a.example'] = new Gate(5);
+    gates['a.example'] = new ConcurrencyLimit(5);
     leaveGate(first);
     expect(recipients(list, 9)).toHaveLength(2);
   });
@@ -162,8 +162,8 @@ test('names the workspaces that hold much', () => {
 describe('a workspace that has its share of the wire', () => {
   test('is passed over until there is room, and then goes on', () => {
     let full = new Set(['a']);
-    const list = new ReadyList(
-      () => new Gate(10),
+    const list = new ReadyQueue(
+      () => new ConcurrencyLimit(10),
       { ready: 0 },
       (id) => !full.has(id),
     );
@@ -173,14 +173,14 @@ describe('a workspace that has its share of the wire', () => {
     list.add(delivery('a', 'three@c.example'));
     expect(recipients(list, 5)).toEqual([]);
     full = new Set();
-    list.roomOnWire();
+    list.capacityFreed();
     expect(recipients(list, 5)).toEqual(['a:one@a.example', 'a:three@c.example']);
   });
 
   test('leaves a place at a gate to whoever waits there behind it', () => {
     const full = new Set<string>();
-    const gate = new Gate(1);
-    const list = new ReadyList(
+    const gate = new ConcurrencyLimit(1);
+    const list = new ReadyQueue(
       () => gate,
       { ready: 0 },
       (id) => !full.has(id),
@@ -196,7 +196,7 @@ describe('a workspace that has its share of the wire', () => {
     expect(recipients(list, 5)).toEqual(['b:three@x.example']);
     leaveGate(gate);
     full.clear();
-    list.roomOnWire();
+    list.capacityFreed();
     expect(recipients(list, 5)).toEqual(['a:one@x.example']);
     leaveGate(gate);
     expect(recipients(list, 5)).toEqual(['a:two@y.example']);

@@ -5,8 +5,8 @@ import type { SmtpMessage } from '../mail/smtp-client/message.ts';
 import { openSmtp, type SmtpOpenResult, type SmtpTarget } from '../mail/smtp-client/open.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import type { RouteFault } from '../messages/verdict.ts';
-import { Fifo } from './fifo.ts';
+import type { RouteFault } from '../messages/verdict/verdict.ts';
+import { Fifo } from '../lib/fifo.ts';
 import type { Shaping } from './shaping.ts';
 import { joinTranscripts, noteTranscript } from './transcripts.ts';
 
@@ -16,21 +16,21 @@ import { joinTranscripts, noteTranscript } from './transcripts.ts';
  * up. An address that could not be opened is remembered for a while, so that a thousand messages do
  * not each wait for the same silence.
  */
-export class Endpoint {
+export class SmtpConnectionPool {
   readonly #target: SmtpTarget;
-  readonly #parts: EndpointParts;
+  readonly #parts: ConnectionPoolParts;
   readonly #stop = new AbortController();
-  #connections: Open[] = [];
+  #connections: PooledConnection[] = [];
   #opening = 0;
   #waiting = new Fifo<Job>();
   #failed: { failure: OpenFailure; atMs: number; untilMs: number } | undefined;
-  #failuresInRow = 0;
+  #consecutiveFailures = 0;
   /** How many connections it bore when it refused one more, and until when that is believed. */
-  #full: { connections: number; untilMs: number } | undefined;
+  #refusedAt: { connections: number; untilMs: number } | undefined;
   /** Its TLS is broken and nothing demands it. */
-  #plainUntilMs = 0;
+  #plaintextUntilMs = 0;
 
-  constructor(target: SmtpTarget, parts: EndpointParts) {
+  constructor(target: SmtpTarget, parts: ConnectionPoolParts) {
     this.#target = target;
     this.#parts = parts;
   }
@@ -44,14 +44,14 @@ export class Endpoint {
   }
 
   /** Nothing goes on here, and nothing is known that is worth keeping. */
-  forgettable(nowMs: number): boolean {
+  isDisposable(nowMs: number): boolean {
     const idle = this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
-    const rememberMs = this.#parts.hasFallback ? FAILURE_KNOWN_MAX_MS : 0;
+    const rememberMs = this.#parts.hasFallback ? FAILURE_CACHE_MAX_MS : 0;
     const failedUntilMs = this.#failed ? this.#failed.untilMs + rememberMs : 0;
-    return idle && nowMs >= failedUntilMs && nowMs >= this.#plainUntilMs;
+    return idle && nowMs >= failedUntilMs && nowMs >= this.#plaintextUntilMs;
   }
 
-  send(message: SmtpMessage): Promise<EndpointResult> {
+  send(message: SmtpMessage): Promise<PoolSendResult> {
     return new Promise((resolve) => {
       this.#waiting.push({ message, resolve });
       this.#dispatch();
@@ -66,7 +66,7 @@ export class Endpoint {
       if (!connection.usable) return false;
       const resting = connection.inFlight === 0;
       if (!resting) return true;
-      if (nowMs - open.usedAtMs < idleMs && nowMs - open.openedAtMs < AGE_MAX_MS) return true;
+      if (nowMs - open.lastUsedAtMs < idleMs && nowMs - open.openedAtMs < AGE_MAX_MS) return true;
       void connection.quit();
       return false;
     });
@@ -87,7 +87,7 @@ export class Endpoint {
     while (this.#waiting.size > 0) {
       const open = this.#pick();
       if (open) {
-        this.#hand(open, this.#waiting.shift() as Job);
+        this.#assign(open, this.#waiting.shift() as Job);
         continue;
       }
       const known = this.#connections.length + this.#opening;
@@ -99,17 +99,17 @@ export class Endpoint {
 
   #connectionsMax(): number {
     const { shaping, clock } = this.#parts;
-    if (this.#full && clock.now() >= this.#full.untilMs) this.#full = undefined;
-    return Math.min(shaping.connectionsMax, this.#full?.connections ?? shaping.connectionsMax);
+    if (this.#refusedAt && clock.now() >= this.#refusedAt.untilMs) this.#refusedAt = undefined;
+    return Math.min(shaping.connectionsMax, this.#refusedAt?.connections ?? shaping.connectionsMax);
   }
 
   /** The connection with the least to do; pipelining fills one before another is opened. */
-  #pick(): Open | undefined {
-    let best: Open | undefined;
+  #pick(): PooledConnection | undefined {
+    let best: PooledConnection | undefined;
     let gone = false;
     for (const open of this.#connections) {
       if (!open.connection.usable) gone = true;
-      else if (open.connection.hasRoom && !open.usedUp) {
+      else if (open.connection.hasRoom && !open.exhausted) {
         if (open.connection.inFlight === 0) return open;
         best ??= open;
       }
@@ -118,16 +118,16 @@ export class Endpoint {
     return best;
   }
 
-  #hand(open: Open, job: Job): void {
+  #assign(open: PooledConnection, job: Job): void {
     const { shaping, clock } = this.#parts;
     const { connection } = open;
-    open.handed += 1;
-    open.usedUp = open.handed >= shaping.messagesPerConnectionMax;
+    open.messagesSent += 1;
+    open.exhausted = open.messagesSent >= shaping.messagesPerConnectionMax;
     connection.send(job.message).then(
       (result) => {
-        open.usedAtMs = clock.now();
-        if (open.usedUp && connection.usable) this.#retire(open);
-        job.resolve({ ok: true, result: withOpening(result, open.before) });
+        open.lastUsedAtMs = clock.now();
+        if (open.exhausted && connection.usable) this.#retire(open);
+        job.resolve({ ok: true, result: withTlsTranscript(result, open.tlsTranscript) });
         this.#dispatch();
       },
       (error: unknown) => {
@@ -138,7 +138,7 @@ export class Endpoint {
     );
   }
 
-  #retire(open: Open): void {
+  #retire(open: PooledConnection): void {
     void open.connection.quit();
     this.#connections = this.#connections.filter((other) => other !== open);
   }
@@ -148,51 +148,51 @@ export class Endpoint {
     this.#opening += 1;
     const { opened, before } = await this.#connect();
     this.#opening -= 1;
-    if (opened.ok && this.#parts.isOurselves(opened.connection.session)) {
-      this.#metOurselves(opened.connection, before);
+    if (opened.ok && this.#parts.isOwnServer(opened.connection.session)) {
+      this.#detectedLoop(opened.connection, before);
     } else if (opened.ok && !this.#stop.signal.aborted) {
       const nowMs = clock.now();
       this.#failed = undefined;
-      this.#failuresInRow = 0;
+      this.#consecutiveFailures = 0;
       this.#connections.push({
         connection: opened.connection,
-        before,
+        tlsTranscript: before,
         openedAtMs: nowMs,
-        usedAtMs: nowMs,
-        handed: 0,
-        usedUp: false,
+        lastUsedAtMs: nowMs,
+        messagesSent: 0,
+        exhausted: false,
       });
     } else if (opened.ok) {
       opened.connection.destroy();
     } else {
       const { failure, session } = opened;
       const transcript = joinTranscripts(before, opened.transcript);
-      this.#notOpened({ failure, session, transcript });
+      this.#openFailed({ failure, session, transcript });
     }
     this.#dispatch();
   }
 
-  #metOurselves(connection: SmtpConnection, before: SmtpTranscript | undefined): void {
+  #detectedLoop(connection: SmtpConnection, before: SmtpTranscript | undefined): void {
     const { session } = connection;
     void connection.quit();
     const detail = `${session.host} [${session.ip}] greets with our own name, ${session.receiverName}.`;
     const note = noteTranscript(this.#parts.clock.now(), detail);
     const transcript = joinTranscripts(before, note);
-    this.#notOpened({ failure: { kind: 'loop', detail }, session, transcript });
+    this.#openFailed({ failure: { kind: 'loop', detail }, session, transcript });
   }
 
-  #notOpened(failed: OpenFailure): void {
+  #openFailed(failed: OpenFailure): void {
     const { failure } = failed;
     const standing = this.#connections.filter(({ connection }) => connection.usable).length;
     // While others stand, the receiver is up and has only had enough of new ones: whoever waits goes
     // over those, and it is not asked again at once. Which of several it greets first is chance.
     if (standing > 0 || (failure.kind === 'refused' && this.#opening > 0)) {
-      const untilMs = this.#parts.clock.now() + FULL_KNOWN_MS;
-      this.#full = { connections: standing + this.#opening, untilMs };
+      const untilMs = this.#parts.clock.now() + REFUSAL_CACHE_MS;
+      this.#refusedAt = { connections: standing + this.#opening, untilMs };
       return;
     }
-    const lastsMs = failure.kind === 'aborted' ? 0 : this.#failureKnownMs();
-    this.#failuresInRow += 1;
+    const lastsMs = failure.kind === 'aborted' ? 0 : this.#failureCacheMs();
+    this.#consecutiveFailures += 1;
     const atMs = this.#parts.clock.now();
     this.#failed = { failure: failed, atMs, untilMs: atMs + lastsMs };
     for (let job = this.#waiting.shift(); job; job = this.#waiting.shift()) {
@@ -204,9 +204,9 @@ export class Endpoint {
    * Each look at a relay that swallows connections holds up the mail that has a fallback, so it is
    * asked less and less often. A receiver is asked whenever a delivery is due: there is no other way.
    */
-  #failureKnownMs(): number {
-    if (!this.#parts.hasFallback) return FAILURE_KNOWN_MS;
-    return Math.min(FAILURE_KNOWN_MS * 2 ** this.#failuresInRow, FAILURE_KNOWN_MAX_MS);
+  #failureCacheMs(): number {
+    if (!this.#parts.hasFallback) return FAILURE_CACHE_MS;
+    return Math.min(FAILURE_CACHE_MS * 2 ** this.#consecutiveFailures, FAILURE_CACHE_MAX_MS);
   }
 
   /** RFC 7435: where TLS is optional, broken TLS must not make things worse than none. */
@@ -214,30 +214,30 @@ export class Endpoint {
     const { clock } = this.#parts;
     const optional = this.#target.tls.kind === 'opportunistic' && !this.#target.implicitTls;
     const plain: SmtpTarget = { ...this.#target, tls: { kind: 'none' } };
-    if (optional && clock.now() < this.#plainUntilMs) {
-      return { opened: await this.#openAs(plain), before: undefined };
+    if (optional && clock.now() < this.#plaintextUntilMs) {
+      return { opened: await this.#openConnection(plain), before: undefined };
     }
-    const opened = await this.#openAs(this.#target);
+    const opened = await this.#openConnection(this.#target);
     const brokenTls = !opened.ok && opened.failure.stage === 'starttls';
     if (!brokenTls || !optional || this.#stop.signal.aborted) return { opened, before: undefined };
-    const again = await this.#openAs(plain);
-    if (again.ok) this.#plainUntilMs = clock.now() + PLAIN_KNOWN_MS;
+    const again = await this.#openConnection(plain);
+    if (again.ok) this.#plaintextUntilMs = clock.now() + PLAINTEXT_CACHE_MS;
     return { opened: again, before: opened.transcript };
   }
 
-  #openAs(target: SmtpTarget): Promise<SmtpOpenResult> {
+  #openConnection(target: SmtpTarget): Promise<SmtpOpenResult> {
     const { heloName, clock, timeouts } = this.#parts;
     const { signal } = this.#stop;
     return openSmtp(target, { heloName, clock, signal, ...(timeouts ? { timeouts } : {}) });
   }
 }
 
-export interface EndpointParts {
+export interface ConnectionPoolParts {
   clock: Clock;
   heloName: string;
   shaping: Shaping;
   /** Whether the one who greeted us is this very server. */
-  isOurselves: (session: SmtpSessionFacts) => boolean;
+  isOwnServer: (session: SmtpSessionFacts) => boolean;
   /** Mail that cannot leave here has another route. */
   hasFallback: boolean;
   timeouts?: Partial<SmtpTimeouts>;
@@ -249,34 +249,34 @@ export interface OpenFailure {
   transcript: SmtpTranscript;
 }
 
-export type EndpointResult =
+export type PoolSendResult =
   | { ok: true; result: SmtpSendResult }
   | { ok: false; failed: OpenFailure }
   /** Our bug inside the client. */
   | { ok: false; error: unknown };
 
-interface Open {
+interface PooledConnection {
   connection: SmtpConnection;
   /** The attempt with TLS that came before, told with the first message. */
-  before: SmtpTranscript | undefined;
+  tlsTranscript: SmtpTranscript | undefined;
   openedAtMs: number;
-  usedAtMs: number;
-  handed: number;
-  usedUp: boolean;
+  lastUsedAtMs: number;
+  messagesSent: number;
+  exhausted: boolean;
 }
 
 interface Job {
   message: SmtpMessage;
-  resolve: (result: EndpointResult) => void;
+  resolve: (result: PoolSendResult) => void;
 }
 
 const AGE_MAX_MS = 5 * 60_000;
-const FAILURE_KNOWN_MS = 30_000;
-const FAILURE_KNOWN_MAX_MS = 5 * 60_000;
-const FULL_KNOWN_MS = 60_000;
-const PLAIN_KNOWN_MS = 10 * 60_000;
+const FAILURE_CACHE_MS = 30_000;
+const FAILURE_CACHE_MAX_MS = 5 * 60_000;
+const REFUSAL_CACHE_MS = 60_000;
+const PLAINTEXT_CACHE_MS = 10 * 60_000;
 
-function withOpening(result: SmtpSendResult, before: SmtpTranscript | undefined): SmtpSendResult {
+function withTlsTranscript(result: SmtpSendResult, before: SmtpTranscript | undefined): SmtpSendResult {
   if (!before || result.messageNumber > 1) return result;
   return { ...result, transcript: joinTranscripts(before, result.transcript) };
 }

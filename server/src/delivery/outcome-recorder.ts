@@ -5,22 +5,22 @@ import {
   WritesStoppedError,
 } from '../db/patient-writes.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
-import type { Outcome } from './delivery.ts';
+import type { DeliveryOutcome } from './delivery.ts';
 
 /**
  * Brings outcomes into storage in shared commits. While the database is gone they stay here and are
  * tried again: a result is known only once, and forgetting it would send the mail a second time.
  * `stalled` tells the engine to put nothing more on the wire meanwhile, which bounds what waits.
  */
-export class Recorder {
-  readonly #parts: RecorderParts;
-  readonly #groups: GroupCommit<Outcome, boolean>;
+export class OutcomeRecorder {
+  readonly #parts: OutcomeRecorderParts;
+  readonly #groups: GroupCommit<DeliveryOutcome, boolean>;
   readonly #writes: PatientWrites;
 
-  constructor(parts: RecorderParts) {
+  constructor(parts: OutcomeRecorderParts) {
     this.#parts = parts;
     this.#writes = new PatientWrites({ ...parts, what: 'results' });
-    this.#groups = new GroupCommit<Outcome, boolean>({
+    this.#groups = new GroupCommit<DeliveryOutcome, boolean>({
       commit: (outcomes) => this.#commit(outcomes),
       isItemFault: (error) => !(error instanceof WritesStoppedError),
       groupItemsMax: 500,
@@ -39,7 +39,7 @@ export class Recorder {
   }
 
   /** True once it is committed; false when the lease was lost and nothing was written. */
-  record(outcome: Outcome): Promise<boolean> {
+  record(outcome: DeliveryOutcome): Promise<boolean> {
     return this.#groups.add(outcome, 0);
   }
 
@@ -50,7 +50,7 @@ export class Recorder {
     goOn();
   }
 
-  #commit(outcomes: Outcome[]): Promise<boolean[]> {
+  #commit(outcomes: DeliveryOutcome[]): Promise<boolean[]> {
     return this.#writes.outlast(outcomes.length, async (again) => {
       const written = await this.#write(outcomes);
       if (!again) return written;
@@ -63,21 +63,21 @@ export class Recorder {
    * A result that the database refuses as it is (say, a text it cannot hold) is written without its
    * words: losing the transcript is better than sending the mail again for ever.
    */
-  async #write(outcomes: Outcome[]): Promise<boolean[]> {
+  async #write(outcomes: DeliveryOutcome[]): Promise<boolean[]> {
     try {
       return await this.#parts.write(outcomes);
     } catch (error) {
       if (outcomes.length > 1 || isPassing(error)) throw error;
       this.#parts.log.error({ err: error }, 'a result was refused: writing it without its words');
-      return this.#parts.write(outcomes.map(withoutWords));
+      return this.#parts.write(outcomes.map(withoutText));
     }
   }
 }
 
-export interface RecorderParts extends Omit<PatientWritesParts, 'what'> {
-  write: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
+export interface OutcomeRecorderParts extends Omit<PatientWritesParts, 'what'> {
+  write: (outcomes: readonly DeliveryOutcome[]) => Promise<boolean[]>;
   /** Which of them an earlier try has written, whose answer was lost. */
-  findWritten: (outcomes: readonly Outcome[]) => Promise<boolean[]>;
+  findWritten: (outcomes: readonly DeliveryOutcome[]) => Promise<boolean[]>;
 }
 
 /**
@@ -86,7 +86,7 @@ export interface RecorderParts extends Omit<PatientWritesParts, 'what'> {
  */
 const SPACING_MS = 20;
 
-function withoutWords(outcome: Outcome): Outcome {
+function withoutText(outcome: DeliveryOutcome): DeliveryOutcome {
   const { attempt, smtp } = outcome;
   const bare = { ...outcome, smtp: smtp && { ...smtp, text: '' } };
   return attempt ? { ...bare, attempt: { ...attempt, transcript: null } } : bare;

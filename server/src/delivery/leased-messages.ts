@@ -1,37 +1,37 @@
-import type { Mode } from '../accounts/mode.ts';
-import type { HandedOver, Lease } from '../messages/handover.ts';
-import { domainOf } from '../messages/lane.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
+import type { HandedOver, Lease } from '../messages/accept/delivery-handoff.ts';
+import { domainOf } from '../messages/queue-shard.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { Delivery, Message } from './delivery.ts';
-import { givenUpAtMs } from './last-try.ts';
+import { giveUpAtMs } from './last-try.ts';
 import { isSuspect } from './lease.ts';
-import type { MutableStats } from './stats.ts';
+import type { MutableEngineStats } from './engine-stats.ts';
 
 /**
  * All that this node holds a lease on, by message: recipients of one message share its content, and
  * a cancel finds them all. The content leaves memory with the last of them.
  */
-export class HeldMessages {
+export class LeasedMessages {
   readonly #messages = new Map<string, Message>();
-  readonly #stats: MutableStats;
+  readonly #stats: MutableEngineStats;
 
-  constructor(stats: MutableStats) {
+  constructor(stats: MutableEngineStats) {
     this.#stats = stats;
   }
 
-  of(workspaceId: string, mode: Mode, messageId: string): Delivery[] {
+  find(workspaceId: string, mode: Mode, messageId: string): Delivery[] {
     const message = this.#messages.get(messageId);
     const asked = message?.workspaceId === workspaceId && message.mode === mode;
-    return asked ? [...message.held] : [];
+    return asked ? [...message.leased] : [];
   }
 
   all(): Delivery[] {
     const all: Delivery[] = [];
-    for (const message of this.#messages.values()) all.push(...message.held);
+    for (const message of this.#messages.values()) all.push(...message.leased);
     return all;
   }
 
-  fromHandover(handed: HandedOver, lease: Lease): Delivery[] {
+  addHandoff(handed: HandedOver, lease: Lease): Delivery[] {
     const message: Message = {
       workspaceId: handed.workspaceId,
       mode: handed.mode,
@@ -41,16 +41,16 @@ export class HeldMessages {
       metadata: handed.metadata,
       content: handed.content,
       contentBytes: bytesOf(handed),
-      contentGone: false,
+      contentMissing: false,
       signature: null,
       prepared: undefined,
-      held: [],
+      leased: [],
     };
     this.#stats.contentBytes += message.contentBytes;
     this.#messages.set(message.id, message);
     for (const { ordinal, recipient, expiresAtMs } of handed.deliveries) {
       const recipientKey = recipient.toLowerCase().normalize('NFC');
-      message.held.push({
+      message.leased.push({
         message,
         ordinal,
         recipient,
@@ -59,17 +59,17 @@ export class HeldMessages {
         lease: lease.token,
         leaseEndsAtMs: lease.endsAtMs,
         attempts: 0,
-        runStartedAtMs: handed.createdAtMs,
+        cycleStartedAtMs: handed.createdAtMs,
         expiresAtMs,
-        givenUpAtMs: givenUpAtMs(expiresAtMs, handed.hasTtl, handed.createdAtMs),
+        giveUpAtMs: giveUpAtMs(expiresAtMs, handed.hasTtl, handed.createdAtMs),
         suspect: false,
-        place: 'ready',
+        state: 'ready',
       });
     }
-    return [...message.held];
+    return [...message.leased];
   }
 
-  fromClaim(row: ClaimedRow, leaseEndsAtMs: number, nowMs: number): Delivery {
+  addClaimed(row: ClaimedRow, leaseEndsAtMs: number, nowMs: number): Delivery {
     let message = this.#messages.get(row.message_id);
     if (!message) {
       message = {
@@ -81,10 +81,10 @@ export class HeldMessages {
         metadata: row.metadata ?? {},
         content: undefined,
         contentBytes: 0,
-        contentGone: false,
+        contentMissing: false,
         signature: null,
         prepared: undefined,
-        held: [],
+        leased: [],
       };
       this.#messages.set(message.id, message);
     }
@@ -97,24 +97,24 @@ export class HeldMessages {
       lease: row.lease,
       leaseEndsAtMs,
       attempts: row.attempts,
-      runStartedAtMs: row.run_started_at,
+      cycleStartedAtMs: row.run_started_at,
       expiresAtMs: row.expires_at,
-      givenUpAtMs: givenUpAtMs(row.expires_at, row.has_ttl, nowMs),
+      giveUpAtMs: giveUpAtMs(row.expires_at, row.has_ttl, nowMs),
       suspect: isSuspect(row.lease),
-      place: 'ready',
+      state: 'ready',
     };
-    message.held.push(delivery);
+    message.leased.push(delivery);
     return delivery;
   }
 
-  forget(delivery: Delivery): void {
+  remove(delivery: Delivery): void {
     const { message } = delivery;
-    const at = message.held.indexOf(delivery);
+    const at = message.leased.indexOf(delivery);
     if (at < 0) return;
-    message.held.splice(at, 1);
-    if (message.held.length > 0) return;
+    message.leased.splice(at, 1);
+    if (message.leased.length > 0) return;
     // Whatever still knows the message for a while, its content is not kept for it.
-    this.#letGoOf(message);
+    this.#evict(message);
     // A delivery of it may have been claimed anew before this one was forgotten.
     if (this.#messages.get(message.id) === message) this.#messages.delete(message.id);
   }
@@ -124,21 +124,21 @@ export class HeldMessages {
    * need the memory sooner: it is read again when its turn comes. The newest first, which wait longest;
    * and none at all where that would not be enough.
    */
-  letContentsGo(bytes: number): void {
+  evictContents(bytes: number): void {
     let left = bytes;
     const unneeded: Message[] = [];
     for (const message of [...this.#messages.values()].reverse()) {
       if (left <= 0) break;
-      if (!message.held.every(({ place }) => place === 'ready')) continue;
+      if (!message.leased.every(({ state: place }) => place === 'ready')) continue;
       left -= message.contentBytes;
       unneeded.push(message);
     }
     if (left > 0) return;
-    for (const message of unneeded) this.#letGoOf(message);
+    for (const message of unneeded) this.#evict(message);
   }
 
   /** The workspaces with contents in memory. */
-  contentHolders(): Set<string> {
+  workspacesWithContent(): Set<string> {
     const holders = new Set<string>();
     for (const { workspaceId, contentBytes } of this.#messages.values()) {
       if (contentBytes > 0) holders.add(workspaceId);
@@ -146,7 +146,7 @@ export class HeldMessages {
     return holders;
   }
 
-  #letGoOf(message: Message): void {
+  #evict(message: Message): void {
     this.#stats.contentBytes -= message.contentBytes;
     message.contentBytes = 0;
     message.content = undefined;
@@ -154,7 +154,7 @@ export class HeldMessages {
   }
 }
 
-export function areHere(ordinals: readonly number[], deliveries: readonly Delivery[]): boolean {
+export function includesAll(ordinals: readonly number[], deliveries: readonly Delivery[]): boolean {
   const here = new Set(deliveries.map(({ ordinal }) => ordinal));
   return ordinals.every((ordinal) => here.has(ordinal));
 }

@@ -3,22 +3,22 @@ import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
-import { type FailureReason, judge } from '../messages/verdict.ts';
-import { explain } from '../messages/verdict-words.ts';
-import { type Backoff, nextTryInMs } from './backoff.ts';
+import { type FailureReason, judge } from '../messages/verdict/verdict.ts';
+import { explain } from '../messages/verdict/bounce-explanations.ts';
+import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
 import type { ClaimedRow } from './claim-store.ts';
-import type { AttemptReport, Delivery, Outcome } from './delivery.ts';
+import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
 import { isPoison } from './lease.ts';
 
 /** What an attempt leads to: the verdict, and for a deferral the time of the next try. */
-export function outcomeOf(
+export function attemptOutcome(
   delivery: Delivery,
   attempt: AttemptReport,
   context: { relay: boolean; backoff: Backoff; random: number; nowMs: number; node: string },
-): Outcome {
+): DeliveryOutcome {
   const verdict = judge(attempt.end, context);
   const tried = {
-    ...blank(delivery, context.nowMs, context.node),
+    ...baseOutcome(delivery, context.nowMs, context.node),
     attempt,
     smtp: attempt.smtp,
     attemptOutcome: verdict.kind,
@@ -37,45 +37,45 @@ export function outcomeOf(
 }
 
 /** What a claimed row comes to without a try, or undefined when it is to be tried. */
-export function endAtClaim(
+export function outcomeAtClaim(
   delivery: Delivery,
   row: ClaimedRow,
   nowMs: number,
   node: string,
-): Outcome | undefined {
-  if (isPoison(row.lease)) return failed(delivery, 'internal_fault', nowMs, node);
-  if (delivery.givenUpAtMs <= nowMs) return expired(delivery, nowMs, node, row);
+): DeliveryOutcome | undefined {
+  if (isPoison(row.lease)) return failedOutcome(delivery, 'internal_fault', nowMs, node);
+  if (delivery.giveUpAtMs <= nowMs) return expiredOutcome(delivery, nowMs, node, row);
   const simulated = row.mode === 'test' && isSimulatedSuppression(row.recipient_key);
   const reason = simulated ? SIMULATED_SUPPRESSION_REASON : row.suppression_reason;
-  return reason === null ? undefined : suppressed(delivery, reason, nowMs, node);
+  return reason === null ? undefined : suppressedOutcome(delivery, reason, nowMs, node);
 }
 
 /** The window or the ttl ran out. `last` is what the last try had come to. */
-export function expired(
+export function expiredOutcome(
   delivery: Delivery,
   nowMs: number,
   node: string,
   last?: Pick<ClaimedRow, 'bounce' | 'smtp'>,
-): Outcome {
+): DeliveryOutcome {
   return {
-    ...blank(delivery, nowMs, node),
+    ...baseOutcome(delivery, nowMs, node),
     status: 'expired',
     bounce: last?.bounce ?? null,
     smtp: last?.smtp ?? null,
   };
 }
 
-function suppressed(delivery: Delivery, reason: string, nowMs: number, node: string): Outcome {
-  return { ...blank(delivery, nowMs, node), status: 'suppressed', reason };
+function suppressedOutcome(delivery: Delivery, reason: string, nowMs: number, node: string): DeliveryOutcome {
+  return { ...baseOutcome(delivery, nowMs, node), status: 'suppressed', reason };
 }
 
 /** We cannot send it, and know so without a try. */
-export function failed(
+export function failedOutcome(
   delivery: Delivery,
   reason: FailureReason,
   nowMs: number,
   node: string,
-): Outcome {
+): DeliveryOutcome {
   const explanation = explain(reason, 'failed');
   const attempt: AttemptReport = {
     end: { kind: 'unsendable', reason, detail: explanation },
@@ -85,7 +85,7 @@ export function failed(
     transcript: { startedAt: nowMs, lines: [{ atMs: 0, by: 'note', text: explanation }] },
   };
   return {
-    ...blank(delivery, nowMs, node),
+    ...baseOutcome(delivery, nowMs, node),
     status: 'failed',
     attempt,
     attemptOutcome: 'failed',
@@ -94,16 +94,16 @@ export function failed(
 }
 
 function deferral(
-  outcome: Outcome,
+  outcome: DeliveryOutcome,
   { backoff, random, nowMs }: { backoff: Backoff; random: number; nowMs: number },
-): Outcome {
+): DeliveryOutcome {
   const { delivery } = outcome;
   // The try went on past the end: there will be no other, so this is the last word.
   if (nowMs >= delivery.expiresAtMs) return { ...outcome, status: 'expired' };
-  const waitMs = nextTryInMs(
+  const waitMs = nextAttemptDelayMs(
     {
       mode: delivery.message.mode,
-      runAgeMs: nowMs - delivery.runStartedAtMs,
+      cycleAgeMs: nowMs - delivery.cycleStartedAtMs,
       attempts: delivery.attempts + 1,
     },
     backoff,
@@ -117,7 +117,7 @@ function deferral(
   };
 }
 
-function blank(delivery: Delivery, atMs: number, node: string): Outcome {
+function baseOutcome(delivery: Delivery, atMs: number, node: string): DeliveryOutcome {
   return {
     delivery,
     status: 'failed',

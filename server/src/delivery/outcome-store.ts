@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
@@ -6,7 +6,7 @@ import type { DeliveryEventData } from '../events/event-types.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { writeTranscript } from '../mail/smtp-client/transcript.ts';
 import { isSimulatorAddress } from '../messages/simulator-address.ts';
-import type { Outcome } from './delivery.ts';
+import type { DeliveryOutcome } from './delivery.ts';
 
 /**
  * Writes outcomes, many in one commit: the delivery's state, the attempt, its events, a suppression
@@ -14,9 +14,9 @@ import type { Outcome } from './delivery.ts';
  * hangs on the update of the delivery, which happens only while the row carries our lease: what a
  * worker finds out too late leaves no trace at all.
  */
-export async function recordOutcomes(pool: Pool, outcomes: readonly Outcome[]): Promise<boolean[]> {
+export async function recordOutcomes(pool: Pool, outcomes: readonly DeliveryOutcome[]): Promise<boolean[]> {
   const parts = {
-    complaints: outcomes.some(complains),
+    complaints: outcomes.some(simulatesComplaint),
     suppressions: outcomes.some(addsSuppression),
     inbox: outcomes.some(arrivesInTestInbox),
     signatures: outcomes.some((outcome) => keptSignature(outcome) !== undefined),
@@ -26,11 +26,11 @@ export async function recordOutcomes(pool: Pool, outcomes: readonly Outcome[]): 
     text: statement(parts),
     values: RESULTS.parameters(outcomes.map(rowOf)),
   });
-  return marked(outcomes.length, rows);
+  return flagsFor(outcomes.length, rows);
 }
 
 /** Which of them stand in storage, known by their events: the answer to a commit may be lost. */
-export async function findRecorded(pool: Pool, outcomes: readonly Outcome[]): Promise<boolean[]> {
+export async function findRecorded(pool: Pool, outcomes: readonly DeliveryOutcome[]): Promise<boolean[]> {
   const keys = outcomes.map(({ delivery, eventId }, n) => ({
     n,
     w: delivery.message.workspaceId,
@@ -44,10 +44,10 @@ export async function findRecorded(pool: Pool, outcomes: readonly Outcome[]): Pr
                     and e.id = r.event`,
     [JSON.stringify(keys)],
   );
-  return marked(outcomes.length, rows);
+  return flagsFor(outcomes.length, rows);
 }
 
-function marked(count: number, rows: readonly { n: number }[]): boolean[] {
+function flagsFor(count: number, rows: readonly { n: number }[]): boolean[] {
   const marks = new Array<boolean>(count).fill(false);
   for (const { n } of rows) marks[n] = true;
   return marks;
@@ -105,7 +105,7 @@ const RESULTS = recordset<ResultRow>({
   signature: 'text',
 });
 
-interface Parts {
+interface OptionalWrites {
   complaints: boolean;
   suppressions: boolean;
   inbox: boolean;
@@ -117,7 +117,7 @@ interface Parts {
  * out when no outcome needs them. `moved` hands on everything its followers need, so that nothing
  * is joined twice.
  */
-function statement(parts: Parts): string {
+function statement(parts: OptionalWrites): string {
   return `
 with r as materialized (
     select * from ${RESULTS.table('r', 1)}),
@@ -158,7 +158,7 @@ complained as (
       from moved where complaint is not null)`;
 
 /** As good as none: only nobody has taken it away yet. */
-const OVER = 'suppressions.expires_at <= excluded.created_at';
+const HAS_EXPIRED = 'suppressions.expires_at <= excluded.created_at';
 
 /**
  * Told only when the address was not on the list before; an entry that was to end stays for good. In
@@ -176,10 +176,10 @@ suppressed as (
     select w, m, key, id, email, 'hard_bounce', evidence, at from hard
         on conflict (workspace_id, mode, key) do update
        set reason = excluded.reason, evidence = excluded.evidence, expires_at = null,
-           id = case when ${OVER} then excluded.id else suppressions.id end,
-           email = case when ${OVER} then excluded.email else suppressions.email end,
-           note = case when ${OVER} then null else suppressions.note end,
-           created_at = case when ${OVER} then excluded.created_at else suppressions.created_at end
+           id = case when ${HAS_EXPIRED} then excluded.id else suppressions.id end,
+           email = case when ${HAS_EXPIRED} then excluded.email else suppressions.email end,
+           note = case when ${HAS_EXPIRED} then null else suppressions.note end,
+           created_at = case when ${HAS_EXPIRED} then excluded.created_at else suppressions.created_at end
      where suppressions.expires_at is not null
  returning id),
 suppression_told as (
@@ -199,7 +199,7 @@ kept as (
      where moved.signature is not null and c.workspace_id = moved.w and c.mode = moved.m
        and c.id = moved.id and c.signature is null)`;
 
-function rowOf(outcome: Outcome, n: number): ResultRow {
+function rowOf(outcome: DeliveryOutcome, n: number): ResultRow {
   const { delivery, attempt } = outcome;
   return {
     n,
@@ -221,17 +221,17 @@ function rowOf(outcome: Outcome, n: number): ResultRow {
     node: outcome.node,
     event: outcome.eventId,
     data: JSON.stringify(eventData(outcome)),
-    complaint: complains(outcome) ? uuidv7(outcome.atMs) : null,
+    complaint: simulatesComplaint(outcome) ? uuidv7(outcome.atMs) : null,
     suppression: addsSuppression(outcome) ? JSON.stringify(suppressionOf(outcome)) : null,
     signature: keptSignature(outcome) ?? null,
   };
 }
 
-function complains(outcome: Outcome): boolean {
-  return outcome.attempt?.complains === true;
+function simulatesComplaint(outcome: DeliveryOutcome): boolean {
+  return outcome.attempt?.simulatesComplaint === true;
 }
 
-function eventData(outcome: Outcome): DeliveryEventData {
+function eventData(outcome: DeliveryOutcome): DeliveryEventData {
   const { delivery, bounce, smtp } = outcome;
   const { message } = delivery;
   return {
@@ -250,7 +250,7 @@ function eventData(outcome: Outcome): DeliveryEventData {
 }
 
 /** A simulator address stays usable however often it bounces. */
-function addsSuppression(outcome: Outcome): boolean {
+function addsSuppression(outcome: DeliveryOutcome): boolean {
   return (
     outcome.status === 'bounced' &&
     outcome.bounce?.class === 'hard' &&
@@ -258,7 +258,7 @@ function addsSuppression(outcome: Outcome): boolean {
   );
 }
 
-function suppressionOf(outcome: Outcome): object {
+function suppressionOf(outcome: DeliveryOutcome): object {
   const { delivery } = outcome;
   const id = uuidv7(outcome.atMs);
   const evidence = { message_id: encodeId('msg', delivery.message.id), smtp: outcome.smtp };
@@ -284,10 +284,10 @@ function suppressionOf(outcome: Outcome): object {
   };
 }
 
-function arrivesInTestInbox(outcome: Outcome): boolean {
+function arrivesInTestInbox(outcome: DeliveryOutcome): boolean {
   return outcome.delivery.message.mode === 'test' && outcome.status === 'delivered';
 }
 
-function keptSignature(outcome: Outcome): string | undefined {
+function keptSignature(outcome: DeliveryOutcome): string | undefined {
   return outcome.status === 'deferred' ? outcome.attempt?.signature : undefined;
 }

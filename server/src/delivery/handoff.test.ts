@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
-import type { Lease } from '../messages/handover.ts';
-import { reserve, settle } from './hatch.ts';
-import { statsIn, statsMemory } from './stats.ts';
+import type { Lease } from '../messages/accept/delivery-handoff.ts';
+import { reserveCapacity, releaseReservation } from './handoff.ts';
+import { sharedStats, allocateStatsMemory } from './engine-stats.ts';
 
 /** Both sides of the hatch, each with its own view of the same memory, as two threads have them. */
 function hatch() {
-  const memory = statsMemory();
-  const engine = statsIn(memory);
-  engine.open = 1;
+  const memory = allocateStatsMemory();
+  const engine = sharedStats(memory);
+  engine.accepting = 1;
   const limits = { readyMax: 100, contentBytesMax: 1_000, leaseMs: 60_000 };
-  const parts = { stats: statsIn(memory), clock: new ManualClock(5_000), limits };
-  return { engine, ask: (count: number, bytes: number) => reserve(parts, count, bytes) };
+  const parts = { stats: sharedStats(memory), clock: new ManualClock(5_000), limits };
+  return { engine, ask: (count: number, bytes: number) => reserveCapacity(parts, count, bytes) };
 }
 
 test('a lease is given while the engine is open', () => {
   const { engine, ask } = hatch();
   expect(ask(2, 300)).toMatchObject({ endsAtMs: 65_000, count: 2, bytes: 300 });
-  engine.open = 0;
+  engine.accepting = 0;
   expect(ask(1, 1)).toBeUndefined();
 });
 
@@ -41,6 +41,6 @@ test('what has come is no longer on its way', () => {
   const { engine, ask } = hatch();
   const lease = ask(75, 1_000) as Lease;
   expect(ask(1, 0)).toBeUndefined();
-  settle(engine, lease);
+  releaseReservation(engine, lease);
   expect(ask(75, 1_000)).toBeDefined();
 });

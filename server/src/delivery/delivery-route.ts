@@ -8,8 +8,8 @@ import { type MxHost, type MxRoute, resolveRoute } from '../mail/policy/mx.ts';
 import { tlsPolicyFor } from '../mail/policy/tls-policy.ts';
 import type { SmtpCredentials } from '../mail/smtp-client/auth.ts';
 import type { SmtpTarget } from '../mail/smtp-client/open.ts';
-import type { AttemptEnd, RouteFault } from '../messages/verdict.ts';
-import { relayName } from './receivers.ts';
+import type { AttemptEnd, RouteFault } from '../messages/verdict/verdict.ts';
+import { relayKey } from './receivers.ts';
 
 /** How mail leaves: straight to the receivers' servers, or through a relay. */
 export type RouteSetting =
@@ -23,7 +23,7 @@ export type RouteSetting =
     };
 
 /** One mail server that may be tried, with all its addresses. */
-export interface Station {
+export interface MailServer {
   relay: boolean;
   host: string;
   port: number;
@@ -35,12 +35,12 @@ export interface Station {
 }
 
 /** The servers that one route leads to, in order; or why it leads nowhere. */
-export type Leg = { stations: Station[]; fault?: undefined } | { stations: []; fault: RouteFault };
+export type RouteCandidate = { stations: MailServer[]; fault?: undefined } | { stations: []; fault: RouteFault };
 
 /** One leg for each route. A fallback is looked up only when it is needed. */
-export type Plan = readonly (() => Promise<Leg>)[];
+export type DeliveryRoute = readonly (() => Promise<RouteCandidate>)[];
 
-export interface PlanParts {
+export interface RoutingParts {
   clock: Clock;
   resolver: Resolver;
   mtaSts: MtaSts;
@@ -54,41 +54,41 @@ export interface PlanParts {
  * Plans are kept for a short time: a resolver's answer is cheap but not free, and keeping to one
  * order of equal servers lets messages share connections.
  */
-export class Plans {
-  readonly #parts: PlanParts;
-  readonly #known = new Map<string, { plan: Plan; untilMs: number }>();
+export class DeliveryRouteCache {
+  readonly #parts: RoutingParts;
+  readonly #cached = new Map<string, { plan: DeliveryRoute; untilMs: number }>();
 
-  constructor(parts: PlanParts) {
+  constructor(parts: RoutingParts) {
     this.#parts = parts;
   }
 
-  for(domain: string, tlsRequired: boolean): Plan {
+  for(domain: string, tlsRequired: boolean): DeliveryRoute {
     const nowMs = this.#parts.clock.now();
     const key = tlsRequired ? `${domain} tls` : domain;
-    const known = this.#known.get(key);
+    const known = this.#cached.get(key);
     if (known && nowMs < known.untilMs) return known.plan;
     const plan = this.#parts.routes.map((route) =>
-      once(
+      memoize(
         () =>
           route.kind === 'relay'
-            ? relayLeg(route, tlsRequired, this.#parts)
-            : directLeg(domain, tlsRequired, this.#parts),
+            ? relayCandidate(route, tlsRequired, this.#parts)
+            : directCandidate(domain, tlsRequired, this.#parts),
         // A domain that cannot be reached now is looked up anew at its next try.
-        () => this.#known.delete(key),
+        () => this.#cached.delete(key),
       ),
     );
-    this.#known.delete(key);
-    this.#known.set(key, { plan, untilMs: nowMs + PLAN_KNOWN_MS });
-    if (this.#known.size > PLANS_MAX) {
-      const oldest = this.#known.keys().next();
-      if (!oldest.done) this.#known.delete(oldest.value);
+    this.#cached.delete(key);
+    this.#cached.set(key, { plan, untilMs: nowMs + ROUTE_CACHE_MS });
+    if (this.#cached.size > ROUTES_MAX) {
+      const oldest = this.#cached.keys().next();
+      if (!oldest.done) this.#cached.delete(oldest.value);
     }
     return plan;
   }
 }
 
-function once(find: () => Promise<Leg>, failed: () => void): () => Promise<Leg> {
-  let found: Promise<Leg> | undefined;
+function memoize(find: () => Promise<RouteCandidate>, failed: () => void): () => Promise<RouteCandidate> {
+  let found: Promise<RouteCandidate> | undefined;
   return () => {
     found ??= find().then(
       (leg) => {
@@ -104,18 +104,18 @@ function once(find: () => Promise<Leg>, failed: () => void): () => Promise<Leg> 
   };
 }
 
-const PLAN_KNOWN_MS = 60_000;
-const PLANS_MAX = 20_000;
+const ROUTE_CACHE_MS = 60_000;
+const ROUTES_MAX = 20_000;
 
-async function directLeg(domain: string, tlsRequired: boolean, parts: PlanParts): Promise<Leg> {
+async function directCandidate(domain: string, tlsRequired: boolean, parts: RoutingParts): Promise<RouteCandidate> {
   const { resolver, addressAllowed, outgoing } = parts;
   const found = await resolveRoute(domain, resolver, {
     addressAllowed,
-    reaches: (ip) => wayTo(ip, outgoing) !== undefined,
+    reaches: (ip) => sourceAddressFor(ip, outgoing) !== undefined,
   });
-  if (found.kind !== 'hosts') return { stations: [], fault: faultOf(domain, found) };
-  const receiver = receiverName(found.hosts);
-  const stations = found.hosts.map((host): Station => {
+  if (found.kind !== 'hosts') return { stations: [], fault: routeFailure(domain, found) };
+  const receiver = receiverKey(found.hosts);
+  const stations = found.hosts.map((host): MailServer => {
     const { mxPort: port } = parts;
     const question = {
       domain,
@@ -139,10 +139,10 @@ async function directLeg(domain: string, tlsRequired: boolean, parts: PlanParts)
               ip,
               port,
               tls: decision.policy,
-              ...wayTo(ip, outgoing),
+              ...sourceAddressFor(ip, outgoing),
             }));
           case 'host_refused':
-            return tlsTrouble('certificate_rejected', decision.detail);
+            return tlsFailure('certificate_rejected', decision.detail);
           case 'temporary':
             return { kind: 'name_server_failed', detail: decision.detail };
           default:
@@ -155,13 +155,13 @@ async function directLeg(domain: string, tlsRequired: boolean, parts: PlanParts)
 }
 
 /** Domains behind the same first servers are one receiver, in whatever order DNS named them. */
-function receiverName(hosts: readonly MxHost[]): string {
+function receiverKey(hosts: readonly MxHost[]): string {
   const best = hosts[0]?.preference;
   const first = hosts.filter((host) => host.preference === best).map((host) => host.host);
   return first.sort().join(' ');
 }
 
-function faultOf(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): RouteFault {
+function routeFailure(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): RouteFault {
   switch (found.kind) {
     case 'no_domain':
       return { kind: 'domain_not_found', detail: `The domain ${domain} does not exist.` };
@@ -178,15 +178,15 @@ function faultOf(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): Ro
   }
 }
 
-async function relayLeg(
+async function relayCandidate(
   route: Extract<RouteSetting, { kind: 'relay' }>,
   tlsRequired: boolean,
-  parts: PlanParts,
-): Promise<Leg> {
+  parts: RoutingParts,
+): Promise<RouteCandidate> {
   const { host, port, auth } = route;
   const { outgoing } = parts;
   const known = await addressesOf(host, parts.resolver);
-  const addresses = known.filter((ip) => wayTo(ip, outgoing) !== undefined);
+  const addresses = known.filter((ip) => sourceAddressFor(ip, outgoing) !== undefined);
   if (addresses.length === 0) {
     const what = known.length === 0 ? '' : ' of a kind that mail leaves by';
     return {
@@ -202,11 +202,11 @@ async function relayLeg(
       tls: relayTls(route, ip, tlsRequired),
       implicitTls: route.tls === 'implicit',
       ...(auth ? { auth } : {}),
-      ...wayTo(ip, outgoing),
+      ...sourceAddressFor(ip, outgoing),
     }),
   );
-  const receiver = relayName(host, port);
-  const station: Station = {
+  const receiver = relayKey(host, port);
+  const station: MailServer = {
     relay: true,
     host,
     port,
@@ -233,7 +233,7 @@ function relayTls(
 }
 
 /** What the connection to an address is bound to; undefined when mail does not leave that way. */
-function wayTo(
+function sourceAddressFor(
   ip: string,
   { ipv4, ipv6 }: OutgoingAddresses,
 ): Pick<SmtpTarget, 'localAddress'> | undefined {
@@ -255,6 +255,6 @@ async function addressesOf(host: string, resolver: Resolver): Promise<string[]> 
   ];
 }
 
-function tlsTrouble(kind: 'certificate_rejected', detail: string): AttemptEnd {
+function tlsFailure(kind: 'certificate_rejected', detail: string): AttemptEnd {
   return { kind, stage: 'starttls', detail, afterFinalDot: false, staleConnection: false };
 }

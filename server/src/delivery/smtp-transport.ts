@@ -2,9 +2,9 @@ import type { Timer } from '../lib/clock.ts';
 import { returnPathFor } from '../mail/return-path.ts';
 import type { SmtpMessage } from '../mail/smtp-client/message.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
-import type { AttemptReport, Delivery, Gate, Message, Route } from './delivery.ts';
-import { type Plan, type PlanParts, Plans } from './delivery-plan.ts';
-import { type OutgoingMail, prepareOnce, type SenderDomains } from './outgoing-mail.ts';
+import type { AttemptReport, Delivery, ConcurrencyLimit, Message, Transport } from './delivery.ts';
+import { type DeliveryRoute, type RoutingParts, DeliveryRouteCache } from './delivery-route.ts';
+import { type OutgoingMail, prepareMessage, type SenderDomains } from './outgoing-mail.ts';
 import { Receivers } from './receivers.ts';
 import type { ShapingFor } from './shaping.ts';
 import { attemptBySmtp, endAll } from './smtp-attempt.ts';
@@ -14,7 +14,7 @@ import { attemptBySmtp, endAll } from './smtp-attempt.ts';
  * leaves. It signs, finds the servers and shares connections between messages. Nothing is decided
  * here: verdict.ts judges the reports.
  */
-export interface SmtpRouteParts extends PlanParts {
+export interface SmtpTransportParts extends RoutingParts {
   heloName: string;
   senders: SenderDomains;
   returnPathKey: Buffer;
@@ -24,39 +24,39 @@ export interface SmtpRouteParts extends PlanParts {
   timeouts?: Partial<SmtpTimeouts>;
 }
 
-export function smtpRoute(parts: SmtpRouteParts): Route {
-  return new SmtpRoute(parts);
+export function smtpTransport(parts: SmtpTransportParts): Transport {
+  return new SmtpTransport(parts);
 }
 
 const SWEEP_MS = 1_000;
 
-class SmtpRoute implements Route {
+class SmtpTransport implements Transport {
   readonly needsContent = true;
-  onOpen: (() => void) | undefined;
-  readonly #parts: SmtpRouteParts;
-  readonly #plans: Plans;
+  onCapacity: (() => void) | undefined;
+  readonly #parts: SmtpTransportParts;
+  readonly #routes: DeliveryRouteCache;
   readonly #receivers: Receivers;
-  #sweeping: Timer | undefined;
+  #sweepTimer: Timer | undefined;
 
-  constructor(parts: SmtpRouteParts) {
+  constructor(parts: SmtpTransportParts) {
     this.#parts = parts;
-    this.#plans = new Plans(parts);
-    this.#receivers = new Receivers({ ...parts, onOpen: () => this.onOpen?.() });
-    this.#sweepLater();
+    this.#routes = new DeliveryRouteCache(parts);
+    this.#receivers = new Receivers({ ...parts, onCapacity: () => this.onCapacity?.() });
+    this.#scheduleSweep();
   }
 
-  gateFor(domain: string): Gate {
-    return this.#receivers.gateFor(domain);
+  limitFor(domain: string): ConcurrencyLimit {
+    return this.#receivers.limitFor(domain);
   }
 
   async attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]> {
     const { clock, senders, isOwnAddress } = this.#parts;
     const startedAtMs = clock.now();
-    const mail = await prepareOnce(message, senders);
+    const mail = await prepareMessage(message, senders);
     if (mail.kind !== 'mail') return endAll(deliveries.length, mail, startedAtMs, clock);
     const { domain } = deliveries[0] as Delivery;
-    const plan = this.#plans.for(domain, mail.sender.tls === 'required');
-    await this.#settle(domain, plan);
+    const plan = this.#routes.for(domain, mail.sender.tls === 'required');
+    await this.#assignReceiver(domain, plan);
     const parts = { clock, receivers: this.#receivers, isOwnAddress };
     const sent = this.#envelope(mail, message, deliveries);
     const reports = await attemptBySmtp(sent, plan, startedAtMs, parts);
@@ -68,14 +68,14 @@ class SmtpRoute implements Route {
   }
 
   async close(): Promise<void> {
-    this.#sweeping?.cancel();
+    this.#sweepTimer?.cancel();
     await this.#receivers.close();
   }
 
   /** From now on the domain's messages wait at the gate of its receiver. */
-  async #settle(domain: string, [leg]: Plan): Promise<void> {
+  async #assignReceiver(domain: string, [leg]: DeliveryRoute): Promise<void> {
     const first = (await leg?.())?.stations[0];
-    if (first) this.#receivers.belongs(domain, this.#receivers.of(first));
+    if (first) this.#receivers.assignDomain(domain, this.#receivers.forServer(first));
   }
 
   #envelope(mail: OutgoingMail, message: Message, deliveries: readonly Delivery[]): SmtpMessage {
@@ -89,10 +89,10 @@ class SmtpRoute implements Route {
     };
   }
 
-  #sweepLater(): void {
-    this.#sweeping = this.#parts.clock.after(SWEEP_MS, () => {
+  #scheduleSweep(): void {
+    this.#sweepTimer = this.#parts.clock.after(SWEEP_MS, () => {
       this.#receivers.sweep();
-      this.#sweepLater();
+      this.#scheduleSweep();
     });
   }
 }
