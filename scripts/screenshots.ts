@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { operatorOf } from '../server/src/accounts/api-keys.ts';
-import type { Mode } from '../server/src/accounts/mode.ts';
+import type { Mode } from '../server/src/accounts/tenant-scope.ts';
 import { type App, assemble } from '../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../server/src/config/read-config.ts';
-import type { Delivery, Route } from '../server/src/delivery/delivery.ts';
-import { simulatorRoute } from '../server/src/delivery/simulator.ts';
+import type { Delivery, Transport } from '../server/src/delivery/delivery.ts';
+import { simulatorTransport } from '../server/src/delivery/simulator.ts';
 import { type Clock, systemClock } from '../server/src/lib/clock.ts';
 import { silentLog } from '../server/src/lib/log.ts';
 import { findBrowser } from '../server/test/harness/browser-chromium.ts';
@@ -18,7 +18,7 @@ import {
   orderMail,
   SENDER_DOMAIN,
   type Shop,
-} from '../server/test/harness/browser-shop.ts';
+} from '../server/test/harness/browser-sample-data.ts';
 import { dnsServer } from '../server/test/harness/dns-server.ts';
 import { type ListedRecord, publish } from '../server/test/harness/publish-dns-records.ts';
 import { buildDashboard } from './build-dashboard.ts';
@@ -117,7 +117,7 @@ async function takePictures(): Promise<void> {
     }),
     log: silentLog,
     clock,
-    liveRoute: lifelike(simulatorRoute(clock)),
+    liveRoute: lifelike(simulatorTransport(clock)),
   });
   undo.defer(() => app.stop());
   const shop = await liveThroughAWeek(app, clock, dns);
@@ -210,7 +210,7 @@ function ordersAt(hour: number): number {
 }
 
 /** Of many one bounces, and one finds a full mailbox. */
-function lifelike(route: Route): Route {
+function lifelike(route: Transport): Transport {
   const partOf = ({ recipient, message }: Delivery): string => {
     const order = Number(message.metadata.order_id);
     if (recipient.startsWith('typo@') || order % 61 === 0) return 'bounced';

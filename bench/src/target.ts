@@ -3,7 +3,7 @@ import { operatorOf } from '../../server/src/accounts/api-keys.ts';
 import { assemble } from '../../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
 import { openPool } from '../../server/src/db/pool.ts';
-import { SendMessage } from '../../server/src/http/routes/messages/schemas.ts';
+import { SendMessage } from '../../server/src/http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../../server/src/http/validation/schema-validator.ts';
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { encodeId, uuidv7 } from '../../server/src/lib/ids.ts';

@@ -5,7 +5,7 @@ import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
-import { isAddressOrNetwork } from '../lib/network-text.ts';
+import { isIpOrCidr } from '../lib/net/cidr.ts';
 import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
@@ -21,10 +21,10 @@ import {
   searchedUpTo,
   takeExpiring,
   updateKey,
-} from './key-store.ts';
-import { hashToken, newToken, tokenHint } from './key-token.ts';
-import type { Mode } from './mode.ts';
-import { Networks } from './networks.ts';
+} from './api-key-store.ts';
+import { hashToken, newToken, tokenHint } from './api-key-token.ts';
+import type { Mode } from './tenant-scope.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { SCOPES, type Scope } from './scopes.ts';
 
 /**
@@ -236,8 +236,8 @@ function refuseToGrantMore(
   if (isWider(wanted.allowedDomains, allowedDomains, (domain) => allowedDomains.includes(domain))) {
     throw grantsMore(`is limited to ${allowedDomains.join(', ')}`, 'allowed_domains');
   }
-  const networks = new Networks(allowedIps);
-  if (isWider(wanted.allowedIps, allowedIps, (network) => networks.hold(network))) {
+  const networks = new IpRanges(allowedIps);
+  if (isWider(wanted.allowedIps, allowedIps, (network) => networks.containsRange(network))) {
     throw grantsMore(`is limited to ${allowedIps.join(', ')}`, 'allowed_ips');
   }
   // A person's session ends too, and what they make outlives it. A secret that was rotated out must
@@ -287,7 +287,7 @@ function parseLimits(
     return text;
   });
   (wanted.allowed_ips ?? []).forEach((text, index) => {
-    if (isAddressOrNetwork(text)) return;
+    if (isIpOrCidr(text)) return;
     const detail = 'Give an IP address or a network in CIDR form, such as 203.0.113.0/24.';
     errors.push({ pointer: `/allowed_ips/${index}`, code: 'invalid_network', detail });
   });

@@ -3,9 +3,9 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { Caller } from './caller.ts';
-import { type ApiKey, findKeyByHash, writeLastUsed } from './key-store.ts';
-import { hashToken, isToken } from './key-token.ts';
-import { Networks } from './networks.ts';
+import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
+import { hashToken, isToken } from './api-key-token.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 
 /**
  * From a presented secret to a Caller. Keys that were found are remembered by their secret, in memory
@@ -19,7 +19,7 @@ interface Known {
   key: ApiKey;
   secretEndsAtMs: number | null;
   /** Undefined: it may be used from everywhere. */
-  networks: Networks | undefined;
+  networks: IpRanges | undefined;
   readAtMs: number;
 }
 
@@ -108,7 +108,7 @@ export class Authenticator {
       caller: callerOf(key, secretEndsAtMs),
       key,
       secretEndsAtMs,
-      networks: key.allowedIps.length > 0 ? new Networks(key.allowedIps) : undefined,
+      networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
       readAtMs,
     };
     // A change that was told while we read may be newer than what we read.
@@ -134,7 +134,7 @@ export class Authenticator {
         'This secret was replaced by a rotation and its grace period is over.',
       );
     }
-    if (known.networks && !known.networks.include(ip)) {
+    if (known.networks && !known.networks.includes(ip)) {
       throw new RefusedError('ip_not_allowed', `This API key may not be used from ${ip}.`);
     }
     this.#used.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });

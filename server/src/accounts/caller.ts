@@ -1,4 +1,4 @@
-import type { Mode } from './mode.ts';
+import type { Mode } from './tenant-scope.ts';
 import type { Scope } from './scopes.ts';
 
 /** Who asks: the one value that authentication leaves behind and every room trusts. */

@@ -10,7 +10,7 @@ export interface SuspensionColumns {
 }
 
 const COLUMNS = `id, name, created_at as "createdAtMs", suspended_at as "suspendedAtMs",
-  suspended_for as "suspendedFor"`;
+  suspension_reason as "suspendedFor"`;
 
 function workspaceOf({ suspendedAtMs, suspendedFor, ...workspace }: Row): Workspace {
   return { ...workspace, suspension: suspensionOf({ suspendedAtMs, suspendedFor }) };
@@ -32,7 +32,7 @@ export async function setSuspension(
 ): Promise<void> {
   await db.query(
     `with changed as (
-       update workspaces set suspended_at = $2, suspended_for = $3 where id = $1 returning id)
+       update workspaces set suspended_at = $2, suspension_reason = $3 where id = $1 returning id)
      select pg_notify('domains', id::text) from changed`,
     [id, suspension && sqlTime(suspension.sinceMs), suspension?.reason ?? null],
   );

@@ -1,14 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { Networks } from '../accounts/networks.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { Reports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import { StorageStartError } from '../db/start-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { ReturnPathDoor, type ReturnPathLimits } from '../smtp/return-path-door.ts';
-import { isHostFault, portFault } from '../smtp/smtp-port.ts';
+import { ReturnPathListener, type ReturnPathLimits } from '../smtp/return-path-listener.ts';
+import { isHostError, explainListenError } from '../smtp/smtp-service.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
 /** The door for bounces and complaints: opened or not, as the configuration says. */
@@ -47,12 +47,12 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
       try {
         place = await door.listen({ host: returnPath.host, port: wanted });
       } catch (error) {
-        const sentence = portFault(error, returnPath, {
+        const sentence = explainListenError(error, returnPath, {
           host: 'RETURN_PATH_HOST',
           port: 'RETURN_PATH_PORT',
         });
         if (sentence === undefined) throw error;
-        if (returnPath.portIsWished || isHostFault(error)) throw new StorageStartError(sentence);
+        if (returnPath.portIsWished || isHostError(error)) throw new StorageStartError(sentence);
         log.warn({ port: wanted }, `bounces and complaints are not taken: ${sentence}`);
       }
     },
@@ -66,20 +66,20 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
   };
 }
 
-function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathDoor> {
+function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathListener> {
   const { config, clock, log, registry } = needs;
   const reports = new Reports({ ...needs, bounceHost: config.domains.bounceHost });
-  return ReturnPathDoor.open({
+  return ReturnPathListener.open({
     clock,
     log,
     registry,
     reports,
-    name: config.delivery.heloName,
+    hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
     certificate: config.submission.tls,
-    trustedProxies: new Networks(config.returnPath.trustProxy),
+    trustedProxies: new IpRanges(config.returnPath.trustProxy),
     connectionsMax: config.returnPath.connectionsMax,
-    connectionsPerSource: config.returnPath.connectionsPerSource,
+    connectionsPerNetwork: config.returnPath.connectionsPerSource,
     sentBytesMax: config.limits.messageMaxBytes,
     ...(needs.limits ? { limits: needs.limits } : {}),
   });

@@ -1,19 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Authenticator } from '../accounts/authenticate.ts';
-import { Networks } from '../accounts/networks.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/start-error.ts';
 import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
-import { SendMessage } from '../http/routes/messages/schemas.ts';
+import { SendMessage } from '../http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
-import type { SmtpDoorLimits } from '../smtp/door-limits.ts';
-import { isHostFault, portFault } from '../smtp/smtp-port.ts';
-import { SubmissionDoor } from '../smtp/submission-door.ts';
+import tySubmissionLimitsimits } from '../smtp/submission/submission-limits.ts';
+impoisHostErrorFaexplainListenErrorFault } from '../smtp/smtp-service.ts';
+impoSubmissionListenernDoor } from '../smtp/submission/submission-listener.ts';
 
 /** The door for programs that speak SMTP: opened or not, as the configuration says. */
 export interface Submission {
@@ -38,7 +38,7 @@ export interface SubmissionNeeds {
   acceptor: MessageAcceptor;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
-  limits?: Partial<SmtpDoorLimits>;
+  limits?: ParSubmissionLimitsimits>;
 }
 
 const OFF = 'The operator has switched it off.';
@@ -102,20 +102,20 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
     try {
       return await door?.listen(ownPlace);
     } catch (error) {
-      const sentence = portFault(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
+      const sentenexplainListenErrorFault(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
       if (sentence === undefined) throw error;
       const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsWished;
       // A port may be taken by chance; a wrong address is always a mistake.
-      if (isWished || isHostFault(error)) throw new StorageStartError(sentence);
+      if (isWisheisHostErrorFault(error)) throw new StorageStartError(sentence);
       closedBecause = sentence;
       log.warn({ port: wanted.port }, `mail is not taken by SMTP: ${sentence}`);
       return undefined;
     }
   }
 
-  function openDoor(parts: SubmissionNeeds): Promise<SubmissionDoor> {
+  function openDoor(parts: SubmissionNeeds): ProSubmissionListenernDoor> {
     const shape = bodyValidator(SendMessage);
-    return SubmissionDoor.open({
+    reSubmissionListenernDoor.open({
       clock: parts.clock,
       log,
       registry: parts.registry,
@@ -123,15 +123,15 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       authenticator: parts.authenticator,
       rateLimiter: parts.rateLimiter,
       checkShape: (body) => shape.check(body),
-      name: config.delivery.heloName,
+ hostname name: config.delivery.heloName,
       certificate: submission.tls,
       allowPlaintext: submission.allowPlaintext,
-      trustedProxies: new Networks(submission.trustProxy),
+      trustedProxies:IpRangesworks(submission.trustProxy),
       connectionsMax: submission.connectionsMax,
-      connectionsPerSource: submission.connectionsPerSource,
+ connectionsPerNetworkource: submission.connectionsPerSource,
       messageBytesMax: limits.messageMaxBytes,
       recipientsMax: limits.recipientsMax,
-      heldBytesMax: limits.acceptBufferMaxBytes,
+ memoryBytesMaxesMax: limits.acceptBufferMaxBytes,
       ...(parts.limits ? { limits: parts.limits } : {}),
     });
   }

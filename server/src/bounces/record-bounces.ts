@@ -1,9 +1,9 @@
-import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { DeliveryReport, ReportedRecipient } from '../mail/reports/dsn.ts';
-import { judgeReport } from '../messages/verdict.ts';
+import { judgeReport } from '../messages/verdict/verdict.ts';
 import {
   factsOf,
   lockReported,
@@ -13,7 +13,7 @@ import {
   type SentMessage,
   wasTold,
 } from './report-store.ts';
-import type { ReportOutcome, ReportsParts } from './reports.ts';
+import type { ReportOutcome, ReportsParts } from './inbound-reports.ts';
 
 /**
  * A report of failure, written: state, event and suppression in one commit, or none of them. One

@@ -1,4 +1,4 @@
-import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
@@ -11,7 +11,7 @@ import {
   type SentMessage,
   wasTold,
 } from './report-store.ts';
-import type { ReportOutcome, ReportsParts } from './reports.ts';
+import type { ReportOutcome, ReportsParts } from './inbound-reports.ts';
 
 /**
  * A complaint about a message that was proved to be ours, written: event and suppression in one

@@ -2,9 +2,9 @@ import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import { encodeId } from '../lib/ids.ts';
-import type { ReturnPath } from '../mail/return-path.ts';
-import { domainOf } from '../messages/lane.ts';
-import type { DeliveryStatus } from '../messages/send-request.ts';
+import type { ReturnPath } from '../mail/return-path-address.ts';
+import { domainOf } from '../messages/queue-shard.ts';
+import type { DeliveryStatus } from '../messages/message-status.ts';
 
 /**
  * What reports read and write of deliveries. Only live mail leaves the house, so only it comes back.
@@ -156,11 +156,11 @@ export async function markBounced(
   ordinal: number,
   { bounce, smtp, atMs }: { bounce: Bounce; smtp: SmtpFacts; atMs: number },
 ): Promise<number> {
-  const { rows } = await db.query<{ told: number }>(
+  const { rows } = await db.query<{ event_sequence: number }>(
     `update deliveries set status = 'bounced', due_at = null, finished_at = $5, reason = $6,
-       bounce = $7, smtp = $8, told = told + 1
+       bounce = $7, smtp = $8, event_sequence = event_sequence + 1
      where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 and lease is null
-     returning told`,
+     returning event_sequence`,
     [
       sent.workspaceId,
       sent.mode,
@@ -172,7 +172,7 @@ export async function markBounced(
       JSON.stringify(smtp),
     ],
   );
-  return (rows[0] as { told: number }).told;
+  return (rows[0] as { event_sequence: number }).event_sequence;
 }
 
 /** A complaint is no state: only one more event of the recipient. Returns its place among them. */
@@ -181,10 +181,10 @@ export async function countTold(
   sent: SentMessage,
   ordinal: number,
 ): Promise<number> {
-  const { rows } = await db.query<{ told: number }>(
-    `update deliveries set told = told + 1
-     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 returning told`,
+  const { rows } = await db.query<{ event_sequence: number }>(
+    `update deliveries set event_sequence = event_sequence + 1
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 returning event_sequence`,
     [sent.workspaceId, sent.mode, sent.messageId, ordinal],
   );
-  return (rows[0] as { told: number }).told;
+  return (rows[0] as { event_sequence: number }).event_sequence;
 }

@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
 import { RefusedError } from '../lib/refused-error.ts';

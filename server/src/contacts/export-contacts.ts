@@ -8,7 +8,7 @@ import {
   readContacts,
 } from './contact-store.ts';
 import { publicContact } from './contacts.ts';
-import { csvLine } from './csv-write.ts';
+import { csvLine } from './csv.ts';
 
 /**
  * All contacts of a workspace as a flow of text, oldest first: as NDJSON, which keeps everything as

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mailbox } from '../mail/address.ts';
 import { type ContactChange, parseContact } from './contact-fields.ts';
-import { type CsvFault, endOfLine, readCsv } from './csv-read.ts';
-import { withoutGuard } from './csv-write.ts';
+import { type CsvFault, endOfLine, readCsv, withoutGuard } from './csv.ts';
 
 /**
  * From the bytes of an upload to contacts, line by line, NDJSON or CSV. Pure: it is given a window of

@@ -43,7 +43,7 @@ interface ImportRow extends ContactScope, ImportCounts {
 
 const COLUMNS = `workspace_id as "workspaceId", mode, id, format as kind, columns, status,
   bytes_total as "bytesTotal", bytes_done as "bytesDone", lines,
-  in_broken_line as "inBrokenLine", created, updated, unchanged, failed,
+  in_skipped_line as "inBrokenLine", created, updated, unchanged, failed,
   created_at as "createdAtMs", finished_at as "finishedAtMs"`;
 
 function importOf(row: ImportRow): ContactImport {
@@ -80,7 +80,7 @@ export async function insertImport(
   const { kind, ...columns } = upload.format;
   await db.query(
     `insert into contact_imports (workspace_id, mode, id, format, columns, status, bytes_done,
-       lines, created_by, created_at, worked_at)
+       lines, created_by, created_at, last_progress_at)
      values ($1, $2, $3, $4, $5, 'uploading', $6, $7, $8, $9, $9)`,
     [
       upload.workspaceId,
@@ -120,7 +120,7 @@ export async function queueImport(
   nowMs: number,
 ): Promise<ContactImport | undefined> {
   const { rows } = await db.query<ImportRow>(
-    `update contact_imports set status = 'queued', bytes_total = $4, worked_at = $5
+    `update contact_imports set status = 'queued', bytes_total = $4, last_progress_at = $5
      where workspace_id = $1 and mode = $2 and id = $3 and status = 'uploading'
      returning ${COLUMNS}`,
     [scope.workspaceId, scope.mode, id, bytesTotal, sqlTime(nowMs)],
@@ -157,7 +157,7 @@ export async function claimImport(db: Queryable): Promise<ContactImport | undefi
   const { rows } = await db.query<ImportRow>({
     name: 'claim-import',
     text: `select ${COLUMNS} from contact_imports where status in ('queued', 'running')
-      order by worked_at limit 1 for update skip locked`,
+      order by last_progress_at limit 1 for update skip locked`,
   });
   return rows[0] && importOf(rows[0]);
 }
@@ -193,9 +193,9 @@ export async function advanceImport(
   await db.query({
     name: 'advance-import',
     text: `update contact_imports set status = case when $5 then 'finished' else 'running' end,
-        bytes_done = $6, lines = $7, in_broken_line = $8, created = created + $9,
-        updated = updated + $10, unchanged = unchanged + $11, failed = failed + $12, faults = 0,
-        worked_at = $4, finished_at = case when $5 then $4::timestamptz end
+        bytes_done = $6, lines = $7, in_skipped_line = $8, created = created + $9,
+        updated = updated + $10, unchanged = unchanged + $11, failed = failed + $12, failed_batches = 0,
+        last_progress_at = $4, finished_at = case when $5 then $4::timestamptz end
       where workspace_id = $1 and mode = $2 and id = $3`,
     values: [
       job.workspaceId,
@@ -263,9 +263,9 @@ export async function noteFault(
   nowMs: number,
 ): Promise<void> {
   await db.query(
-    `update contact_imports set faults = faults + 1, worked_at = $5,
-       status = case when faults + 1 >= $4 then 'failed' else status end,
-       finished_at = case when faults + 1 >= $4 then $5::timestamptz end
+    `update contact_imports set failed_batches = failed_batches + 1, last_progress_at = $5,
+       status = case when failed_batches + 1 >= $4 then 'failed' else status end,
+       finished_at = case when failed_batches + 1 >= $4 then $5::timestamptz end
      where workspace_id = $1 and mode = $2 and id = $3 and status in ('queued', 'running')`,
     [job.workspaceId, job.mode, job.id, faultsMax, sqlTime(nowMs)],
   );
@@ -278,7 +278,7 @@ export async function deleteOldImports(
 ): Promise<void> {
   await pool.query(
     `delete from contact_imports
-     where (status = 'uploading' and worked_at < $1) or finished_at < $2`,
+     where (status = 'uploading' and last_progress_at < $1) or finished_at < $2`,
     [sqlTime(bounds.uploadingBeforeMs), sqlTime(bounds.finishedBeforeMs)],
   );
 }

@@ -1,12 +1,12 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Sealer } from '../lib/sealer.ts';
+import { Erasures } from '../privacy/erase-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactImports } from './contact-imports.ts';
 import { Contacts } from './contacts.ts';
-import { Erasures } from './erase-address.ts';
 
 /** An upload is never held in memory, so it may be larger than what is. */
 const UPLOAD_BODIES = 8;

@@ -3,12 +3,12 @@ import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
-import { type FailureReason, judge } from '../messages/verdict/verdict.ts';
 import { explain } from '../messages/verdict/bounce-explanations.ts';
-import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
+import { type FailureReason, judge } from '../messages/verdict/verdict.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
 import { isPoison } from './lease.ts';
+import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
 
 /** What an attempt leads to: the verdict, and for a deferral the time of the next try. */
 export function attemptOutcome(
@@ -65,7 +65,12 @@ export function expiredOutcome(
   };
 }
 
-function suppressedOutcome(delivery: Delivery, reason: string, nowMs: number, node: string): DeliveryOutcome {
+function suppressedOutcome(
+  delivery: Delivery,
+  reason: string,
+  nowMs: number,
+  node: string,
+): DeliveryOutcome {
   return { ...baseOutcome(delivery, nowMs, node), status: 'suppressed', reason };
 }
 

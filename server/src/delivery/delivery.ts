@@ -1,136 +1,105 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import type { MessageContent } from '../messages/content/message-content.ts';
-import type { AttemptEnd } from '../messages/verdict/verdict.ts';
-import { Fifo } from '../lib/fifo.ts';
+import type { MessageContent } from '../messages/content.ts';
+import type { AttemptEnd } from '../messages/verdict.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
 
-/** One recipient's delivery while this node holds its lease. */
+/** The delivery to one recipient while this node holds its lease. */
 export interface Delivery {
   readonly message: Message;
   readonly ordinal: number;
   readonly recipient: string;
   readonly recipientKey: string;
   readonly domain: string;
-  /** What the row must still carry when the result is written. */
+  /** The row must still carry this token when the outcome is written. */
   lease: number;
   leaseEndsAtMs: number;
-  /** Tries recorded so far, over all runs. */
+  /** Attempts recorded so far, over all delivery cycles. */
   readonly attempts: number;
-  /** When this run began: the age of the run sets the back-off. */
+  /** When this delivery cycle began: its age determines the back-off. */
   readonly cycleStartedAtMs: number;
-  /** A deferral after this is the last word. */
+  /** A deferral after this time ends the delivery as expired. */
   readonly expiresAtMs: number;
-  /** Ends it without another try: the same with a ttl, otherwise later. See last-try.ts. */
+  /** The delivery ends at this time without another attempt. See `giveUpAtMs` in retry-policy.ts. */
   readonly giveUpAtMs: number;
-  /** A lease on it was lost before: it may be what ended its holder. See lease.ts. */
+  /** An earlier lease was lost, so this may be a poison message. See lease-store.ts. */
   suspect: boolean;
   state: DeliveryState;
 }
 
 /**
- * `ready`: in the list. `preparing`: its content is being read. `wire`: handed to a route; from here
- * it can no longer be cancelled. `done`: its outcome is being recorded. `gone`: not ours any more.
+ * `ready`: in the ready queue. `preparing`: its content is being read. `sending`: handed to a
+ * transport; from here on it cannot be cancelled. `recording`: its outcome is being written.
+ * `dropped`: no longer held by this node.
  */
-export type DeliveryState = 'ready' | 'preparing' | 'wire' | 'done' | 'gone';
+export type DeliveryState = 'ready' | 'preparing' | 'sending' | 'recording' | 'dropped';
 
-/** What deliveries of one message share. The content is there only shortly before sending. */
+/** The data that all deliveries of one message share. Content is loaded shortly before sending. */
 export interface Message {
   readonly workspaceId: string;
   readonly mode: Mode;
   readonly id: string;
-  /** Of its `Date`, the same in all tries: when it was accepted, or was to leave. */
+  /** The time in the `Date` header, the same in all attempts: accepted at, or scheduled for. */
   readonly dateMs: number;
   readonly tags: string[];
   readonly metadata: Record<string, string>;
   content: MessageContent | undefined;
   contentBytes: number;
-  /** Looked for and not found: it is past its retention. */
+  /** The content was deleted because it is past its retention period. */
   contentMissing: boolean;
-  /** The DKIM-Signature lines of an earlier try. */
+  /** The DKIM-Signature header lines of an earlier attempt. */
   signature: string | null;
-  /** The route's own preparation (composed and signed bytes), made once for all recipients. */
+  /** The transport's preparation (composed and signed bytes), made once for all recipients. */
   prepared: unknown;
-  /** Deliveries of this message that this node holds. */
+  /** Deliveries of this message that this node has leased. */
   leased: Delivery[];
 }
 
-/** What a route tells about one recipient of one attempt. */
+/** What a transport reports about one recipient of one attempt. */
 export interface AttemptReport {
   end: AttemptEnd;
   startedAtMs: number;
   finishedAtMs: number;
-  /** The receiver's last word and where it was said; null when nobody was reached. */
+  /** The receiver's final reply and the server that gave it; null when no server was reached. */
   smtp: SmtpFacts | null;
   transcript: SmtpTranscript | null;
-  /** A relay gave the answer: what it says of us is not said of the recipient. */
+  /** The reply came from a relay, so a rejection of this sender says nothing about the recipient. */
   relay?: boolean;
-  /** Signature lines to keep for the next try. */
+  /** DKIM-Signature header lines to keep for the next attempt. */
   signature?: string;
-  /** The simulator's only: the recipient complains right after the delivery. */
+  /** Set only by the simulator: the recipient complains right after the delivery. */
   simulatesComplaint?: boolean;
 }
 
-/** The last hop: the world by SMTP, or the simulator. */
+/** The last hop: SMTP to the receiver or a relay, or the simulator. */
 export interface Transport {
-  /** Whether the route reads the content; without it nothing is loaded from storage. */
+  /** Whether the transport needs the content; otherwise it is not loaded. */
   readonly needsContent: boolean;
-  /** Called by the route when a gate has opened by itself, so that the engine looks again. */
+  /** Called by the transport when a paused limit has capacity again. */
   onCapacity?: (() => void) | undefined;
-  /** The gate of a receiving domain: how much of it may be on the wire. */
+  /** The limit on concurrent transactions with a receiving domain. */
   limitFor(domain: string): ConcurrencyLimit;
-  /** Tries one message for some of its recipients, all at one domain. One report each, in order. */
+  /** Attempts one message for recipients at one domain. Returns one report each, in order. */
   attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]>;
-  /** Ends what is on the wire: called when a stop has waited long enough. */
+  /** Cuts off transactions in flight when a stop has passed its deadline. */
   abort(): void;
   close(): Promise<void>;
 }
 
-export interface Waiter {
-  resume(): void;
-}
-
-/** How many transactions one receiver may have at a time, and who waits for a place. */
-export class ConcurrencyLimit {
-  inUse = 0;
-  limit: number;
-  /** Whoever waits here is called when a place is free, in order. */
-  readonly waiters = new Fifo<Waiter>();
-  /** The gate that turned out to be the right one: whoever is inside here counts there too. */
-  mergedInto: ConcurrencyLimit | undefined;
-
-  constructor(limit: number) {
-    this.limit = limit;
-  }
-
-  get hasCapacity(): boolean {
-    return this.inUse < this.limit;
-  }
-
-  acquire(): void {
-    this.inUse += 1;
-  }
-
-  mergeInto(target: ConcurrencyLimit): void {
-    if (this.mergedInto) return;
-    this.mergedInto = target;
-    target.inUse += this.inUse;
-  }
-}
-
-/** What is written of a delivery: its next state and all that goes with it, in one commit. */
+/** The next state of a delivery and everything that is written with it in one commit. */
 export interface DeliveryOutcome {
   delivery: Delivery;
   status: 'delivered' | 'deferred' | 'bounced' | 'failed' | 'expired' | 'suppressed';
   atMs: number;
-  /** Of the event that tells it: the same however often it is written. */
+  /** The id of the outcome's event. It stays the same when the write is retried. */
   eventId: string;
-  /** The node that writes it. */
+  /** The node that writes the outcome. */
   node: string;
-  /** Null when nothing was tried. */
+  /** Null when no attempt was made. */
   attempt: AttemptReport | null;
   attemptOutcome: 'delivered' | 'deferred' | 'bounced' | 'failed' | null;
-  /** Of a deferral: the next try, or the end of the window when that is sooner. */
+  /** For a deferral: the time of the next attempt, or of expiry when that is earlier. */
   dueAtMs: number | null;
   reason: string | null;
   bounce: Bounce | null;

@@ -3,9 +3,11 @@ import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { FieldErrors } from './field-errors.ts';
-import type { Handover } from './handover.ts';
-import { runMs, type SendLimits } from './limits.ts';
+import type { Handover } from './accept/delivery-handoff.ts';
+import { FieldErrors } from './accept/field-errors.ts';
+import { parseSchedule } from './accept/parse-options.ts';
+import { runMs, type SendLimits } from './accept/send-limits.ts';
+import { isForgotten } from './content/message-content-store.ts';
 import {
   cancelDeliveries,
   findMessage,
@@ -15,9 +17,7 @@ import {
   retryDeliveries,
   type Scope,
   type StoredMessage,
-} from './message-store.ts';
-import { parseSchedule } from './parse-options.ts';
-import { isForgotten } from './sealed-content-store.ts';
+} from './lookup/message-store.ts';
 
 /**
  * What a caller may still change: cancel what has not left, move a scheduled message, try again what
@@ -61,8 +61,8 @@ export class MessageChanges {
       await cancelDeliveries(client, scope, id, ordinals, nowMs);
       await appendEvents(
         client,
-        waiting.map(({ recipient, told }) =>
-          recipientEvent('message.cancelled', scope, message, nowMs, recipient, told + 1),
+        waiting.map(({ recipient, eventSequence }) =>
+          recipientEvent('message.cancelled', scope, message, nowMs, recipient, eventSequence + 1),
         ),
       );
     });
@@ -98,14 +98,14 @@ export class MessageChanges {
         tags: message.tags,
         scheduled_at: new Date(scheduledAtMs).toISOString(),
       };
-      const told = Math.max(...scheduled.map((one) => one.told)) + 1;
+      const sequence = Math.max(...scheduled.map((one) => one.eventSequence)) + 1;
       await appendEvents(client, [
         {
           ...scope,
           type: 'message.rescheduled',
           atMs: nowMs,
           messageId: id,
-          sequence: told,
+          sequence,
           data,
         },
       ]);
@@ -166,8 +166,8 @@ const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
  */
 const CHANGES_MAX = 10_000;
 
-function isWornOut({ told, attempts }: { told: number; attempts: number }): boolean {
-  return Math.max(told, attempts) >= CHANGES_MAX;
+function isWornOut({ eventSequence, attempts }: { eventSequence: number; attempts: number }): boolean {
+  return Math.max(eventSequence, attempts) >= CHANGES_MAX;
 }
 
 function recipientEvent(

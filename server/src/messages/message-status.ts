@@ -1,5 +1,3 @@
-import type { DeliveryStatus, MessageStatus } from './send-request.ts';
-
 /** From the least finished to the most. */
 const WAITING: readonly DeliveryStatus[] = ['scheduled', 'deferred', 'queued'];
 
@@ -12,3 +10,16 @@ export function messageStatus(statuses: readonly DeliveryStatus[]): MessageStatu
   const first = statuses[0] ?? 'failed';
   return statuses.every((status) => status === first) ? first : 'partial';
 }
+
+export type DeliveryStatus =
+  | 'scheduled'
+  | 'queued'
+  | 'deferred'
+  | 'delivered'
+  | 'bounced'
+  | 'expired'
+  | 'failed'
+  | 'cancelled'
+  | 'suppressed';
+
+export type MessageStatus = DeliveryStatus | 'partial';

@@ -1,7 +1,7 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
-import { receivingProvider } from '../mail/policy/provider.ts';
-import { bucketOf } from './latency.ts';
+import { receivingProvider } from '../mail/policy/mailbox-provider.ts';
+import { bucketOf } from './latency-histogram.ts';
 
 /**
  * From events to counts: a pure function, so that the rollups and a recount of the ledger are the

@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
@@ -53,7 +53,7 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
       from (
         select * from events
          where (tx, id) > ($1::bigint, $2::uuid)
-           and tx < ledger_horizon()
+           and tx < event_log_horizon()
          order by tx, id limit $3) e
       left join lateral (
         select sender, template_key, created_at, scheduled_at from messages
@@ -69,7 +69,7 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
 async function readPlace(pool: Pool): Promise<LedgerPosition> {
   const { rows } = await pool.query<LedgerPosition>({
     name: 'statistics-place',
-    text: `select tx, id from ledger_followers where name = 'statistics'`,
+    text: `select tx, id from event_consumers where name = 'statistics'`,
   });
   return rows[0] as LedgerPosition;
 }
@@ -105,7 +105,7 @@ export type Span = (typeof SPANS)[number];
  */
 const WRITE = `
 with moved as (
-    update ledger_followers set tx = $1, id = $2
+    update event_consumers set tx = $1, id = $2
      where name = 'statistics' and tx = $3 and id = $4 returning 1),
 counts as materialized (
     select * from json_to_recordset($5::json) as c(

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidFloor, uuidv7 } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
-import { type AddressHash, isAddressHash } from './address-hash.ts';
+import { type AddressHash, isAddressHash } from './erased-address.ts';
 import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
 import {
   anyExpired,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MessageContent } from '../messages/content.ts';
+import type { MessageContent } from '../messages/content/message-content.ts';
 import { createTracker } from './track-html.ts';
 import { TrackingLinks } from './tracking-links.ts';
 

@@ -1,6 +1,6 @@
-import { plainTextOf } from '../mail/html/plain-text.ts';
+import { htmlToText } from '../mail/html/html-to-text.ts';
 import { HtmlTokens } from '../mail/html/tokens.ts';
-import type { TrackContent } from '../messages/track-content.ts';
+import type { TrackContent } from '../messages/accept/prepare-message.ts';
 import { CLICK_PATH, type TrackingLinks } from './tracking-links.ts';
 
 /**
@@ -13,7 +13,7 @@ export function createTracker(parts: { links: TrackingLinks; baseUrl: string }):
   const ours = new URL(parts.baseUrl);
   return (content, wanted) => {
     const base = wanted.host === null ? ours.origin : onHost(ours, wanted.host);
-    const text = content.text ?? plainTextOf(content.html);
+    const text = content.text ?? htmlToText(content.html);
     let { html } = content;
     if (wanted.clicks) {
       html = withLinks(html, (url) =>

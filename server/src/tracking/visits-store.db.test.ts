@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { raceFor } from '../../test/harness/row-lock-race.ts';
 import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
-import { ERASED_ADDRESS } from '../contacts/erased-text.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import { Visits } from './visits.ts';
-import { recordVisits, type Visit } from './visits-store.ts';
+import { Visits } from './tracking-recorder.ts';
+import { recordVisits, type Visit } from './tracking-store.ts';
 
 /** Nodes that record at the same moment: all of them stand before the rows of the message. */
 

@@ -1,9 +1,9 @@
 import { operatorOf } from '../../src/accounts/api-keys.ts';
-import type { Mode } from '../../src/accounts/mode.ts';
+import type { Mode } from '../../src/accounts/tenant-scope.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
 import { type App, type AssembleOptions, assemble } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import type { Route } from '../../src/delivery/delivery.ts';
+import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import { type AnswerCheck, answerCheck } from './response-schemas.ts';
@@ -56,7 +56,7 @@ export interface Answer {
 export interface TestAppOptions {
   env?: Record<string, string>;
   clock?: Clock;
-  liveRoute?: Route;
+  liveRoute?: Transport;
   database?: TestDatabase;
   log?: Log;
   webhooks?: AssembleOptions['webhooks'];

@@ -1,9 +1,9 @@
-import type { Mode } from '../../src/accounts/mode.ts';
+import type { Mode } from '../../src/accounts/tenant-scope.ts';
 import type { Pool } from '../../src/db/pool.ts';
 import { sqlTime } from '../../src/db/row-types.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
-import type { MessageContent } from '../../src/messages/content.ts';
-import { domainOf, laneOf } from '../../src/messages/lane.ts';
+import type { MessageContent } from '../../src/messages/content/message-content.ts';
+import { domainOf, laneOf } from '../../src/messages/queue-shard.ts';
 
 /** Puts messages into the queue as accepting would, for tests of what comes after. */
 export interface QueuedMessage {
@@ -106,7 +106,7 @@ export function contentOf(message: QueuedMessage): MessageContent {
 }
 
 const DELIVERY_COLUMNS = `workspace_id uuid, mode mode, message_id uuid, ordinal smallint,
-  kind recipient_kind, recipient text, recipient_key text, status delivery_status, lane smallint,
+  kind recipient_kind, recipient text, recipient_key text, status delivery_status, shard smallint,
   due_at timestamptz, expires_at timestamptz`;
 
 function deliveryRows(message: WithId): object[] {
@@ -120,7 +120,7 @@ function deliveryRows(message: WithId): object[] {
     recipient,
     recipient_key: recipient.toLowerCase(),
     status: message.status ?? 'queued',
-    lane: laneOf(domainOf(recipient.toLowerCase())),
+    shard: laneOf(domainOf(recipient.toLowerCase())),
     due_at: sqlTime(dueAt(message)),
     expires_at: sqlTime(startMs + lifeMs),
   }));
@@ -155,12 +155,12 @@ export interface DeliveryState {
   lease: number | null;
   due_at: number | null;
   finished_at: number | null;
-  told: number;
+  event_sequence: number;
 }
 
 export async function deliveriesOf(pool: Pool, messageId: string): Promise<DeliveryState[]> {
   const { rows } = await pool.query<DeliveryState>(
-    `select recipient, status, reason, attempts, lease, due_at, finished_at, told
+    `select recipient, status, reason, attempts, lease, due_at, finished_at, event_sequence
        from deliveries where message_id = $1 order by ordinal`,
     [messageId],
   );

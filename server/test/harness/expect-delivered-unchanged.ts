@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { decodeId } from '../../src/lib/ids.ts';
 import { compose } from '../../src/mail/mime/compose.ts';
-import { outgoingOf } from '../../src/messages/content.ts';
+import { outgoingOf } from '../../src/messages/content/message-content.ts';
 import { expectSigned } from './signed-live-route.ts';
 import { contentOf, type QueuedMessage } from './enqueue-messages.ts';
 import type { ReceivedMessage } from './smtp-receiver.ts';

@@ -1,22 +1,23 @@
-import { type AttemptReport, Gate, type Route } from '../../src/delivery/delivery.ts';
-import type { MessageContent } from '../../src/messages/content.ts';
+import { ConcurrencyLimit } from '../../src/delivery/concurrency-limit.ts';
+import type { AttemptReport, Transport } from '../../src/delivery/delivery.ts';
+import type { MessageContent } from '../../src/messages/content/message-content.ts';
 
 /** A last hop for live mail that keeps what arrives. */
-export interface MailboxRoute extends Route {
+export interface MailboxRoute extends Transport {
   readonly arrived: { to: string; content: MessageContent }[];
   /** The next mail to this address that was not handed out yet. */
   next(to: string): Promise<MessageContent>;
 }
 
 export function mailboxRoute(): MailboxRoute {
-  const gate = new Gate(100);
+  const limit = new ConcurrencyLimit(100);
   const arrived: MailboxRoute['arrived'] = [];
   const taken = new Set<MessageContent>();
   let wake: (() => void)[] = [];
   return {
     needsContent: true,
     arrived,
-    gateFor: () => gate,
+    limitFor: () => limit,
     async attempt(message, deliveries) {
       for (const { recipient } of deliveries) {
         arrived.push({ to: recipient, content: message.content as MessageContent });

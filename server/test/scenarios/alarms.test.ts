@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Mode } from '../../src/accounts/mode.ts';
+import type { Mode } from '../../src/accounts/tenant-scope.ts';
 import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorOf } from '../../src/accounts/api-keys.ts';
-import { hashRequest } from '../../src/messages/idempotency.ts';
+import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
 import { type KnownPerson, member, Visitor } from '../harness/dashboard-session.ts';

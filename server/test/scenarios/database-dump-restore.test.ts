@@ -5,7 +5,7 @@ import { appendEvents, LEDGER_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { StatisticsFollower } from '../../src/stats/statistics.ts';
+import { StatisticsFollower } from '../../src/stats/stats-aggregator.ts';
 import { fanOut } from '../../src/webhooks/fan-out-store.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
@@ -21,7 +21,7 @@ const YEARS = 5_000_000_000;
 
 async function comeFromElsewhere(pool: Pool): Promise<void> {
   await pool.query(`update events set tx = tx + ${YEARS}`);
-  await pool.query(`update ledger_followers set tx = tx + ${YEARS}`);
+  await pool.query(`update event_consumers set tx = tx + ${YEARS}`);
   await pool.query(`update webhooks set since_tx = since_tx + ${YEARS}`);
 }
 
@@ -82,7 +82,7 @@ test('a database that stays where it is keeps its numbers, whatever runs in it',
   await open.query('commit');
   open.release();
   const { rows } = await pool.query(
-    'select ledger_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint as ahead',
+    'select event_log_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint as ahead',
   );
   expect(rows).toEqual([{ ahead: 0 }]);
 });

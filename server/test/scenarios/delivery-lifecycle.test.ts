@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MessageChanges } from '../../src/messages/change-message.ts';
-import { DEFAULT_LIMITS } from '../../src/messages/limits.ts';
+import { DEFAULT_LIMITS } from '../../src/messages/accept/send-limits.ts';
 import { deliveryRig, type Rig } from '../harness/delivery-setup.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
 
@@ -86,7 +86,7 @@ describe('the end of patience', () => {
     await rig.until(() => rig.receiver.messages.length === 1, 10);
     // The second transaction takes the other place of the only connection; the third has none.
     await rig.send();
-    await rig.until(() => rig.node.engine.stats.onWire === 2, 10);
+    await rig.until(() => rig.node.engine.stats.inFlight === 2, 10);
     const startMs = rig.clock.now();
     const waiting = await rig.send({ ttlSeconds: 30, recipients: ['late@example.org'] });
     await rig.until(() => rig.node.engine.stats.ready === 1, 10);
@@ -105,7 +105,7 @@ describe('the end of patience', () => {
     hold = false;
     release();
     expect((await rig.settled(first))[0]?.status).toBe('delivered');
-    await rig.until(() => rig.node.engine.stats.onWire === 0);
+    await rig.until(() => rig.node.engine.stats.inFlight === 0);
     expect(await told()).toHaveLength(1);
     expect(await rig.attempts(waiting)).toEqual([]);
     expect(rig.receiver.commands.join()).not.toContain('late@example.org');
@@ -162,7 +162,7 @@ describe('a cancel', () => {
     const onWire = await rig.send();
     await rig.until(() => rig.receiver.messages.length === 1, 10);
     await rig.send();
-    await rig.until(() => engine.stats.onWire === 2, 10);
+    await rig.until(() => engine.stats.inFlight === 2, 10);
     const waiting = await rig.send();
     await rig.until(() => engine.stats.ready === 1, 10);
     expect(await engine.withdraw(rig.workspaceId, 'live', onWire)).toBe(false);
@@ -189,7 +189,7 @@ describe('a cancel', () => {
     await rig.send();
     await rig.until(() => rig.receiver.messages.length === 1, 10);
     await rig.send();
-    await rig.until(() => node.engine.stats.onWire === 2, 10);
+    await rig.until(() => node.engine.stats.inFlight === 2, 10);
     const recipients = ['here@example.org', 'there@example.org'];
     const id = await rig.send({ status: 'deferred', dueAtMs: clock.now() + 60_000, recipients });
     await pool.query('update deliveries set lease = 8 where message_id = $1 and ordinal = 1', [id]);
@@ -229,12 +229,12 @@ describe('a cancel', () => {
     const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
     const client = await rig.database.pool.connect();
     await client.query('begin; lock table message_contents in access exclusive mode');
-    await rig.until(() => engine.stats.onWire === 1);
+    await rig.until(() => engine.stats.inFlight === 1);
     await rig.until(async () => (await readsThatWait(rig)) === 1, 10);
     expect(await engine.withdraw(rig.workspaceId, 'live', id)).toBe(true);
     await client.query('rollback');
     client.release();
-    await rig.until(() => engine.stats.onWire === 0, 10);
+    await rig.until(() => engine.stats.inFlight === 0, 10);
     expect(engine.stats.contentBytes).toBe(0);
     expect(rig.receiver.messages).toHaveLength(0);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashRequest } from '../../src/messages/idempotency.ts';
+import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 
 /**
@@ -203,7 +203,7 @@ test('a key of another request, whose day is over, is as free as one that was ne
   const key = `old-${Date.now()}`;
   // Not swept away yet, with an answer that was sealed.
   await app.database.pool.query(
-    `insert into idempotency_keys (workspace_id, mode, key, request_hash, status, answer, sealed, created_at)
+    `insert into idempotency_keys (workspace_id, mode, key, request_hash, response_status, response_body, response_encrypted, created_at)
      values ($1, 'test', $2, '\\x00', 201, '\\x00', true, $3)`,
     [app.workspaceId, key, new Date(Date.now() - 86_400_500)],
   );

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { forgetSealed } from '../../src/messages/sealed-content-store.ts';
+import { forgetSealed } from '../../src/messages/content/message-content-store.ts';
 import { type Answer, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
@@ -140,12 +140,12 @@ function expectNoTrace(texts: readonly string[]): void {
   expect(traces).toEqual([]);
 }
 
-async function stored(id: string): Promise<{ sealed: Buffer | null; html: string }> {
+async function stored(id: string): Promise<{ encrypted: Buffer | null; html: string }> {
   const { rows } = await database.pool.query(
-    'select sealed, html from message_contents where id = $1',
+    'select encrypted_content as encrypted, html from message_contents where id = $1',
     [decodeId('msg', id)],
   );
-  return rows[0] as { sealed: Buffer | null; html: string };
+  return rows[0] as { encrypted: Buffer | null; html: string };
 }
 
 test('a message without secrets is stored as it is', async () => {
@@ -156,7 +156,7 @@ test('a message without secrets is stored as it is', async () => {
     html: '<p>H</p>',
   };
   const { id } = await ok(front.call('POST', '/transactional/send', { body }));
-  expect(await stored(id)).toEqual({ sealed: null, html: '<p>H</p>' });
+  expect(await stored(id)).toEqual({ encrypted: null, html: '<p>H</p>' });
 });
 
 describe('in test mode', () => {
@@ -276,9 +276,9 @@ describe('in live mode', () => {
     expectNoTrace(await everyAnswer(front, front.liveKey, id));
     expectNoTrace(await everyRow());
     expectNoTrace(logged);
-    expect((await stored(id)).sealed?.length).toBeGreaterThan(100);
+    expect((await stored(id)).encrypted?.length).toBeGreaterThan(100);
     expect(await forgetSealed(database.pool, Date.now(), 10)).toBe(1);
-    expect((await stored(id)).sealed?.length).toBe(0);
+    expect((await stored(id)).encrypted?.length).toBe(0);
   });
 
   test('what bounced keeps its words for another try, and what has lost them is not sent', async () => {

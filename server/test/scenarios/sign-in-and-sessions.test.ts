@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { hashRequest } from '../../src/messages/idempotency.ts';
+import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp } from '../harness/app.ts';
 import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/dashboard-session.ts';
 

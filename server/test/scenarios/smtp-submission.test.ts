@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: what looks like a placeholder is the subject here.
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../../src/messages/limits.ts';
+import { DEFAULT_LIMITS } from '../../src/messages/accept/send-limits.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 
@@ -15,7 +15,7 @@ let app: TestApp;
 let port: number;
 
 beforeAll(async () => {
-  app = await startApp({ env: { SUBMISSION_PORT: '0' }, submission: { wrongKeyMs: 5 } });
+  app = await startApp({ env: { SUBMISSION_PORT: '0' }, submission: { authFailureDelayMs: 5 } });
   port = app.app.submission.port as number;
 });
 afterAll(() => app?.[Symbol.asyncDispose]());

@@ -5,7 +5,7 @@ import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { StatisticsFollower } from '../../src/stats/statistics.ts';
+import { StatisticsFollower } from '../../src/stats/stats-aggregator.ts';
 import { readUncounted } from '../../src/stats/stats-store.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
@@ -139,7 +139,7 @@ describe('rollups', () => {
     await until(async () => {
       await follower().countNext();
       const { rows } = await database.pool.query(
-        `select from events e, ledger_followers f
+        `select from events e, event_consumers f
           where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id) limit 1`,
       );
       return rows.length === 0;
@@ -318,7 +318,7 @@ describe('GET /stats', () => {
     await until(async () => (await totals(app))?.delivered === 20);
     // Whoever counted too late finds the place moved on: by then nothing is left to be counted.
     const { rows } = await app.database.pool.query(
-      `select from events e, ledger_followers f
+      `select from events e, event_consumers f
         where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id)`,
     );
     expect(rows).toHaveLength(0);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { createAddressHash } from '../../src/suppressions/address-hash.ts';
+import { createAddressHash } from '../../src/suppressions/erased-address.ts';
 import { Suppressions } from '../../src/suppressions/suppressions.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';

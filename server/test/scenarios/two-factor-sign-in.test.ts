@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { hashSecret, newSecret } from '../../src/accounts/people/secret-token.ts';
-import { insertToken } from '../../src/accounts/people/token-store.ts';
+import { insertToken } from '../../src/accounts/people/one-time-token-store.ts';
 import { codeAt } from '../../src/accounts/people/totp.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';

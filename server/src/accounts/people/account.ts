@@ -22,13 +22,13 @@ import {
 } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { findPerson, lockUnchanged, updateName, updatePassword } from './person-store.ts';
-import { checkPassword, refusedFields } from './person-words.ts';
+import { checkPassword, refusedFields } from './person-input.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { Session } from './session-store.ts';
 import { endSessionsOf } from './session-store.ts';
 import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
 import { codeAttempts, type SignIn } from './sign-in.ts';
-import { deleteTokens } from './token-store.ts';
+import { deleteTokens } from './one-time-token-store.ts';
 
 /**
  * A person's own things: their name, password, second factor and workspaces. What would let a thief

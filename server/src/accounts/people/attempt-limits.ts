@@ -9,7 +9,7 @@ import {
   forgetAttempts,
   takeBackAttempt,
 } from './attempt-store.ts';
-import { sourceNetwork } from './source-network.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 
 /**
  * Slows guessing down. Every try of a password or a code is counted twice, before it is made: for
@@ -85,7 +85,7 @@ export class AttemptLimits {
 
   /** Work that costs us much and that anybody may ask for: it counts for the source alone. */
   async countedFor<T>(ip: string, work: () => Promise<T>): Promise<T> {
-    const attempts: Attempt[] = [{ kind: 'source', of: sourceNetwork(ip) }];
+    const attempts: Attempt[] = [{ kind: 'source', of: clientNetwork(ip) }];
     await this.count(attempts);
     const result = await work();
     await this.succeeded(attempts);

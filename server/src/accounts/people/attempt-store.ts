@@ -23,17 +23,17 @@ export async function countAttempt(
   nowMs: number,
 ): Promise<number | undefined> {
   const { rowCount } = await db.query(
-    `insert into attempts_counted as a (subject, attempts, last_at, free_at)
+    `insert into auth_throttles as a (subject, attempts, last_attempt_at, blocked_until)
      values ($1, 1, $2, '-infinity')
      on conflict (subject) do update set
-       attempts = case when a.last_at < $3 then 1 else a.attempts + 1 end,
-       last_at = $2,
-       free_at = case
-         when a.last_at < $3 or a.attempts + 1 < $4::int then '-infinity'
+       attempts = case when a.last_attempt_at < $3 then 1 else a.attempts + 1 end,
+       last_attempt_at = $2,
+       blocked_until = case
+         when a.last_attempt_at < $3 or a.attempts + 1 < $4::int then '-infinity'
          else $2::timestamptz + interval '1 millisecond'
            * least($6::float8, $5::float8 * power(2, least(a.attempts + 1 - $4, 30)))
          end
-     where a.free_at <= $2`,
+     where a.blocked_until <= $2`,
     [
       subject,
       sqlTime(nowMs),
@@ -45,7 +45,7 @@ export async function countAttempt(
   );
   if (rowCount === 1) return undefined;
   const { rows } = await db.query<{ freeAtMs: number }>(
-    'select free_at as "freeAtMs" from attempts_counted where subject = $1',
+    'select blocked_until as "freeAtMs" from auth_throttles where subject = $1',
     [subject],
   );
   return rows[0]?.freeAtMs ?? nowMs;
@@ -54,16 +54,16 @@ export async function countAttempt(
 /** The try was a good one: it does not count. */
 export async function takeBackAttempt(db: Queryable, subject: Buffer): Promise<void> {
   await db.query(
-    `update attempts_counted set attempts = greatest(attempts - 1, 0), free_at = '-infinity'
+    `update auth_throttles set attempts = greatest(attempts - 1, 0), blocked_until = '-infinity'
      where subject = $1`,
     [subject],
   );
 }
 
 export async function forgetAttempts(db: Queryable, subject: Buffer): Promise<void> {
-  await db.query('delete from attempts_counted where subject = $1', [subject]);
+  await db.query('delete from auth_throttles where subject = $1', [subject]);
 }
 
 export async function deleteOldAttempts(db: Queryable, beforeMs: number): Promise<void> {
-  await db.query('delete from attempts_counted where last_at < $1', [sqlTime(beforeMs)]);
+  await db.query('delete from auth_throttles where last_attempt_at < $1', [sqlTime(beforeMs)]);
 }

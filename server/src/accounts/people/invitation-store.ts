@@ -17,7 +17,7 @@ export interface Invitation {
 }
 
 const COLUMNS = `i.workspace_id as "workspaceId", i.id, i.email, i.email_key as "emailKey", i.role,
-  i.invited_by as "invitedBy", i.created_at as "createdAtMs", i.ends_at as "endsAtMs",
+  i.invited_by as "invitedBy", i.created_at as "createdAtMs", i.expires_at as "endsAtMs",
   i.accepted_at as "acceptedAtMs", i.revoked_at as "revokedAtMs"`;
 
 const OPEN = 'i.accepted_at is null and i.revoked_at is null';
@@ -29,7 +29,7 @@ export async function insertInvitation(
 ): Promise<void> {
   await db.query(
     `insert into invitations (workspace_id, id, email, email_key, role, token_hash, invited_by,
-       created_at, ends_at)
+       created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
       invitation.workspaceId,
@@ -67,7 +67,7 @@ export async function countOpenInvitations(
 ): Promise<number> {
   const { rows } = await db.query<{ open: number }>(
     `select count(*) as open from invitations i
-     where i.workspace_id = $1 and i.ends_at > $2 and ${OPEN}`,
+     where i.workspace_id = $1 and i.expires_at > $2 and ${OPEN}`,
     [workspaceId, sqlTime(nowMs)],
   );
   return rows[0]?.open ?? 0;
@@ -86,7 +86,7 @@ export async function findOpenInvitation(
     `select ${COLUMNS}, w.name as "workspaceName", p.name as "inviterName"
      from invitations i join workspaces w on w.id = i.workspace_id
      left join people p on p.id = i.invited_by
-     where i.token_hash = $1 and i.ends_at > $2 and ${OPEN} ${lock}`,
+     where i.token_hash = $1 and i.expires_at > $2 and ${OPEN} ${lock}`,
     [tokenHash, sqlTime(nowMs)],
   );
   return rows[0];
@@ -101,7 +101,7 @@ export async function revokeInvitation(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `update invitations i set revoked_at = $3
-     where i.workspace_id = $1 and i.id = $2 and i.ends_at > $3 and ${OPEN}`,
+     where i.workspace_id = $1 and i.id = $2 and i.expires_at > $3 and ${OPEN}`,
     [workspaceId, id, sqlTime(nowMs)],
   );
   return rowCount === 1;

@@ -17,11 +17,11 @@ import {
   revokeInvitation,
   revokeOpenOf,
 } from './invitation-store.ts';
-import { invitationLetter, type Post } from './letters.ts';
+import { invitationLetter, type Post } from './system-emails.ts';
 import { findMemberByEmail, insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { findPersonByEmail, insertPerson, newPerson, type Person } from './person-store.ts';
-import { checkPersonWords, refusedFields } from './person-words.ts';
+import { checkPersonWords, refusedFields } from './person-input.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
 import { type Actor, lockedRoleOf, refuseUnlessAllowed } from './team.ts';

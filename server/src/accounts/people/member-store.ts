@@ -26,7 +26,7 @@ export interface Member {
 
 const MEMBERSHIP = `m.workspace_id as "workspaceId", w.name as "workspaceName",
   w.created_at as "workspaceCreatedAtMs", w.suspended_at as "suspendedAtMs",
-  w.suspended_for as "suspendedFor", m.role
+  w.suspension_reason as "suspendedFor", m.role
   from memberships m join workspaces w on w.id = m.workspace_id`;
 
 interface MembershipRow extends Omit<Membership, 'suspension'>, SuspensionColumns {}

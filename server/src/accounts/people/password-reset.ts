@@ -4,17 +4,17 @@ import type { Log } from '../../lib/log.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { firstWorkspace } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
-import { type Post, resetLetter } from './letters.ts';
+import { type Post, resetLetter } from './system-emails.ts';
 import { listMemberships } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { findPersonByEmail, type Person, updatePassword } from './person-store.ts';
-import { checkPassword } from './person-words.ts';
+import { checkPassword } from './person-input.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import { endSessionsOf } from './session-store.ts';
 import type { Client } from './sessions.ts';
 import { emailKeyOf } from './sign-in.ts';
-import { sourceNetwork } from './source-network.ts';
-import { deleteTokens, findPersonOfToken, insertToken } from './token-store.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
+import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
 
 /**
  * A forgotten password: a link goes to the person's own mailbox, works once and for an hour, and
@@ -46,7 +46,7 @@ export class PasswordResets {
   /** Returns before anything is known about the address. */
   async request(email: string, client: Client): Promise<void> {
     const { limits, log } = this.#parts;
-    await limits.count([{ kind: 'source', of: sourceNetwork(client.ip) }]);
+    await limits.count([{ kind: 'source', of: clientNetwork(client.ip) }]);
     const writing = this.#write(emailKeyOf(email))
       .catch((error: unknown) => log.error({ err: error }, 'a password reset could not be sent'))
       .finally(() => this.#writing.delete(writing));

@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { Account } from './account.ts';
 import { AttemptLimits } from './attempt-limits.ts';
 import { Invitations } from './invitations.ts';
-import type { Post } from './letters.ts';
+import type { Post } from './system-emails.ts';
 import { PasswordResets } from './password-reset.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
 import { openSecondFactor } from './second-factor.ts';
@@ -12,7 +12,7 @@ import { Sessions } from './sessions.ts';
 import { Setup } from './setup.ts';
 import { SignIn } from './sign-in.ts';
 import { Team } from './team.ts';
-import { deleteOldTokens } from './token-store.ts';
+import { deleteOldTokens } from './one-time-token-store.ts';
 
 /**
  * People, not keys: everything around accounts of persons. Addresses, passwords, codes and links

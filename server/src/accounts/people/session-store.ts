@@ -15,7 +15,7 @@ export interface Session {
 }
 
 const COLUMNS = `s.id, s.person_id as "personId", s.created_at as "createdAtMs",
-  s.seen_at as "seenAtMs", s.ends_at as "endsAtMs", s.ip, s.source, s.user_agent as "userAgent"`;
+  s.last_seen_at as "seenAtMs", s.expires_at as "endsAtMs", s.ip, s.source, s.user_agent as "userAgent"`;
 
 export async function insertSession(
   db: Queryable,
@@ -23,7 +23,7 @@ export async function insertSession(
   tokenHash: Buffer,
 ): Promise<void> {
   await db.query(
-    `insert into sessions (token_hash, id, person_id, created_at, seen_at, ends_at, ip, source,
+    `insert into sessions (token_hash, id, person_id, created_at, last_seen_at, expires_at, ip, source,
        user_agent)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
@@ -50,11 +50,11 @@ export async function findSession(
   const { rows } = await db.query<FoundRow>({
     name: 'find-session',
     text: `select ${PERSON_COLUMNS}, m.role, s.id as "sessionId", s.created_at as "begunAtMs",
-        s.seen_at as "seenAtMs", s.ends_at as "endsAtMs", s.ip, s.source,
+        s.last_seen_at as "seenAtMs", s.expires_at as "endsAtMs", s.ip, s.source,
         s.user_agent as "userAgent"
       from sessions s join people p on p.id = s.person_id
       left join memberships m on m.workspace_id = $2 and m.person_id = p.id
-      where s.token_hash = $1 and s.ends_at > $3 and s.ended_at is null`,
+      where s.token_hash = $1 and s.expires_at > $3 and s.revoked_at is null`,
     values: [tokenHash, workspaceId ?? null, sqlTime(nowMs)],
   });
   const row = rows[0];
@@ -78,7 +78,7 @@ export async function prolongSession(
   seenAtMs: number,
   endsAtMs: number,
 ): Promise<void> {
-  await db.query('update sessions set seen_at = $2, ends_at = $3 where id = $1', [
+  await db.query('update sessions set last_seen_at = $2, expires_at = $3 where id = $1', [
     id,
     sqlTime(seenAtMs),
     sqlTime(endsAtMs),
@@ -95,7 +95,7 @@ export async function roleOfSession(
   const { rows } = await db.query<{ role: Role }>(
     `select m.role from sessions s
      join memberships m on m.workspace_id = $2 and m.person_id = s.person_id
-     where s.id = $1 and s.ends_at > $3 and s.ended_at is null`,
+     where s.id = $1 and s.expires_at > $3 and s.revoked_at is null`,
     [sessionId, workspaceId, sqlTime(nowMs)],
   );
   return rows[0]?.role;
@@ -109,7 +109,7 @@ export async function listSessions(
 ): Promise<Session[]> {
   const { rows } = await db.query<Session>(
     `select ${COLUMNS} from sessions s
-     where s.person_id = $1 and s.ends_at > $2 and s.ended_at is null
+     where s.person_id = $1 and s.expires_at > $2 and s.revoked_at is null
        and ($3::uuid is null or s.id < $3)
      order by s.id desc limit $4`,
     [personId, sqlTime(page.nowMs), page.before ?? null, page.limit],
@@ -123,7 +123,7 @@ export async function endSessionByToken(
   nowMs: number,
 ): Promise<void> {
   await db.query(
-    ended('update sessions set ended_at = $2 where token_hash = $1 and ended_at is null'),
+    ended('update sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null'),
     [tokenHash, sqlTime(nowMs)],
   );
 }
@@ -136,8 +136,8 @@ export async function endSession(
   nowMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    ended(`update sessions set ended_at = $3
-      where person_id = $1 and id = $2 and ended_at is null and ends_at > $3`),
+    ended(`update sessions set revoked_at = $3
+      where person_id = $1 and id = $2 and revoked_at is null and expires_at > $3`),
     [personId, id, sqlTime(nowMs)],
   );
   return rowCount === 1;
@@ -150,8 +150,8 @@ export async function endSessionsOf(
   exceptId?: string,
 ): Promise<void> {
   await db.query(
-    ended(`update sessions set ended_at = $2
-      where person_id = $1 and ended_at is null and ($3::uuid is null or id <> $3)`),
+    ended(`update sessions set revoked_at = $2
+      where person_id = $1 and revoked_at is null and ($3::uuid is null or id <> $3)`),
     [personId, sqlTime(nowMs), exceptId ?? null],
   );
 }
@@ -164,5 +164,5 @@ function ended(update: string): string {
 
 /** What ended so long ago that nobody asks for it any more. */
 export async function deleteOldSessions(db: Queryable, beforeMs: number): Promise<void> {
-  await db.query('delete from sessions where ends_at < $1', [sqlTime(beforeMs)]);
+  await db.query('delete from sessions where expires_at < $1', [sqlTime(beforeMs)]);
 }

@@ -17,7 +17,7 @@ import {
   roleOfSession,
   type Session,
 } from './session-store.ts';
-import { sourceNetwork } from './source-network.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 
 /**
  * Sessions: from a secret in a cookie to the person who signed in. A session ends after a week
@@ -76,7 +76,7 @@ export class Sessions {
       seenAtMs: nowMs,
       endsAtMs: nowMs + IDLE_MAX_MS,
       ip: client.ip,
-      source: sourceNetwork(client.ip),
+      source: clientNetwork(client.ip),
       userAgent: client.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     };
     const write = async (to: Queryable): Promise<void> => {

@@ -15,7 +15,7 @@ import type { AttemptLimits } from './attempt-limits.ts';
 import { insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { anybodyExists, insertPerson, lockPeople, newPerson } from './person-store.ts';
-import { checkPersonWords, type NewPersonWords } from './person-words.ts';
+import { checkPersonWords, type NewPersonWords } from './person-input.ts';
 import type { BegunSession, Client, Sessions } from './sessions.ts';
 
 /**

@@ -8,8 +8,8 @@ import { findForSignIn, lockUnchanged, type Person } from './person-store.ts';
 import type { SecondFactor } from './second-factor.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import type { BegunSession, Client, Sessions } from './sessions.ts';
-import { sourceNetwork } from './source-network.ts';
-import { deleteTokens, findPersonOfToken, insertToken } from './token-store.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
+import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
 
 /**
  * Signing in: an address and a password come in; a new session leaves, or a challenge when the
@@ -45,7 +45,7 @@ export class SignIn {
     presented: string | undefined,
   ): Promise<SignInOutcome> {
     const { pool, clock, sessions } = this.#parts;
-    const found = await findForSignIn(pool, emailKeyOf(given.email), sourceNetwork(client.ip));
+    const found = await findForSignIn(pool, emailKeyOf(given.email), clientNetwork(client.ip));
     const person = await this.#check(found, given, client);
     return inTransaction(pool, async (db) => {
       if (!(await lockUnchanged(db, person))) throw wrongPassword();
@@ -106,7 +106,7 @@ export class SignIn {
     client: Client,
   ): Promise<Person> {
     const { limits, passwords } = this.#parts;
-    const source = sourceNetwork(client.ip);
+    const source = clientNetwork(client.ip);
     const account = emailKeyOf(given.email);
     const attempts: Attempt[] = [
       { kind: 'source', of: source },
@@ -129,7 +129,7 @@ export function emailKeyOf(email: string): string {
 /** A good password does not clear these: who has it must still not guess codes. */
 export function codeAttempts(person: Person, client: Client): Attempt[] {
   return [
-    { kind: 'source', of: sourceNetwork(client.ip) },
+    { kind: 'source', of: clientNetwork(client.ip) },
     { kind: 'code', of: person.id },
   ];
 }

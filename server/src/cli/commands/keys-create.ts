@@ -1,5 +1,5 @@
 import { ApiKeys, type NewApiKey, operatorOf, publicKey } from '../../accounts/api-keys.ts';
-import type { Mode } from '../../accounts/mode.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { isScope, SCOPES, type Scope } from '../../accounts/scopes.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';

@@ -1,5 +1,5 @@
 import { ApiKeys, operatorOf, publicKey } from '../../accounts/api-keys.ts';
-import type { ApiKey } from '../../accounts/key-store.ts';
+import type { ApiKey } from '../../accounts/api-key-store.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';

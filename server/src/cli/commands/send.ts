@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import type { Mode } from '../../accounts/mode.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { type Command, type Given, UsageError } from '../command.ts';
 import { withStorage } from '../with-storage.ts';

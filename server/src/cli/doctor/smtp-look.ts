@@ -1,15 +1,15 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { Networks } from '../../accounts/networks.ts';
+import { IpRanges } from '../../lib/net/ip-ranges.ts';
 import type { Clock } from '../../lib/clock.ts';
 import {
   NO_CAPABILITIES,
   parseCapabilities,
   type SmtpCapabilities,
 } from '../../mail/smtp-client/capabilities.ts';
-import { connectTcp, type SocketTrouble, socketReady } from '../../mail/smtp-client/socket.ts';
-import { SmtpWire } from '../../mail/smtp-client/wire.ts';
+import { connectTcp, type SocketTrouble, socketReady } from '../../mail/smtp-client/tcp-connect.ts';
+import { SmtpWire } from '../../mail/smtp-client/command-channel.ts';
 
 /** What a client of a port of ours would see, up to the login; nothing is handed in. */
 export interface SmtpLook {
@@ -87,7 +87,7 @@ export async function lookAtPort(
 
 /** A port that believes this machine as a proxy waits for a header: ours says that we are no proxy. */
 export function introduceOurselves(socket: Socket, trustProxy: readonly string[]): void {
-  if (new Networks(trustProxy).include(socket.localAddress ?? '')) {
+  if (new IpRanges(trustProxy).includes(socket.localAddress ?? '')) {
     socket.write('PROXY UNKNOWN\r\n');
   }
 }

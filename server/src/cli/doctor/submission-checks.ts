@@ -1,7 +1,7 @@
-import { isLoopback } from '../../accounts/people/source-network.ts';
+import { isLoopback } from '../../lib/net/client-network.ts';
 import type { Config } from '../../config/read-config.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { SocketTrouble } from '../../mail/smtp-client/socket.ts';
+import type { SocketTrouble } from '../../mail/smtp-client/tcp-connect.ts';
 import { checkCertificate, readFiles } from './certificate-checks.ts';
 import { type Finding, ok, warn } from './finding.ts';
 import { isOurs, printable, reachable } from './network-checks.ts';

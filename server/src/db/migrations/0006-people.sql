@@ -30,7 +30,7 @@ create table sessions (
   -- Signed out before its end. The row stays a while: a source that was used before is known.
   ended_at timestamptz,
   ip text not null,
-  -- The network that attempts are counted by: see accounts/people/source-network.ts.
+  -- The network that attempts are counted by: see lib/net/client-network.ts.
   source text collate "C" not null,
   user_agent text not null
 );

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
-import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { Sessions, SignedIn } from '../../accounts/people/sessions.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '../../accounts/people/source-network.ts';
+import { isLoopback } from '../../lib/net/client-network.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
 /** What an operation of people may want to know about the request itself. */

@@ -1,7 +1,24 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
-import { API_KEY, TOKEN } from '../messages/examples.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+const API_KEY = {
+  id: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
+  name: 'Web shop',
+  mode: 'live',
+  scopes: ['send:transactional', 'read:messages'],
+  allowed_domains: ['yourdomain.com'],
+  allowed_ips: ['203.0.113.0/24'],
+  token_hint: 'pr_live_…x7Qd',
+  created_by: 'cli',
+  created_at: '2026-11-01T08:00:00.000Z',
+  expires_at: null,
+  last_used_at: '2026-11-15T09:30:00.000Z',
+  revoked_at: null,
+};
+
+/** A secret that no checksum fits: it cannot be a real one. */
+const TOKEN = 'pr_live_9fKq2mZ7xW4cT1vB8nR5sL0dY3gH6jPaExample';
 
 const Scopes = Type.Array(oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length });
 

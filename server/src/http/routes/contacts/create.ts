@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { contactFaults } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
 import { operation } from '../../operation.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
 import { CONTACT_EXAMPLE, Contact, CreateContact } from './schemas.ts';
 
 export function createContact(parts: { contacts: Contacts }) {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { Contacts } from '../../../contacts/contacts.ts';
 import type { Erasures } from '../../../privacy/erase-address.ts';
-import { contactPointer } from './contact-path.ts';
-import { operation } from '../../operation.ts';
-import { ContactPath, Erasure } from './schemas.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import { contactPointer } from './contact-path.ts';
+import { ContactPath, Erasure } from './schemas.ts';
 
 export function deleteContact(parts: { contacts: Contacts; erasures: Erasures }) {
   return operation(

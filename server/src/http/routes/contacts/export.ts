@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { operation } from '../../operation.ts';
-import { Contact } from './schemas.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import { Contact } from './schemas.ts';
 
 const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson; charset=utf-8',

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { type ContactImports, publicImport } from '../../../contacts/contact-imports.ts';
-import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
+import { closed, PAGE, pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
+import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { ContactImportReport } from './schemas.ts';
-import { closed, PAGE, pathId } from '../../openapi/shared-schemas.ts';
 
 const FAILURES_DEFAULT = 100;
 const FAILURES_MAX = 1_000;

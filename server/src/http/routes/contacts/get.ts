@@ -1,6 +1,6 @@
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { contactPointer } from './contact-path.ts';
 import { operation } from '../../operation.ts';
+import { contactPointer } from './contact-path.ts';
 import { Contact, ContactPath } from './schemas.ts';
 
 export function getContact(parts: { contacts: Contacts }) {

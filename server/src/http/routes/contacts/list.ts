@@ -6,12 +6,11 @@ import {
   searchContacts,
 } from '../../../contacts/search-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { encodeCursor } from '../../validation/cursor.ts';
-import { keyedCursor } from '../../validation/keyed-cursor.ts';
-import { operation } from '../../operation.ts';
-import { Contact } from './schemas.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
-import { timeParameter } from '../../validation/time-parameter.ts';
+import { operation } from '../../operation.ts';
+import { encodeCursor, keyedCursor } from '../../validation/cursor.ts';
+import { timeParameter } from '../../validation/query-parameters.ts';
+import { Contact } from './schemas.ts';
 
 export function listContacts(parts: { pool: Pool }) {
   return operation(

@@ -1,7 +1,7 @@
 import { contactFaults } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { contactPointer } from './contact-path.ts';
 import { operation } from '../../operation.ts';
+import { contactPointer } from './contact-path.ts';
 import { Contact, ContactPath, UpdateContact } from './schemas.ts';
 
 export function updateContact(parts: { contacts: Contacts }) {

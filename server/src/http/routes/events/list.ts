@@ -13,7 +13,9 @@ import {
   readFeed,
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
-import { addressParameter } from '../../validation/query-parameters.ts';
+import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import { addressParameter, timeParameter } from '../../validation/query-parameters.ts';
 import {
   descendingCursor,
   EventTypeFilter,
@@ -22,10 +24,7 @@ import {
   ledgerPosition,
   typesOf,
 } from './event-query.ts';
-import { operation } from '../../operation.ts';
 import { Event } from './schemas.ts';
-import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
-import { timeParameter } from '../../validation/time-parameter.ts';
 
 export function listEvents(parts: { pool: Pool }) {
   return operation(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
-import { BOUNCED_EVENT } from '../messages/examples.ts';
 import { id, Mode, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { BOUNCED_EVENT } from '../messages/examples.ts';
 
 export const Event = Type.Object(
   {

@@ -4,10 +4,10 @@ import type { SignedIn } from '../../../accounts/people/sessions.ts';
 import { rightsOf } from '../../../accounts/roles.ts';
 import type { EventStreams } from '../../../events/event-streams.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from './event-query.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { BOUNCED_EVENT } from '../messages/examples.ts';
-import { closed } from '../../openapi/shared-schemas.ts';
+import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from './event-query.ts';
 
 export function streamEvents(parts: { eventStreams: EventStreams; people: People }) {
   return operation(

@@ -1,9 +1,9 @@
 import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function cancelMessage(parts: { changes: MessageChanges }) {
   return operation(

@@ -1,6 +1,6 @@
 /** Records as the reference shows them: one message, followed from its acceptance to its end. */
 
-const MESSAGE_ID = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
+export const MESSAGE_ID = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
 
 export const SMTP_ANSWER = {
   code: 250,
@@ -113,40 +113,3 @@ export const ATTEMPT = {
     { at_ms: 350, side: 'them', text: '250 2.0.0 Ok: queued as 4bX1k7' },
   ],
 };
-
-export const INBOX_SUMMARY = {
-  id: MESSAGE_ID,
-  arrived_at: '2026-11-15T09:30:00.052Z',
-  from: { email: 'hello@yourdomain.com', name: 'Your App' },
-  to: [{ email: 'jane@example.com', name: null, kind: 'to' }],
-  subject: 'Your sign-in code',
-  tags: ['sign-in'],
-  metadata: {},
-};
-
-export const INBOX_MESSAGE = {
-  ...INBOX_SUMMARY,
-  html: '<p>Your code is <b>428913</b>. <a href="https://yourdomain.com/in/428913">Sign in</a></p>',
-  text: 'Your code is 428913. Sign in: https://yourdomain.com/in/428913',
-  links: ['https://yourdomain.com/in/428913'],
-  codes: ['428913'],
-  attachments: [],
-};
-
-export const API_KEY = {
-  id: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
-  name: 'Web shop',
-  mode: 'live',
-  scopes: ['send:transactional', 'read:messages'],
-  allowed_domains: ['yourdomain.com'],
-  allowed_ips: ['203.0.113.0/24'],
-  token_hint: 'pr_live_…x7Qd',
-  created_by: 'cli',
-  created_at: '2026-11-01T08:00:00.000Z',
-  expires_at: null,
-  last_used_at: '2026-11-15T09:30:00.000Z',
-  revoked_at: null,
-};
-
-/** A secret that no checksum fits: it cannot be a real one. */
-export const TOKEN = 'pr_live_9fKq2mZ7xW4cT1vB8nR5sL0dY3gH6jPaExample';

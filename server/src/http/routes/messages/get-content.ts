@@ -1,12 +1,12 @@
 import type { Pool } from '../../../db/pool.ts';
-import { findMessage } from '../../../messages/lookup/message-store.ts';
-import { findContent } from '../../../messages/content/content-store.ts';
 import { contentView } from '../../../messages/content/content-view.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import { findContent } from '../../../messages/content/message-content-store.ts';
+import { findMessage } from '../../../messages/lookup/message-store.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { MessageContent } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function getMessageContent(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(

@@ -2,12 +2,12 @@ import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { compose } from '../../../mail/mime/compose.ts';
 import { outgoingOf } from '../../../messages/content/message-content.ts';
+import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
-import { findContent } from '../../../messages/content/content-store.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { operation } from '../../operation.ts';
-import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import { notFound, uuidOf } from '../../validation/path-id.ts';
 
 export function getMessageRaw(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(

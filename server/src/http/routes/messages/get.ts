@@ -1,14 +1,14 @@
 import type { Pool } from '../../../db/pool.ts';
 import { publicEvent, readTimeline } from '../../../events/events-store.ts';
-import { findMessage } from '../../../messages/lookup/message-store.ts';
-import { findContent } from '../../../messages/content/content-store.ts';
 import { contentView } from '../../../messages/content/content-view.ts';
+import { findContent } from '../../../messages/content/message-content-store.ts';
+import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { Message } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function getMessage(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
   return operation(

@@ -2,10 +2,10 @@ import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { findAttempts, findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicAttempt } from '../../../messages/lookup/public-message.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { Attempt } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
 export function listMessageAttempts(parts: { pool: Pool }) {
   return operation(

@@ -2,16 +2,18 @@ import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { parseDomainName } from '../../../mail/domain-name.ts';
-import { isReceivingProvider } from '../../../mail/policy/provider.ts';
-import { listMessages as findPage, type MessageQuery } from '../../../messages/lookup/list-messages.ts';
+import { isReceivingProvider } from '../../../mail/policy/mailbox-provider.ts';
+import {
+  listMessages as findPage,
+  type MessageQuery,
+} from '../../../messages/lookup/list-messages.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import type { MessageStatus } from '../../../messages/message-status.ts';
-import { addressParameter } from '../../validation/query-parameters.ts';
-import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
-import { timeParameter } from '../../validation/time-parameter.ts';
+import { operation } from '../../operation.ts';
+import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
+import { addressParameter, timeParameter } from '../../validation/query-parameters.ts';
+import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
 

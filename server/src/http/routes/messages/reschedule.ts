@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
+import { closed, pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
-import { closed, pathId } from '../../openapi/shared-schemas.ts';
 
 export function rescheduleMessage(parts: { changes: MessageChanges }) {
   return operation(

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { readQueue } from '../../../stats/queue-store.ts';
-import { operation } from '../../operation.ts';
 import { NullableTime } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
 
 const Queue = Type.Object(
   {

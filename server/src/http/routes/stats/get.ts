@@ -5,11 +5,11 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import { DIMENSIONS } from '../../../stats/count-events.ts';
 import { lookUpStats } from '../../../stats/query-stats.ts';
 import type { Span } from '../../../stats/stats-store.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { operation } from '../../operation.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import { timeParameter } from '../../validation/query-parameters.ts';
 import { Stats } from './schemas.ts';
-import { timeParameter } from '../../validation/time-parameter.ts';
 
 const SPANS = ['minute', 'hour', 'day'] as const;
 const SPAN_MS: Record<Span, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { ALARM_KINDS, readRaisedOf } from '../../../stats/alarm-store.ts';
 import { explanationOf, subjectOf } from '../../../stats/alarms.ts';
-import { operation } from '../../operation.ts';
 import { oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
 
 const RaisedAlarm = Type.Object(
   {

@@ -7,11 +7,7 @@ import {
   type Suppressions,
 } from '../../../suppressions/suppressions.ts';
 import { operation } from '../../operation.ts';
-import {
-  CreateSuppressions,
-  SUPPRESSIONS_MAX,
-  SuppressionResults,
-} from './schemas.ts';
+import { CreateSuppressions, SUPPRESSIONS_MAX, SuppressionResults } from './schemas.ts';
 
 export function createSuppressionsBulk(parts: { suppressions: Suppressions }) {
   return operation(

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Suppressions } from '../../../suppressions/suppressions.ts';
-import { operation } from '../../operation.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
 
 export function deleteSuppressionByEmail(parts: { suppressions: Suppressions }) {
   return operation(

@@ -1,7 +1,7 @@
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 import { Suppression } from './schemas.ts';
 
 export function getSuppression(parts: { suppressions: Suppressions }) {

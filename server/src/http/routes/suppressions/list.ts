@@ -6,12 +6,11 @@ import {
   type SuppressionQuery,
   type Suppressions,
 } from '../../../suppressions/suppressions.ts';
-import { pageOf } from '../../validation/cursor.ts';
-import { keyedCursor } from '../../validation/keyed-cursor.ts';
-import { operation } from '../../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import { keyedCursor, pageOf } from '../../validation/cursor.ts';
+import { timeParameter } from '../../validation/query-parameters.ts';
 import { SuppressionReason as Reason, Suppression } from './schemas.ts';
-import { timeParameter } from '../../validation/time-parameter.ts';
 
 export function listSuppressions(parts: { suppressions: Suppressions }) {
   return operation(

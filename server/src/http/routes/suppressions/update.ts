@@ -1,8 +1,8 @@
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 import { Suppression, UpdateSuppression } from './schemas.ts';
 
 export function updateSuppression(parts: { suppressions: Suppressions }) {

@@ -3,12 +3,13 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import type { AcceptedMessage as Accepted } from '../../../messages/accept/send-request.ts';
 import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
-import { operation } from '../../operation.ts';
-import { AcceptedMessage, Address, Locale, TimeZone, Variables } from '../messages/schemas.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { PathKey, VersionName } from './schemas.ts';
+import { operation } from '../../operation.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
+import { AcceptedMessage } from '../messages/schemas.ts';
+import { Address, Locale, TimeZone, Variables } from '../transactional/schemas.ts';
 import { SEND_REFUSALS } from '../transactional/send-problems.ts';
+import { PathKey, VersionName } from './schemas.ts';
 import type { TemplateParts } from './template-response.ts';
 
 const TestSend = closed(

@@ -1,6 +1,25 @@
 import { Type } from 'typebox';
-import { INBOX_MESSAGE, INBOX_SUMMARY } from '../messages/examples.ts';
 import { id, Metadata, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { MESSAGE_ID } from '../messages/examples.ts';
+
+const INBOX_SUMMARY = {
+  id: MESSAGE_ID,
+  arrived_at: '2026-11-15T09:30:00.052Z',
+  from: { email: 'hello@yourdomain.com', name: 'Your App' },
+  to: [{ email: 'jane@example.com', name: null, kind: 'to' }],
+  subject: 'Your sign-in code',
+  tags: ['sign-in'],
+  metadata: {},
+};
+
+const INBOX_MESSAGE = {
+  ...INBOX_SUMMARY,
+  html: '<p>Your code is <b>428913</b>. <a href="https://yourdomain.com/in/428913">Sign in</a></p>',
+  text: 'Your code is 428913. Sign in: https://yourdomain.com/in/428913',
+  links: ['https://yourdomain.com/in/428913'],
+  codes: ['428913'],
+  attachments: [],
+};
 
 const Summary = {
   id: id('msg', 'the message'),

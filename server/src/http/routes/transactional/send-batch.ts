@@ -1,11 +1,12 @@
 import { type TSchema, Type } from 'typebox';
 import type { BatchItem, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import type { SendRequest } from '../../../messages/accept/send-request.ts';
+import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { operation } from '../../operation.ts';
 import { problemOf } from '../../problems/problem-details.ts';
-import { AcceptedMessage, SendMessage } from '../messages/schemas.ts';
-import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { listValidator } from '../../validation/schema-validator.ts';
+import { AcceptedMessage } from '../messages/schemas.ts';
+import { SendMessage } from './schemas.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
 
 export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; batchMax: number }) {

@@ -1,11 +1,15 @@
 import { Type } from 'typebox';
 import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
+import type {
+  AcceptedMessage as Accepted,
+  SendRequest,
+} from '../../../messages/accept/send-request.ts';
 import { previewOf } from '../../../messages/content/content-view.ts';
-import type { AcceptedMessage as Accepted, SendRequest } from '../../../messages/accept/send-request.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
-import { operation } from '../../operation.ts';
-import { AcceptedMessage, MessageContent, SendMessage } from '../messages/schemas.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { operation } from '../../operation.ts';
+import { API_PREFIX } from '../../server/http-server.ts';
+import { AcceptedMessage, MessageContent } from '../messages/schemas.ts';
+import { SendMessage } from './schemas.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
 
 export function sendTransactional(parts: { acceptor: MessageAcceptor }) {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
-import { BOUNCED_EVENT } from '../messages/examples.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { BOUNCED_EVENT } from '../messages/examples.ts';
 
 const FAMILIES = [...new Set(EVENT_TYPES.map((type) => `${type.split('.')[0]}.*`))];
 

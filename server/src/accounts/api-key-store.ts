@@ -1,0 +1,214 @@
+import type { Pool, Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { holdsWords, type SearchedPage, searchPatterns } from '../db/search-words.ts';
+import type { Mode } from './tenant-scope.ts';
+import type { Scope } from './scopes.ts';
+
+/** An API key as stored: everything but its secret, of which only a hash exists. */
+export interface ApiKey {
+  workspaceId: string;
+  id: string;
+  mode: Mode;
+  name: string;
+  scopes: Scope[];
+  allowedDomains: string[];
+  allowedIps: string[];
+  tokenHint: string;
+  createdBy: string;
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  lastUsedAtMs: number | null;
+  revokedAtMs: number | null;
+}
+
+const COLUMNS = `k.workspace_id as "workspaceId", k.id, k.mode, k.name, k.scopes,
+  k.allowed_domains as "allowedDomains", k.allowed_ips as "allowedIps", k.token_hint as "tokenHint",
+  k.created_by as "createdBy", k.created_at as "createdAtMs", k.expires_at as "expiresAtMs",
+  k.last_used_at as "lastUsedAtMs", k.revoked_at as "revokedAtMs"`;
+
+export async function insertKey(db: Queryable, key: ApiKey): Promise<void> {
+  await db.query(
+    `insert into api_keys (workspace_id, id, mode, name, scopes, allowed_domains, allowed_ips,
+       token_hint, created_by, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      key.workspaceId,
+      key.id,
+      key.mode,
+      key.name,
+      key.scopes,
+      key.allowedDomains,
+      key.allowedIps,
+      key.tokenHint,
+      key.createdBy,
+      sqlTime(key.createdAtMs),
+      sqlTime(key.expiresAtMs),
+    ],
+  );
+}
+
+export async function insertSecret(
+  db: Queryable,
+  key: { workspaceId: string; id: string },
+  tokenHash: Buffer,
+): Promise<void> {
+  await db.query(
+    'insert into api_key_secrets (token_hash, workspace_id, key_id) values ($1, $2, $3)',
+    [tokenHash, key.workspaceId, key.id],
+  );
+}
+
+/** A rotation: secrets so far work until `endsAtMs`, and none longer than they already would. */
+export async function endSecrets(
+  db: Queryable,
+  key: { workspaceId: string; id: string },
+  endsAtMs: number,
+): Promise<void> {
+  await db.query(
+    `update api_key_secrets set expires_at = least(expires_at, $3)
+     where workspace_id = $1 and key_id = $2`,
+    [key.workspaceId, key.id, sqlTime(endsAtMs)],
+  );
+}
+
+export async function updateKey(
+  db: Queryable,
+  key: Pick<
+    ApiKey,
+    | 'workspaceId'
+    | 'id'
+    | 'name'
+    | 'scopes'
+    | 'allowedDomains'
+    | 'allowedIps'
+    | 'expiresAtMs'
+    | 'tokenHint'
+    | 'revokedAtMs'
+  >,
+): Promise<void> {
+  await db.query(
+    `update api_keys set name = $3, scopes = $4, allowed_domains = $5, allowed_ips = $6,
+       expires_at = $7, token_hint = $8, revoked_at = $9,
+       expiry_notified_at = case when expires_at is distinct from $7 then null else expiry_notified_at end
+     where workspace_id = $1 and id = $2`,
+    [
+      key.workspaceId,
+      key.id,
+      key.name,
+      key.scopes,
+      key.allowedDomains,
+      key.allowedIps,
+      sqlTime(key.expiresAtMs),
+      key.tokenHint,
+      sqlTime(key.revokedAtMs),
+    ],
+  );
+}
+
+export async function findKey(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  lock: '' | 'for update' = '',
+): Promise<ApiKey | undefined> {
+  const { rows } = await db.query<ApiKey>(
+    `select ${COLUMNS} from api_keys k where k.workspace_id = $1 and k.id = $2 ${lock}`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}
+
+/** The key behind a presented secret, with the end of that secret when it is being rotated out. */
+export async function findKeyByHash(
+  pool: Pool,
+  tokenHash: Buffer,
+): Promise<(ApiKey & { secretEndsAtMs: number | null }) | undefined> {
+  const { rows } = await pool.query<ApiKey & { secretEndsAtMs: number | null }>({
+    name: 'find-key-by-hash',
+    text: `select ${COLUMNS}, s.expires_at as "secretEndsAtMs"
+      from api_key_secrets s join api_keys k on k.workspace_id = s.workspace_id and k.id = s.key_id
+      where s.token_hash = $1`,
+    values: [tokenHash],
+  });
+  return rows[0];
+}
+
+const OF_PAGE = `api_keys k where k.workspace_id = $1 and ($2::mode is null or k.mode = $2)
+  and ($3::uuid is null or k.id < $3) order by k.id desc`;
+
+/** A workspace has any number of keys, since revoked ones stay: one search goes so far. */
+const SEARCHED_MAX = 20_000;
+
+/** Newest first. */
+export async function listKeys(
+  db: Queryable,
+  workspaceId: string,
+  page: SearchedPage & { mode?: Mode },
+): Promise<ApiKey[]> {
+  const patterns = searchPatterns(page.text);
+  const { rows } = await db.query<ApiKey>(
+    `select ${COLUMNS} from (select k.* from ${OF_PAGE} limit $5) k
+     where ${holdsWords('$6', ['k.name', 'k.token_hint'])} order by k.id desc limit $4`,
+    [
+      ...[workspaceId, page.mode ?? null, page.before ?? null, page.limit],
+      ...[patterns === null ? page.limit : SEARCHED_MAX, patterns],
+    ],
+  );
+  return rows;
+}
+
+/** The last key that a search of this page looked at, unless it came to the end. */
+export async function searchedUpTo(
+  db: Queryable,
+  workspaceId: string,
+  page: { mode?: Mode; before?: string },
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>(
+    `select k.id from ${OF_PAGE} offset ${SEARCHED_MAX - 1} limit 1`,
+    [workspaceId, page.mode ?? null, page.before ?? null],
+  );
+  return rows[0]?.id;
+}
+
+/** One statement for all keys used since the last write. */
+export async function writeLastUsed(
+  pool: Pool,
+  used: { workspaceId: string; id: string; atMs: number }[],
+): Promise<void> {
+  await pool.query({
+    name: 'write-last-used',
+    text: `update api_keys k set last_used_at = u.at
+      from json_to_recordset($1::json) as u(workspace_id uuid, id uuid, at timestamptz)
+      where k.workspace_id = u.workspace_id and k.id = u.id
+        and (k.last_used_at is null or k.last_used_at < u.at)`,
+    values: [
+      JSON.stringify(
+        used.map((one) => ({
+          workspace_id: one.workspaceId,
+          id: one.id,
+          at: sqlTime(one.atMs),
+        })),
+      ),
+    ],
+  });
+}
+
+/** Marks and returns keys that run out before `beforeMs` and of which nobody was told yet. */
+export async function takeExpiring(
+  db: Queryable,
+  nowMs: number,
+  beforeMs: number,
+): Promise<ApiKey[]> {
+  const { rows } = await db.query<ApiKey>(
+    `update api_keys k set expiry_notified_at = $1
+     where k.expires_at > $1 and k.expires_at <= $2 and k.revoked_at is null
+       and k.expiry_notified_at is null
+     returning ${COLUMNS}`,
+    [sqlTime(nowMs), sqlTime(beforeMs)],
+  );
+  return rows;
+}
+
+export async function notifyKeyChanged(db: Queryable, workspaceId: string): Promise<void> {
+  await db.query(`select pg_notify('accounts', $1)`, [workspaceId]);
+}

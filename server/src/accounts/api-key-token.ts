@@ -1,0 +1,44 @@
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Mode } from './tenant-scope.ts';
+
+/**
+ * The secret of an API key: `pr_live_` or `pr_test_`, 32 random base62 characters, and 6 of CRC-32
+ * over all before them. The checksum lets a secret scanner, and us, tell a typo from a key without
+ * asking the database. We keep only the SHA-256 of the whole.
+ */
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const TOKEN = /^pr_(live|test)_[0-9A-Za-z]{38}$/;
+const CHECKSUM_LENGTH = 6;
+
+export function newToken(mode: Mode): string {
+  let body = `pr_${mode}_`;
+  for (let i = 0; i < 32; i++) body += BASE62[randomInt(62)];
+  return body + checksumOf(body);
+}
+
+/** Whether the text has the form of a key and its checksum is right. */
+export function isToken(text: string): boolean {
+  if (!TOKEN.test(text)) return false;
+  return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+}
+
+export function hashToken(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** What may be shown of a key for ever: its prefix and last four characters. */
+export function tokenHint(token: string): string {
+  return `${token.slice(0, 8)}…${token.slice(-4)}`;
+}
+
+function checksumOf(body: string): string {
+  let value = crc32(body);
+  let text = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    text = BASE62[value % 62] + text;
+    value = Math.floor(value / 62);
+  }
+  return text;
+}

@@ -1,0 +1,214 @@
+/**
+ * CSV as RFC 4180 has it, read from bytes: fields in double quotes may hold delimiters, line breaks
+ * and doubled quotes; lines end with CRLF, LF or CR alone. Comes in: a window of a file that begins
+ * at a record. Leaves: the records that end within it, and where the next one begins, so that a file
+ * of any size is read window by window.
+ *
+ * A quote that is never closed would swallow all that follows. A record that does not end within
+ * `recordBytesMax`, or before the file does, is told as broken, and reading goes on at the next line:
+ * one bad line costs that line. It stays linear: a quote that opens on a later line would have
+ * closed the one before it, so no stretch of text is searched for more than one missing quote.
+ */
+
+export interface CsvRecord {
+  /** Line breaks passed in the window before this record. */
+  linesBefore: number;
+  /** Undefined when the record is broken. */
+  fields: Buffer[] | undefined;
+  fault?: CsvFault;
+}
+
+export type CsvFault = 'quote_not_closed' | 'text_after_quote' | 'too_long';
+
+export interface CsvWindow {
+  records: CsvRecord[];
+  /** Bytes used up: the next window begins here. */
+  used: number;
+  /** Line breaks in those bytes. */
+  lines: number;
+  /** The next window begins within a broken line, the rest of which is to be dropped. */
+  inBrokenLine: boolean;
+}
+
+export interface CsvOptions {
+  delimiter: number;
+  /** Whether the file ends with this window. */
+  atEnd: boolean;
+  recordsMax: number;
+  recordBytesMax: number;
+}
+
+const QUOTE = 0x22;
+const CR = 0x0d;
+const LF = 0x0a;
+
+export function readCsv(window: Buffer, options: CsvOptions): CsvWindow {
+  const records: CsvRecord[] = [];
+  let at = 0;
+  let lines = 0;
+  let inBrokenLine = false;
+  while (at < window.length && records.length < options.recordsMax) {
+    const record = readRecord(window, at, options);
+    if (record.kind === 'cut') break;
+    if (record.kind === 'broken') {
+      records.push({ linesBefore: lines, fields: undefined, fault: record.fault });
+      inBrokenLine = record.lines === 0;
+    } else if (!isBlank(record.fields)) {
+      records.push({ linesBefore: lines, fields: record.fields });
+    }
+    lines += record.lines;
+    at = record.end;
+  }
+  return { records, used: at, lines, inBrokenLine };
+}
+
+/** The end of the line that the window begins in; `found` when it lies within the window. */
+export function endOfLine(
+  window: Buffer,
+  start: number,
+  atEnd: boolean,
+): { end: number; found: boolean } {
+  let end = start;
+  while (end < window.length && window[end] !== LF && window[end] !== CR) end += 1;
+  // A CR at the very end may be half of a CRLF: it is left to the next window.
+  if (isCut(window, end) && !atEnd) return { end, found: false };
+  return { end: afterLineBreak(window, end), found: true };
+}
+
+type ReadRecord =
+  | { kind: 'record'; fields: Buffer[]; end: number; lines: number }
+  | { kind: 'broken'; fault: CsvFault; end: number; lines: number }
+  /** It may go on behind the window. */
+  | { kind: 'cut' };
+
+function readRecord(window: Buffer, start: number, options: CsvOptions): ReadRecord {
+  const { delimiter, atEnd, recordBytesMax } = options;
+  const fields: Buffer[] = [];
+  let lines = 0;
+  let at = start;
+  for (;;) {
+    const field =
+      window[at] === QUOTE ? quotedField(window, at, delimiter) : bareField(window, at, delimiter);
+    if (field.end - start > recordBytesMax) {
+      return broken(window, start, field.fault ?? 'too_long', options);
+    }
+    if (field.cut && !atEnd) return { kind: 'cut' };
+    if (field.fault) return broken(window, start, field.fault, options);
+    fields.push(field.content);
+    lines += field.lines;
+    at = field.end;
+    if (window[at] !== delimiter) {
+      return { kind: 'record', fields, end: afterLineBreak(window, at), lines: lines + 1 };
+    }
+    at += 1;
+  }
+}
+
+interface Field {
+  content: Buffer;
+  /** Where the delimiter, the line break or the window's end is. */
+  end: number;
+  lines: number;
+  /** The window ended first, so that more of it may follow. */
+  cut: boolean;
+  fault?: CsvFault;
+}
+
+function bareField(window: Buffer, start: number, delimiter: number): Field {
+  let end = start;
+  while (end < window.length) {
+    const byte = window[end];
+    if (byte === delimiter || byte === LF || byte === CR) break;
+    end += 1;
+  }
+  return { content: window.subarray(start, end), end, lines: 0, cut: isCut(window, end) };
+}
+
+function quotedField(window: Buffer, start: number, delimiter: number): Field {
+  const pieces: Buffer[] = [];
+  let from = start + 1;
+  for (;;) {
+    const quote = window.indexOf(QUOTE, from);
+    if (quote < 0) {
+      const end = window.length;
+      return { content: EMPTY, end, lines: 0, cut: true, fault: 'quote_not_closed' };
+    }
+    if (window[quote + 1] === QUOTE) {
+      pieces.push(window.subarray(from, quote + 1));
+      from = quote + 2;
+      continue;
+    }
+    pieces.push(window.subarray(from, quote));
+    const end = quote + 1;
+    const next = window[end];
+    const content = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    const lines = lineBreaks(content);
+    if (next === undefined || next === delimiter || next === LF || next === CR) {
+      return { content, end, lines, cut: isCut(window, end) };
+    }
+    return { content, end, lines, cut: false, fault: 'text_after_quote' };
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** A CR at the very end may be half of a CRLF. */
+function isCut(window: Buffer, end: number): boolean {
+  return end >= window.length || (window[end] === CR && end + 1 === window.length);
+}
+
+/** A broken record ends with its first line, whatever its quotes say. */
+function broken(window: Buffer, start: number, fault: CsvFault, options: CsvOptions): ReadRecord {
+  const { end, found } = endOfLine(window, start, options.atEnd);
+  if (found) return { kind: 'broken', fault, end, lines: 1 };
+  if (end - start <= options.recordBytesMax) return { kind: 'cut' };
+  return { kind: 'broken', fault, end, lines: 0 };
+}
+
+function afterLineBreak(window: Buffer, at: number): number {
+  const width = window[at] === CR && window[at + 1] === LF ? 2 : 1;
+  return Math.min(at + width, window.length);
+}
+
+function lineBreaks(content: Buffer): number {
+  let lines = 0;
+  for (let at = 0; at < content.length; at++) {
+    const byte = content[at];
+    if (byte === LF || (byte === CR && content[at + 1] !== LF)) lines += 1;
+  }
+  return lines;
+}
+
+/** An empty line is no record; a line of nothing but delimiters is one. */
+function isBlank(fields: readonly Buffer[]): boolean {
+  return fields.length === 1 && fields[0]?.length === 0;
+}
+
+/**
+ * CSV as RFC 4180 has it, for people who open it in a spreadsheet. A spreadsheet runs a cell that
+ * begins with = + - @ as a formula, and the addresses and names in here come from strangers: such a
+ * cell gets an apostrophe in front, which shows it as text. `withoutGuard` takes it off again, so
+ * that what was exported can be imported.
+ */
+
+export function csvLine(cells: readonly unknown[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n']|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/**
+ * Also behind apostrophes, so that every cell comes back as it was. The wide forms are formulas too
+ * in spreadsheets set to Chinese or Japanese.
+ */
+const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+export function withoutGuard(text: string): string {
+  return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
+}

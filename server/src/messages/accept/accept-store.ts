@@ -1,0 +1,316 @@
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { Pool } from '../../db/pool.ts';
+import { recordset } from '../../db/recordset.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import { EVENT_COLUMNS, type EventRow } from '../../events/events-store.ts';
+
+/**
+ * The statement behind every accepted message, and the look-up that some need before it. Many
+ * requests share them (base/group-commit.ts), so their cost is per group. The statement looks all
+ * recipients up in the suppression list and inserts all rows, which is one commit; a request that
+ * the list concerns is left out, to come again with what was found.
+ *
+ * Each row carries the place of its request in the group, and requests that are left out are few: so
+ * rows are told apart by that number, without a join.
+ */
+
+export interface RecipientRef {
+  workspace_id: string;
+  mode: Mode;
+  key: string;
+  domain_key: string;
+  /**
+   * Under which an erased address stays suppressed (suppressions/erased-address.ts); null while the
+   * workspace is not known to have erased anybody.
+   */
+  hash_key: string | null;
+  /** Place in the group. */
+  submission: number;
+}
+
+const RECIPIENTS = recordset<RecipientRef>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  key: 'text',
+  domain_key: 'text',
+  hash_key: 'text',
+  submission: 'integer',
+});
+
+/** The suppressions s of a recipient r, in force at $1; a whole domain's counts too. */
+const SUPPRESSIONS = `suppressions s where s.workspace_id = r.workspace_id and s.mode = r.mode
+        and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $1)`;
+
+/** Reasons by `${workspace}/${mode}/${key}`. */
+export async function findSuppressed(
+  pool: Pool,
+  recipients: readonly RecipientRef[],
+  nowMs: number,
+): Promise<Map<string, string>> {
+  const { rows } = await pool.query<RecipientRef & { reason: string }>({
+    name: 'find-suppressed',
+    text: `select r.workspace_id, r.mode, r.key, s.reason from ${RECIPIENTS.table('r', 2)}
+      cross join lateral (select reason from ${SUPPRESSIONS}) s`,
+    values: [sqlTime(nowMs), ...RECIPIENTS.parameters(recipients)],
+  });
+  return new Map(
+    rows.map((row) => [suppressionKey(row.workspace_id, row.mode, row.key), row.reason]),
+  );
+}
+
+export function suppressionKey(workspaceId: string, mode: Mode, recipientKey: string): string {
+  return `${workspaceId}/${mode}/${recipientKey}`;
+}
+
+/** One request's rows; all of them are written or, when its idempotency key is taken, none. */
+export interface SubmissionRows {
+  key: KeyRow | undefined;
+  messages: MessageRow[];
+  attachments: AttachmentRow[];
+  deliveries: DeliveryRow[];
+  events: SubmittedEvent[];
+}
+
+/** Place in the group. */
+interface Placed {
+  submission: number;
+}
+
+export interface KeyRow extends Placed {
+  workspace_id: string;
+  mode: Mode;
+  key: string;
+  /** Hex. */
+  request_hash: string;
+  status: number;
+  answer: string;
+  created_at: number;
+}
+
+const KEYS = recordset<KeyRow>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  key: 'text',
+  request_hash: 'text',
+  status: 'smallint',
+  answer: 'bytea',
+  created_at: 'timestamptz',
+  submission: 'integer',
+});
+
+export interface MessageRow extends Placed {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  created_at: number;
+  scheduled_at: number | null;
+  sender: string;
+  sender_name: string | null;
+  subject: string;
+  template_key: string | null;
+  template_version: number | null;
+  /** As an array of PostgreSQL is written: an array of arrays would be one of all tags. */
+  tags: string;
+  metadata: string;
+  ttl_seconds: number | null;
+  api_key_id: string | null;
+  head: string;
+  html: string;
+  text: string | null;
+  /** Null when nothing in it is secret. */
+  encrypted_content: Buffer | null;
+}
+
+const MESSAGES = recordset<MessageRow>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  id: 'uuid',
+  created_at: 'timestamptz',
+  scheduled_at: 'timestamptz',
+  sender: 'text',
+  sender_name: 'text',
+  subject: 'text',
+  template_key: 'text',
+  template_version: 'integer',
+  tags: 'text',
+  metadata: 'json',
+  ttl_seconds: 'integer',
+  api_key_id: 'uuid',
+  head: 'json',
+  html: 'text',
+  text: 'text',
+  encrypted_content: 'bytea',
+  submission: 'integer',
+});
+
+export interface AttachmentRow extends Placed {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  ordinal: number;
+  filename: string;
+  content_type: string;
+  content_id: string | null;
+  content: Buffer;
+}
+
+const ATTACHMENTS = recordset<AttachmentRow>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  message_id: 'uuid',
+  ordinal: 'smallint',
+  filename: 'text',
+  content_type: 'text',
+  content_id: 'text',
+  content: 'bytea',
+  submission: 'integer',
+});
+
+export interface DeliveryRow extends Placed {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  ordinal: number;
+  kind: string;
+  recipient: string;
+  recipient_key: string;
+  recipient_name: string | null;
+  status: string;
+  reason: string | null;
+  shard: number;
+  due_at: number | null;
+  lease: number | null;
+  event_sequence: number;
+  expires_at: number;
+  finished_at: number | null;
+}
+
+const DELIVERIES = recordset<DeliveryRow>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  message_id: 'uuid',
+  ordinal: 'smallint',
+  kind: 'recipient_kind',
+  recipient: 'text',
+  recipient_key: 'text',
+  recipient_name: 'text',
+  status: 'delivery_status',
+  reason: 'text',
+  shard: 'smallint',
+  due_at: 'timestamptz',
+  lease: 'bigint',
+  event_sequence: 'smallint',
+  expires_at: 'timestamptz',
+  finished_at: 'timestamptz',
+  submission: 'integer',
+});
+
+export interface SubmittedEvent extends EventRow, Placed {}
+
+const EVENTS = recordset<SubmittedEvent>({ ...EVENT_COLUMNS, submission: 'integer' });
+
+/** Keys are kept for 24 hours; an older one is as good as none. */
+export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
+
+/** Behind the time and the recipients. */
+const KEYS_AT = 2 + RECIPIENTS.width;
+const MESSAGES_AT = KEYS_AT + 1 + KEYS.width;
+const DELIVERIES_AT = MESSAGES_AT + MESSAGES.width;
+const EVENTS_AT = DELIVERIES_AT + DELIVERIES.width;
+const ATTACHMENTS_AT = EVENTS_AT + EVENTS.width;
+
+/** Few groups have any, and every table of a statement costs them all. */
+const NEW_ATTACHMENTS = `
+  new_attachments as (insert into message_attachments
+    select workspace_id, mode, message_id, ordinal, filename, content_type, content_id, content
+    from ${ATTACHMENTS.table('a', ATTACHMENTS_AT)}
+    where submission not in (select submission from left_out)),`;
+
+/**
+ * Whoever inserts an idempotency key owns the request. A racing transaction with the same key waits
+ * here for the first to commit, then inserts nothing. Keys are inserted in order, so that two groups
+ * can never wait for each other.
+ */
+const insert = (attachments: string): string => `
+  with concerned as materialized (select r.submission, found.outcome
+    from ${RECIPIENTS.table('r', 2)} cross join lateral (
+      select 'concerned' as outcome from ${SUPPRESSIONS}
+      union all (select 'unhashed' from suppressions e where r.hash_key is null
+        and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),
+  keys as materialized (select * from ${KEYS.table('k', KEYS_AT + 1)}
+    where submission not in (select submission from concerned)),
+  taken as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash,
+      response_status, response_body, created_at)
+    select workspace_id, mode, key, decode(request_hash, 'hex'), status, answer, created_at
+    from keys order by workspace_id, mode, key
+    on conflict (workspace_id, mode, key) do update set request_hash = excluded.request_hash,
+      response_status = excluded.response_status, response_body = excluded.response_body,
+      response_encrypted = false,
+      created_at = excluded.created_at
+    where old.created_at < $${KEYS_AT}
+    returning workspace_id, mode, key),
+  left_out as materialized (select submission, outcome from concerned
+    union all select submission, 'taken' from keys k where not exists (select from taken t
+      where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
+  m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)}
+    where submission not in (select submission from left_out)),
+  new_messages as (insert into messages (workspace_id, mode, id, created_at, scheduled_at, sender,
+      sender_name, subject, template_key, template_version, tags, metadata, ttl_seconds, api_key_id)
+    select workspace_id, mode, id, created_at, scheduled_at, sender, sender_name, subject,
+      template_key, template_version, tags::text[], metadata, ttl_seconds, api_key_id from m),
+  new_contents as (insert into message_contents (workspace_id, mode, id, head, html, text, encrypted_content)
+    select workspace_id, mode, id, head, html, text, encrypted_content from m),${attachments}
+  new_deliveries as (insert into deliveries (workspace_id, mode, message_id, ordinal, kind,
+      recipient, recipient_key, recipient_name, status, reason, shard, due_at, lease, event_sequence,
+      expires_at, finished_at)
+    select workspace_id, mode, message_id, ordinal, kind, recipient, recipient_key, recipient_name,
+      status, reason, shard, due_at, lease, event_sequence, expires_at, finished_at
+    from ${DELIVERIES.table('d', DELIVERIES_AT)}
+    where submission not in (select submission from left_out)),
+  new_events as (insert into events (workspace_id, mode, tx, id, type, created_at, message_id,
+      sequence, data)
+    select workspace_id, mode, event_log_tx(), id, type, created_at, message_id,
+      sequence, data
+    from ${EVENTS.table('e', EVENTS_AT)}
+    where submission not in (select submission from left_out))
+  select submission, outcome from left_out`;
+
+const INSERT = insert('');
+const INSERT_WITH_ATTACHMENTS = insert(NEW_ATTACHMENTS);
+
+/**
+ * Taken: its idempotency key is another request's, or the same one's from before. Unhashed: the
+ * workspace has erased somebody, and the recipients came without the hashes that may tell who.
+ */
+export type Outcome = 'written' | 'taken' | 'concerned' | 'unhashed';
+
+/**
+ * What became of each submission; of those that were not written nothing was. `recipients` are those
+ * whose suppressions nobody has looked up yet.
+ */
+export async function insertSubmissions(
+  pool: Pool,
+  submissions: readonly SubmissionRows[],
+  recipients: readonly RecipientRef[],
+  nowMs: number,
+): Promise<Outcome[]> {
+  const attachments = submissions.flatMap((one) => one.attachments);
+  const withThem = attachments.length > 0;
+  const { rows } = await pool.query<{ submission: number; outcome: Outcome }>({
+    name: withThem ? 'insert-submissions-with-attachments' : 'insert-submissions',
+    text: withThem ? INSERT_WITH_ATTACHMENTS : INSERT,
+    values: [
+      sqlTime(nowMs),
+      ...RECIPIENTS.parameters(recipients),
+      sqlTime(nowMs - IDEMPOTENCY_MS),
+      ...KEYS.parameters(submissions.flatMap((one) => one.key ?? [])),
+      ...MESSAGES.parameters(submissions.flatMap((one) => one.messages)),
+      ...DELIVERIES.parameters(submissions.flatMap((one) => one.deliveries)),
+      ...EVENTS.parameters(submissions.flatMap((one) => one.events)),
+      ...(withThem ? ATTACHMENTS.parameters(attachments) : []),
+    ],
+  });
+  const outcomes: Outcome[] = submissions.map(() => 'written');
+  for (const { submission, outcome } of rows) outcomes[submission] = outcome;
+  return outcomes;
+}

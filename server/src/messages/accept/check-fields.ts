@@ -1,0 +1,131 @@
+import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import type { Attachment } from '../../mail/mime/compose.ts';
+import { FieldErrors } from './field-errors.ts';
+import { type Envelope, parseEnvelope } from './parse-envelope.ts';
+import { parseAttachments, parseHeaders, parseSchedule, type Schedule } from './parse-options.ts';
+import type { SendLimits } from './send-limits.ts';
+import type { SendRequest } from './send-request.ts';
+
+/**
+ * All that can be said about a send from its own fields, before anything is looked up or filled in.
+ * Who is refused for one of them learns of the others in the same answer.
+ */
+
+export interface CheckedFields {
+  envelope: Envelope;
+  headers: [string, string][];
+  attachments: Attachment[];
+  schedule: Schedule;
+}
+
+export function checkFields(
+  request: SendRequest,
+  limits: SendLimits,
+  nowMs: number,
+): CheckedFields {
+  const errors = new FieldErrors();
+  const fields = readFields(request, limits, nowMs, errors);
+  if (errors.all.length === 0 && hasSender(request)) return fields;
+  throw refusalOf(request, errors.all);
+}
+
+/** What else is wrong with a request that has lost its fields of a wrong shape, `faulty`. */
+export function faultsBeside(
+  faulty: ReadonlySet<string>,
+  request: Partial<SendRequest>,
+  limits: SendLimits,
+  nowMs: number,
+): FieldError[] {
+  const errors = new FieldErrors();
+  readFields(request, limits, nowMs, errors);
+  const faults = [...errors.all];
+  const senderUnknown = faulty.has('from') || faulty.has('template_key');
+  if (!senderUnknown && !hasSender(request)) faults.push(SENDER_MISSING);
+  const contentUnknown = [...INLINE, ...TEMPLATE].some((field) => faulty.has(field));
+  if (!contentUnknown) faults.push(...(contentRefusal(request)?.errors ?? []));
+  return faults;
+}
+
+function readFields(
+  request: Partial<SendRequest>,
+  limits: SendLimits,
+  nowMs: number,
+  errors: FieldErrors,
+): CheckedFields {
+  const envelope = parseEnvelope(request, limits.recipientsMax, errors);
+  const headers = parseHeaders(request, limits, errors);
+  const attachments = parseAttachments(request, errors);
+  const schedule = parseSchedule(request, limits, nowMs, errors);
+  checkReservedRoots(request, errors);
+  checkTimeZone(request.time_zone, errors);
+  return { envelope, headers, attachments, schedule };
+}
+
+function checkReservedRoots(request: Partial<SendRequest>, errors: FieldErrors): void {
+  for (const field of ['variables', 'template_variables'] as const) {
+    for (const root of ['contact', 'message']) {
+      if (!request[field] || !Object.hasOwn(request[field], root)) continue;
+      const detail = `"${root}" is filled in by the service. Choose another name.`;
+      errors.add(`/${field}/${root}`, 'reserved_name', detail);
+    }
+  }
+}
+
+export function checkTimeZone(timeZone: string | undefined, errors: FieldErrors): void {
+  if (timeZone === undefined) return;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+  } catch {
+    errors.add('/time_zone', 'invalid_value', 'Give an IANA time zone, such as Europe/Vienna.');
+  }
+}
+
+/** A template may bring a sender of its own. */
+function hasSender(request: Partial<SendRequest>): boolean {
+  return request.from !== undefined || request.template_key !== undefined;
+}
+
+const REQUIRED = 'This field is required.';
+const TEXT_ALONE = `${REQUIRED} For a mail of text alone, give an empty one: "html": "".`;
+const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
+
+function refusalOf(request: SendRequest, faults: readonly FieldError[]): RefusedError {
+  const sender = hasSender(request) ? [] : [SENDER_MISSING];
+  const content = contentRefusal(request);
+  const errors = [...faults, ...sender, ...(content?.errors ?? [])];
+  if (faults.length > 0 || !content) return invalidFields(errors);
+  return new RefusedError(content.code, content.message, { errors });
+}
+
+const INLINE = ['subject', 'html', 'text', 'variables'] as const;
+const TEMPLATE = ['template_key', 'template_variables', 'template_version'] as const;
+
+export function contentKind(request: SendRequest): 'inline' | 'template' {
+  const refusal = contentRefusal(request);
+  if (refusal) throw refusal;
+  return request.template_key === undefined ? 'inline' : 'template';
+}
+
+function contentRefusal(request: Partial<SendRequest>): RefusedError | undefined {
+  const inline = INLINE.filter((field) => request[field] !== undefined);
+  const template = TEMPLATE.filter((field) => request[field] !== undefined);
+  if (inline.length > 0 && template.length > 0) {
+    const errors = [...inline, ...template].map((field) => ({
+      pointer: `/${field}`,
+      code: 'content_conflict',
+      detail: 'Inline content and a template cannot be used together.',
+    }));
+    const detail = 'A message is made either from subject and html or from a template, not both.';
+    return new RefusedError('content_conflict', detail, { errors });
+  }
+  const needed = template.length > 0 ? (['template_key'] as const) : (['subject', 'html'] as const);
+  const missing = needed.filter((field) => request[field] === undefined);
+  if (missing.length === 0) return undefined;
+  const detail = `There is no ${missing.join(' and no ')}.`;
+  const errors = missing.map((field) => ({
+    pointer: `/${field}`,
+    code: 'required',
+    detail: field === 'html' && request.text !== undefined ? TEXT_ALONE : REQUIRED,
+  }));
+  return new RefusedError('content_missing', detail, { errors });
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { freshDatabase } from '../../../test/harness/database.ts';
+import { newWorkspace } from '../../../test/harness/enqueue-messages.ts';
+import type { Pool } from '../../db/pool.ts';
+import { deleteKey, findKeyRow, startKey } from './idempotency-store.ts';
+
+/** The real pool, with a moment before each statement in which somebody else may act. */
+function withMoments(pool: Pool, before: (statement: unknown) => Promise<void>): Pool {
+  const query = async (statement: string, values?: unknown[]) => {
+    await before(statement);
+    return pool.query(statement, values);
+  };
+  return { query } as unknown as Pool;
+}
+
+test('a key that is given free while it is looked at is taken', async () => {
+  await using database = await freshDatabase();
+  const { pool } = database;
+  const nowMs = Date.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  const ref = { workspaceId, mode: 'test', key: 'one', requestHash: '00' } as const;
+  expect(await startKey(pool, ref, nowMs, 60_000)).toBeUndefined();
+  let statements = 0;
+  const raced = withMoments(pool, async () => {
+    statements += 1;
+    // After it was found taken, before it is looked at.
+    if (statements === 2) await deleteKey(pool, ref);
+  });
+  expect(await startKey(raced, ref, nowMs, 60_000)).toBeUndefined();
+  expect(await findKeyRow(pool, ref, nowMs)).toMatchObject({ status: null });
+});

@@ -1,0 +1,105 @@
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { Pool } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import { IDEMPOTENCY_MS } from './accept-store.ts';
+
+interface KeyRef {
+  workspaceId: string;
+  mode: Mode;
+  key: string;
+}
+
+export interface KeyRow {
+  requestHash: string;
+  status: number | null;
+  answer: Buffer | null;
+  encrypted: boolean;
+}
+
+const COLUMNS = `encode(request_hash, 'hex') as "requestHash", response_status as status,
+  response_body as answer, response_encrypted as encrypted`;
+
+export async function findKeyRow(
+  pool: Pool,
+  ref: KeyRef,
+  nowMs: number,
+): Promise<KeyRow | undefined> {
+  const { rows } = await pool.query<KeyRow>({
+    name: 'find-idempotency-key',
+    text: `select ${COLUMNS} from idempotency_keys
+      where workspace_id = $1 and mode = $2 and key = $3 and created_at >= $4`,
+    values: [ref.workspaceId, ref.mode, ref.key, sqlTime(nowMs - IDEMPOTENCY_MS)],
+  });
+  return rows[0];
+}
+
+/** Takes the key, or returns the row of whoever has it. */
+export async function startKey(
+  pool: Pool,
+  ref: KeyRef & { requestHash: string },
+  nowMs: number,
+  runningMaxMs: number,
+): Promise<KeyRow | undefined> {
+  // Whoever had it may give it free before it can be looked at: then it is to be had after all.
+  for (;;) {
+    if (await takeKey(pool, ref, nowMs, runningMaxMs)) return undefined;
+    const row = await findKeyRow(pool, ref, nowMs);
+    if (row) return row;
+  }
+}
+
+async function takeKey(
+  pool: Pool,
+  ref: KeyRef & { requestHash: string },
+  nowMs: number,
+  runningMaxMs: number,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `insert into idempotency_keys as old (workspace_id, mode, key, request_hash, created_at)
+     values ($1, $2, $3, decode($4, 'hex'), $5)
+     on conflict (workspace_id, mode, key) do update
+       set request_hash = excluded.request_hash, response_status = null,
+           response_body = null, response_encrypted = false, created_at = excluded.created_at
+     where old.created_at < $6 or (old.response_status is null and old.created_at < $7)`,
+    [
+      ref.workspaceId,
+      ref.mode,
+      ref.key,
+      ref.requestHash,
+      sqlTime(nowMs),
+      sqlTime(nowMs - IDEMPOTENCY_MS),
+      sqlTime(nowMs - runningMaxMs),
+    ],
+  );
+  return rowCount === 1;
+}
+
+export async function finishKey(
+  pool: Pool,
+  ref: KeyRef,
+  status: number,
+  answer: Buffer,
+): Promise<void> {
+  await pool.query(
+    `update idempotency_keys set response_status = $4, response_body = $5, response_encrypted = true
+     where workspace_id = $1 and mode = $2 and key = $3`,
+    [ref.workspaceId, ref.mode, ref.key, status, answer],
+  );
+}
+
+export async function deleteKey(pool: Pool, ref: KeyRef): Promise<void> {
+  await pool.query(
+    'delete from idempotency_keys where workspace_id = $1 and mode = $2 and key = $3 and response_status is null',
+    [ref.workspaceId, ref.mode, ref.key],
+  );
+}
+
+/** Removes a bounded number of keys that are past their time; true when there may be more. */
+export async function deleteOldKeys(pool: Pool, nowMs: number, countMax: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `delete from idempotency_keys where ctid = any(array(
+       select ctid from idempotency_keys where created_at < $1 limit $2))`,
+    [sqlTime(nowMs - IDEMPOTENCY_MS), countMax],
+  );
+  return rowCount === countMax;
+}

@@ -1,0 +1,154 @@
+import { hash } from 'node:crypto';
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { Pool } from '../../db/pool.ts';
+import { isStorageGone } from '../../db/storage-gone.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Hmac } from '../../lib/hmac.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import type { Sealer } from '../../lib/sealer.ts';
+import { deleteKey, findKeyRow, finishKey, type KeyRow, startKey } from './idempotency-store.ts';
+
+/**
+ * Repeating a request safely. For sends the key is committed together with the messages
+ * (accept-store.ts) and this file only finds the first answer again. For every other POST the key
+ * is taken first, the work is done, and the answer is kept, sealed, because it may hold a secret.
+ */
+
+export interface IdempotencyRequest {
+  workspaceId: string;
+  mode: Mode;
+  key: string;
+  /** SHA-256 over method, path and body, hex. */
+  requestHash: string;
+}
+
+export interface StoredAnswer {
+  status: number;
+  body: string;
+}
+
+/** A first request that never finished (its node died) blocks its key for this long. */
+const RUNNING_MAX_MS = 60_000;
+
+export class Idempotency {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #sealer: Sealer;
+  /** As long as a digest, always: what follows it cannot be mistaken for a part of it. */
+  readonly #secret: string;
+  /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
+  readonly #running = {
+    live: new Map<string, Set<string>>(),
+    test: new Map<string, Set<string>>(),
+  };
+
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer; hmac: Hmac }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#sealer = parts.sealer;
+    this.#secret = parts.hmac(Buffer.from('kept')).toString('hex');
+  }
+
+  /**
+   * What is stored of a request for a day. It may hold a password or a one-time code, and must be of
+   * no use for guessing it: a hash that only we can make. One over two digests as text, for every
+   * send needs it: as an HMAC, with its buffers, it took 8 of 100 sends a second.
+   */
+  keptHash(requestHash: string): string {
+    return hash('sha256', this.#secret + requestHash, 'hex');
+  }
+
+  /** Refuses a key that this process works on right now. Whoever began must end. */
+  begin({ workspaceId, mode, key }: IdempotencyRequest): void {
+    const running = this.#running[mode].get(workspaceId);
+    if (running === undefined) this.#running[mode].set(workspaceId, new Set([key]));
+    else if (running.has(key)) throw inProgress();
+    else running.add(key);
+  }
+
+  end({ workspaceId, mode, key }: IdempotencyRequest): void {
+    const running = this.#running[mode].get(workspaceId);
+    running?.delete(key);
+    if (running?.size === 0) this.#running[mode].delete(workspaceId);
+  }
+
+  /** The first answer to this key, if there is one; refuses the key when it belongs to another body. */
+  async firstAnswer(request: IdempotencyRequest): Promise<StoredAnswer | undefined> {
+    const row = await findKeyRow(this.#pool, request, this.#clock.now());
+    return row && this.#answerOf(row, request);
+  }
+
+  /** For POSTs other than sends: takes the key, works, keeps the answer. */
+  async once(
+    request: IdempotencyRequest,
+    work: () => Promise<StoredAnswer>,
+  ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
+    this.begin(request);
+    try {
+      const nowMs = this.#clock.now();
+      const kept = { ...request, requestHash: this.keptHash(request.requestHash) };
+      const existing = await startKey(this.#pool, kept, nowMs, RUNNING_MAX_MS);
+      if (existing) return { answer: this.#answerOf(existing, request), replayed: true };
+      return { answer: await this.#first(request, work), replayed: false };
+    } finally {
+      this.end(request);
+    }
+  }
+
+  async #first(
+    request: IdempotencyRequest,
+    work: () => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer> {
+    const answer = await work().catch(async (error: unknown) => {
+      // What was refused changed nothing: the key is free for a corrected request.
+      await deleteKey(this.#pool, request);
+      throw error;
+    });
+    const sealed = this.#sealer.seal(Buffer.from(answer.body));
+    // It is done: a refusal would say that nothing was, and have it done again.
+    await finishKey(this.#pool, request, answer.status, sealed).catch((error: unknown) => {
+      if (!isStorageGone(error)) throw error;
+    });
+    return answer;
+  }
+
+  #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {
+    if (row.status === null) throw inProgress();
+    // Until a day after an upgrade there are rows from before it, with the hash itself.
+    const { requestHash } = request;
+    if (row.requestHash !== this.keptHash(requestHash) && row.requestHash !== requestHash) {
+      throw new RefusedError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with a different request.',
+      );
+    }
+    if (row.answer === null) throw inProgress();
+    const body = row.encrypted ? this.#sealer.open(row.answer) : row.answer;
+    return { status: row.status, body: body.toString() };
+  }
+}
+
+function inProgress(): RefusedError {
+  return new RefusedError(
+    'idempotency_key_in_progress',
+    'The first request with this Idempotency-Key is still running. Try again in a moment.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
+/** The same request in other spacing or field order is the same request. */
+export function hashRequest(method: string, path: string, body: unknown): string {
+  return hash('sha256', `${method} ${path}\n${canonical(body)}`, 'hex');
+}
+
+/** Keys in order; text with its length before it, which is as unambiguous as quoting and cheaper. */
+function canonical(value: unknown): string {
+  if (typeof value === 'string') return `${value.length}:${value}`;
+  if (value === null || typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const object = value as Record<string, unknown>;
+  let text = '{';
+  for (const key of Object.keys(object).sort())
+    text += `${key.length}:${key}=${canonical(object[key])},`;
+  return `${text}}`;
+}

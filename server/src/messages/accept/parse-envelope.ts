@@ -1,0 +1,97 @@
+import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
+import { hasPlaceholder } from '../../templates/template-engine.ts';
+import type { FieldErrors } from './field-errors.ts';
+import type { AddressInput, RecipientKind, SendRequest } from './send-request.ts';
+
+/** Who a message is from and for. Each address is parsed once, here, and used everywhere. */
+export interface Envelope {
+  from: NamedMailbox | undefined;
+  /** Duplicates merged: the first mention counts, `to` before `cc` before `bcc`. */
+  recipients: Recipient[];
+}
+
+export interface Recipient {
+  kind: RecipientKind;
+  mailbox: NamedMailbox;
+}
+
+const CONTROLS = /[\p{Cc}]/u;
+const NAME_OCTETS_MAX = 320;
+
+export function parseEnvelope(
+  request: Partial<SendRequest>,
+  recipientsMax: number,
+  errors: FieldErrors,
+): Envelope {
+  checkReplyTo(request.reply_to ?? [], errors);
+  return {
+    from: request.from && parseNamed(request.from, '/from', errors),
+    recipients: parseRecipients(request, recipientsMax, errors),
+  };
+}
+
+/** An address that answers go to may hold placeholders, and is judged once they are filled in. */
+function checkReplyTo(replyTo: AddressInput | AddressInput[], errors: FieldErrors): void {
+  const check = (one: AddressInput, pointer: string): void => {
+    if (hasPlaceholder(one.email)) parseNamed({ ...one, email: FILLED_LATER }, pointer, errors);
+    else parseNamed(one, pointer, errors);
+  };
+  if (Array.isArray(replyTo)) {
+    for (const [index, one] of replyTo.entries()) check(one, `/reply_to/${index}`);
+  } else check(replyTo, '/reply_to');
+}
+
+const FILLED_LATER = 'x@example.com';
+
+export function parseNamed(
+  input: AddressInput,
+  pointer: string,
+  errors: FieldErrors,
+): NamedMailbox | undefined {
+  const parsed = parseMailbox(input.email);
+  if (!parsed.ok) errors.add(`${pointer}/email`, 'invalid_email', parsed.detail);
+  const { name } = input;
+  if (name !== undefined && CONTROLS.test(name)) {
+    const detail = 'A name cannot hold line breaks or other control characters.';
+    errors.add(`${pointer}/name`, 'invalid_text', detail);
+    return undefined;
+  }
+  if (name !== undefined && Buffer.byteLength(name) > NAME_OCTETS_MAX) {
+    const detail = `A name takes at most ${NAME_OCTETS_MAX} bytes.`;
+    errors.add(`${pointer}/name`, 'too_long', detail);
+    return undefined;
+  }
+  if (!parsed.ok) return undefined;
+  return name === undefined || name === '' ? parsed.mailbox : { ...parsed.mailbox, name };
+}
+
+function parseRecipients(
+  request: Partial<SendRequest>,
+  recipientsMax: number,
+  errors: FieldErrors,
+): Recipient[] {
+  const seen = new Set<string>();
+  const recipients: Recipient[] = [];
+  const add = (kind: RecipientKind, input: AddressInput, pointer: string): void => {
+    const mailbox = parseNamed(input, pointer, errors);
+    if (!mailbox || seen.has(mailbox.key)) return;
+    seen.add(mailbox.key);
+    recipients.push({ kind, mailbox });
+  };
+  if (Array.isArray(request.to)) {
+    request.to.forEach((one, index) => {
+      add('to', one, `/to/${index}`);
+    });
+  } else if (request.to) add('to', request.to, '/to');
+  request.cc?.forEach((one, index) => {
+    add('cc', one, `/cc/${index}`);
+  });
+  request.bcc?.forEach((one, index) => {
+    add('bcc', one, `/bcc/${index}`);
+  });
+  if (recipients.length > recipientsMax) {
+    const detail = `A message takes at most ${recipientsMax} recipients; this one has ${recipients.length}.`;
+    errors.add('', 'too_many_recipients', detail);
+  }
+  return recipients;
+}

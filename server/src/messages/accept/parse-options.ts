@@ -1,0 +1,143 @@
+import { parseTime } from '../../lib/rfc3339.ts';
+import type { Attachment } from '../../mail/mime/compose.ts';
+import { headerValueFault, isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
+import type { FieldErrors } from './field-errors.ts';
+import { runMs, type SendLimits } from './send-limits.ts';
+import type { AttachmentInput, SendRequest } from './send-request.ts';
+
+/** The parts of a send that are neither people nor words: headers, files, times. */
+
+const CONTROLS = /[\p{Cc}]/u;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}(;[ -~]{1,256})?$/;
+const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,256}$/;
+
+export function parseHeaders(
+  request: Partial<SendRequest>,
+  limits: SendLimits,
+  errors: FieldErrors,
+): [string, string][] {
+  if (!request.headers) return [];
+  const { headers: given } = request;
+  const headers = Array.isArray(given) ? given : Object.entries(given);
+  if (headers.length > limits.headersMax) {
+    const detail = `At most ${limits.headersMax} extra headers are taken.`;
+    errors.add('/headers', 'too_many_headers', detail);
+    return [];
+  }
+  for (const [name, value] of headers) checkHeader(name, value, limits, errors);
+  return headers;
+}
+
+function checkHeader(name: string, value: string, limits: SendLimits, errors: FieldErrors): void {
+  const pointer = headerPointer(name);
+  if (!isHeaderName(name)) {
+    errors.add(pointer, 'invalid_header', 'This is not a header name that RFC 5322 allows.');
+  } else if (isReservedHeader(name)) {
+    errors.add(pointer, 'reserved_header', `${name} is written by the service and cannot be set.`);
+  } else if (CONTROLS.test(value.replaceAll('\t', ' '))) {
+    const detail = 'A header value cannot hold line breaks or other control characters.';
+    errors.add(pointer, 'invalid_text', detail);
+  } else checkHeaderSize(name, value, limits, errors);
+}
+
+/** With all its values filled in. */
+export function checkFinishedHeader(
+  name: string,
+  value: string,
+  limits: SendLimits,
+  errors: FieldErrors,
+): void {
+  checkHeaderSize(name, value, limits, errors);
+  const fault = headerValueFault(name, value);
+  if (fault) errors.add(headerPointer(name), 'invalid_header_value', fault);
+}
+
+function checkHeaderSize(
+  name: string,
+  value: string,
+  { headerBytesMax }: SendLimits,
+  errors: FieldErrors,
+): void {
+  if (Buffer.byteLength(name) + Buffer.byteLength(value) <= headerBytesMax) return;
+  errors.add(headerPointer(name), 'too_long', `A header takes at most ${headerBytesMax} bytes.`);
+}
+
+function headerPointer(name: string): string {
+  return `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+export function parseAttachments(request: Partial<SendRequest>, errors: FieldErrors): Attachment[] {
+  return (request.attachments ?? []).map((input, index) =>
+    parseAttachment(input, `/attachments/${index}`, errors),
+  );
+}
+
+function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldErrors): Attachment {
+  const { filename, content, content_type: contentType, content_id: contentId } = input;
+  if (filename.length === 0 || CONTROLS.test(filename) || /[/\\]/.test(filename)) {
+    const detail = 'A file name is one name: no folders, line breaks or control characters.';
+    errors.add(`${pointer}/filename`, 'invalid_filename', detail);
+  }
+  // Line breaks are what base64 tools put in; anything else in there is a mistake.
+  const base64 = /\s/.test(content) ? content.replaceAll(/[\r\n\t ]+/g, '') : content;
+  const bytes = Buffer.from(base64, 'base64');
+  if (!isBase64(base64, bytes)) {
+    errors.add(`${pointer}/content`, 'invalid_base64', 'The content must be base64.');
+  }
+  if (contentType !== undefined && !MEDIA_TYPE.test(contentType)) {
+    const detail = 'Give a media type such as application/pdf.';
+    errors.add(`${pointer}/content_type`, 'invalid_media_type', detail);
+  }
+  if (contentId !== undefined && !CONTENT_ID.test(contentId)) {
+    const detail = 'Use letters, digits, dots and dashes: html refers to it as cid:….';
+    errors.add(`${pointer}/content_id`, 'invalid_content_id', detail);
+  }
+  return {
+    filename,
+    content: bytes,
+    contentType: contentType ?? 'application/octet-stream',
+    ...(contentId === undefined ? {} : { contentId }),
+  };
+}
+
+/**
+ * A pattern over a file of many megabytes holds everybody up. What gave as many bytes as it has
+ * characters for is right; only the rest is looked at character by character.
+ */
+function isBase64(text: string, decoded: Buffer): boolean {
+  const chars = text.endsWith('==') ? text.length - 2 : text.length - Number(text.endsWith('='));
+  const isWhole = chars % 4 !== 1 && decoded.length === Math.floor((chars * 3) / 4);
+  // The decoder takes the alphabet of URLs too.
+  if (isWhole && !text.includes('-') && !text.includes('_')) return text.length % 4 !== 1;
+  return text.length % 4 !== 1 && BASE64.test(text);
+}
+
+export interface Schedule {
+  scheduledAtMs: number | null;
+  expiresAtMs: number;
+}
+
+export function parseSchedule(
+  request: Pick<SendRequest, 'scheduled_at' | 'ttl_seconds'>,
+  limits: SendLimits,
+  nowMs: number,
+  errors: FieldErrors,
+): Schedule {
+  const windowMs = runMs(limits, request.ttl_seconds ?? null);
+  if (request.scheduled_at === undefined) {
+    return { scheduledAtMs: null, expiresAtMs: nowMs + windowMs };
+  }
+  const atMs = parseTime(request.scheduled_at);
+  if (atMs === undefined) {
+    const detail =
+      'Give a time in RFC 3339 form with an offset, such as 2027-01-31T09:00:00+01:00.';
+    errors.add('/scheduled_at', 'invalid_time', detail);
+  } else if (atMs <= nowMs) {
+    errors.add('/scheduled_at', 'invalid_time', 'This time has passed.');
+  } else if (atMs > nowMs + limits.scheduleAheadMs) {
+    const days = Math.floor(limits.scheduleAheadMs / 86_400_000);
+    errors.add('/scheduled_at', 'invalid_time', `At most ${days} days ahead are taken.`);
+  }
+  return { scheduledAtMs: atMs ?? nowMs, expiresAtMs: (atMs ?? nowMs) + windowMs };
+}

@@ -1,0 +1,309 @@
+import type { Pool } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import { eventRow, type NewEvent } from '../../events/events-store.ts';
+import type { Sealer } from '../../lib/sealer.ts';
+import type { AddressHash } from '../../suppressions/erased-address.ts';
+import { sealContent } from '../content/message-content.ts';
+import { messageStatus } from '../message-status.ts';
+import { domainOf, laneOf } from '../queue-shard.ts';
+import { isSimulatedSuppression } from '../simulator-address.ts';
+import {
+  type DeliveryRow,
+  findSuppressed,
+  type MessageRow,
+  type RecipientRef,
+  type SubmissionRows,
+  suppressionKey,
+} from './accept-store.ts';
+import type { HandedOver, Lease } from './delivery-handoff.ts';
+import type { IdempotencyRequest, StoredAnswer } from './idempotency.ts';
+import type { PreparedMessage } from './prepare-message.ts';
+import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
+
+/** One request's messages on their way into the store, and the answer they will get. */
+export interface Submission {
+  key: IdempotencyRequest | undefined;
+  messages: PreparedMessage[];
+  write: (suppressed: Suppressed) => StoredAnswer;
+  answer: StoredAnswer | undefined;
+}
+
+/** Reasons by suppressionKey. */
+export type Suppressed = ReadonlyMap<string, string>;
+
+const NONE: Suppressed = new Map();
+
+/**
+ * Most sends are to one person whom no suppression concerns, and are written as such at once; the
+ * store finds out when that was wrong. Batches, and addresses that are suppressed by their name,
+ * are better looked up first.
+ */
+export function isUsual({ messages }: Submission): boolean {
+  const [message] = messages;
+  return messages.length === 1 && message !== undefined && !hasSimulatedSuppression(message);
+}
+
+/** The answers to submissions that no suppression concerns. */
+export function settleUsual(submissions: readonly Submission[]): Suppressed {
+  for (const one of submissions) one.answer = one.write(NONE);
+  return NONE;
+}
+
+/** Looks all recipients of a group up in the suppression list at once, and writes the answers. */
+export async function settle(
+  pool: Pool,
+  submissions: readonly Submission[],
+  addressHash: AddressHash,
+  nowMs: number,
+): Promise<Suppressed> {
+  const suppressed = await findSuppressed(pool, recipientRefs(submissions, addressHash), nowMs);
+  for (const one of submissions) {
+    for (const message of one.messages) {
+      if (!hasSimulatedSuppression(message)) continue;
+      for (const { mailbox } of message.recipients) {
+        if (!isSimulatedSuppression(mailbox.key)) continue;
+        suppressed.set(suppressionKey(message.workspaceId, message.mode, mailbox.key), 'manual');
+      }
+    }
+    one.answer = one.write(suppressed);
+  }
+  return suppressed;
+}
+
+function hasSimulatedSuppression({ mode, recipients }: PreparedMessage): boolean {
+  return mode === 'test' && recipients.some(({ mailbox }) => isSimulatedSuppression(mailbox.key));
+}
+
+/** Hashed where the workspace may have erased somebody: it costs more than all else here. */
+export function recipientRefs(
+  submissions: readonly Submission[],
+  addressHash: AddressHash,
+  hasErased: (workspaceId: string) => boolean = () => true,
+): RecipientRef[] {
+  return submissions.flatMap((one, submission) =>
+    one.messages.flatMap((message) =>
+      message.recipients.map(({ mailbox }) => ({
+        workspace_id: message.workspaceId,
+        mode: message.mode,
+        key: mailbox.key,
+        domain_key: `@${mailbox.domain}`,
+        hash_key: hasErased(message.workspaceId)
+          ? addressHash(message.workspaceId, message.mode, mailbox.key)
+          : null,
+        submission,
+      })),
+    ),
+  );
+}
+
+export function answerOf(message: PreparedMessage, suppressed: Suppressed): AcceptedMessage {
+  const recipients = recipientsOf(message, suppressed);
+  return {
+    id: message.publicId,
+    status: messageStatus(recipients.map((one) => one.status)),
+    mode: message.mode,
+    created_at: sqlTime(message.createdAtMs),
+    scheduled_at: sqlTime(message.schedule.scheduledAtMs),
+    template: message.template,
+    recipients,
+  };
+}
+
+/** The rows of a submission at its place in the group; born leased when the delivery engine gave a lease. */
+export function rowsOf(
+  submission: Submission,
+  place: number,
+  suppressed: Suppressed,
+  lease: Lease | undefined,
+  sealer: Sealer,
+): SubmissionRows {
+  const { key, answer, messages } = submission;
+  const first = messages[0] as PreparedMessage;
+  return {
+    key: key && {
+      workspace_id: key.workspaceId,
+      mode: key.mode,
+      key: key.key,
+      request_hash: key.requestHash,
+      status: answer?.status ?? 0,
+      answer: answer?.body ?? '',
+      created_at: first.createdAtMs,
+      submission: place,
+    },
+    messages: messages.map((message) => messageRow(message, place, sealer)),
+    attachments: messages.flatMap((message) =>
+      message.content.attachments.map((file, ordinal) => ({
+        workspace_id: message.workspaceId,
+        mode: message.mode,
+        message_id: message.id,
+        ordinal,
+        filename: file.filename,
+        content_type: file.contentType,
+        content_id: file.contentId ?? null,
+        content: file.content,
+        submission: place,
+      })),
+    ),
+    deliveries: messages.flatMap((message) => deliveryRows(message, place, suppressed, lease)),
+    events: messages.flatMap((message) =>
+      eventsOf(message, suppressed).map((event) => ({ ...eventRow(event), submission: place })),
+    ),
+  };
+}
+
+/** What the delivery engine gets in memory: the deliveries that are to be tried now. */
+export function handedOver(submission: Submission, suppressed: Suppressed): HandedOver[] {
+  return submission.messages
+    .filter((message) => message.schedule.scheduledAtMs === null)
+    .map((message) => ({
+      workspaceId: message.workspaceId,
+      mode: message.mode,
+      messageId: message.id,
+      createdAtMs: message.createdAtMs,
+      hasTtl: message.ttlSeconds !== null,
+      tags: message.tags,
+      metadata: message.metadata,
+      content: message.content,
+      deliveries: message.recipients.flatMap(({ mailbox }, ordinal) =>
+        reasonOf(message, mailbox.key, suppressed) === undefined
+          ? [{ ordinal, recipient: mailbox.email, expiresAtMs: message.schedule.expiresAtMs }]
+          : [],
+      ),
+    }))
+    .filter((message) => message.deliveries.length > 0);
+}
+
+function recipientsOf(message: PreparedMessage, suppressed: Suppressed): AcceptedRecipient[] {
+  const waiting = message.schedule.scheduledAtMs === null ? 'queued' : 'scheduled';
+  return message.recipients.map(({ kind, mailbox }) => {
+    const reason = reasonOf(message, mailbox.key, suppressed);
+    return reason === undefined
+      ? { email: mailbox.email, kind, status: waiting }
+      : { email: mailbox.email, kind, status: 'suppressed', reason };
+  });
+}
+
+function reasonOf(
+  message: PreparedMessage,
+  recipientKey: string,
+  suppressed: Suppressed,
+): string | undefined {
+  if (suppressed.size === 0) return undefined;
+  return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
+}
+
+function messageRow(message: PreparedMessage, submission: number, sealer: Sealer): MessageRow {
+  const { content, shown } = message;
+  return {
+    workspace_id: message.workspaceId,
+    mode: message.mode,
+    id: message.id,
+    created_at: message.createdAtMs,
+    scheduled_at: message.schedule.scheduledAtMs,
+    sender: shown.head.from.email,
+    sender_name: shown.head.from.name ?? null,
+    subject: shown.subject,
+    template_key: message.template?.key ?? null,
+    // Version 0 stands for a draft: published versions count from 1.
+    template_version: message.template
+      ? message.template.version === 'draft'
+        ? 0
+        : message.template.version
+      : null,
+    tags: arrayText(message.tags),
+    metadata: JSON.stringify(message.metadata),
+    ttl_seconds: message.ttlSeconds,
+    api_key_id: message.keyId,
+    head: JSON.stringify(shown.head),
+    html: shown.html,
+    text: shown.text,
+    encrypted_content: shown === content ? null : sealContent(sealer, content),
+    submission,
+  };
+}
+
+function arrayText(items: readonly string[]): string {
+  const quoted = items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`);
+  return `{${quoted.join(',')}}`;
+}
+
+function deliveryRows(
+  message: PreparedMessage,
+  submission: number,
+  suppressed: Suppressed,
+  lease: Lease | undefined,
+): DeliveryRow[] {
+  const { scheduledAtMs, expiresAtMs } = message.schedule;
+  const told = firstTold(message);
+  return message.recipients.map(({ kind, mailbox }, ordinal) => {
+    const reason = reasonOf(message, mailbox.key, suppressed) ?? null;
+    const leased = scheduledAtMs === null ? lease : undefined;
+    const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.createdAtMs;
+    return {
+      workspace_id: message.workspaceId,
+      mode: message.mode,
+      message_id: message.id,
+      ordinal,
+      kind,
+      recipient: mailbox.email,
+      recipient_key: mailbox.key,
+      recipient_name: mailbox.name ?? null,
+      status: reason !== null ? 'suppressed' : scheduledAtMs === null ? 'queued' : 'scheduled',
+      reason,
+      shard: laneOf(domainOf(mailbox.key)),
+      due_at: reason !== null ? null : dueAtMs,
+      lease: reason !== null ? null : (leased?.token ?? null),
+      event_sequence: reason !== null ? told + 1 : told,
+      expires_at: expiresAtMs,
+      finished_at: reason !== null ? message.createdAtMs : null,
+      submission,
+    };
+  });
+}
+
+/** How many events concern every recipient: accepted, and scheduled when it is. */
+function firstTold(message: PreparedMessage): number {
+  return message.schedule.scheduledAtMs === null ? 1 : 2;
+}
+
+function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] {
+  const shared = {
+    workspaceId: message.workspaceId,
+    mode: message.mode,
+    atMs: message.createdAtMs,
+    messageId: message.id,
+  };
+  const { metadata, tags } = message;
+  const recipients = recipientsOf(message, suppressed);
+  const scheduledAt = sqlTime(message.schedule.scheduledAtMs);
+  const about = { message_id: message.publicId, metadata, tags };
+  const events: NewEvent[] = [
+    {
+      ...shared,
+      type: 'message.accepted',
+      sequence: 1,
+      data: {
+        ...about,
+        from: message.content.head.from.email,
+        subject: message.shown.subject,
+        scheduled_at: scheduledAt,
+        template: message.template,
+        recipients,
+      },
+    },
+  ];
+  if (scheduledAt !== null) {
+    const data = { ...about, scheduled_at: scheduledAt };
+    events.push({ ...shared, type: 'message.scheduled', sequence: 2, data });
+  }
+  for (const recipient of recipients) {
+    if (recipient.status !== 'suppressed') continue;
+    events.push({
+      ...shared,
+      type: 'message.suppressed',
+      sequence: firstTold(message) + 1,
+      data: { ...about, recipient: recipient.email, attempt: 0, reason: recipient.reason },
+    });
+  }
+  return events;
+}

@@ -1,0 +1,98 @@
+import type { NamedMailbox } from '../../mail/address.ts';
+import {
+  hasPlaceholder,
+  type ParsedContent,
+  parseContent,
+} from '../../templates/template-engine.ts';
+import type { ResolvedTemplate } from '../../templates/template-resolver.ts';
+import { FieldErrors } from '../accept/field-errors.ts';
+import { parseNamed } from '../accept/parse-envelope.ts';
+import { checkFinishedHeader } from '../accept/parse-options.ts';
+import type { SendLimits } from '../accept/send-limits.ts';
+import type { AddressInput, SendRequest } from '../accept/send-request.ts';
+import type { StoredAddress } from './message-content.ts';
+
+/**
+ * The texts around a message's content that may hold placeholders: the sender's name, reply-to names
+ * and addresses, header values. What is filled in has to keep the rules of what was written.
+ */
+export interface Names {
+  from: NamedMailbox;
+  replyTo: StoredAddress[];
+  headers: [string, string][];
+}
+
+/** Where each of them comes from. */
+export interface NameSources {
+  from: NamedMailbox;
+  /** With the name that errors and placeholders know it by: `reply_to`, or `reply_to.2` of many. */
+  replyTo: { field: string; given: AddressInput }[];
+  headers: [string, string][];
+}
+
+export interface NameField {
+  field: string;
+  parsed: ParsedContent;
+}
+
+export function nameSources(
+  request: SendRequest,
+  from: NamedMailbox,
+  headers: [string, string][],
+  template: ResolvedTemplate | undefined,
+): NameSources {
+  const given = request.reply_to ?? template?.replyTo ?? [];
+  const replyTo = Array.isArray(given)
+    ? given.map((one, index) => ({ field: `reply_to.${index}`, given: one }))
+    : [{ field: 'reply_to', given }];
+  return { from, replyTo, headers };
+}
+
+/** Those that hold placeholders; most sends have none. */
+export function nameFields({ from, replyTo, headers }: NameSources): NameField[] {
+  const fields: NameField[] = [];
+  const add = (field: string, text: string | undefined): void => {
+    if (text === undefined || !/[$\\{]/.test(text)) return;
+    fields.push({ field, parsed: parseContent(text, 'header', field) });
+  };
+  add('from.name', from.name);
+  for (const { field, given } of replyTo) {
+    add(`${field}.name`, given.name);
+    if (hasPlaceholder(given.email)) add(`${field}.email`, given.email);
+  }
+  for (const [name, value] of headers) add(`headers.${name}`, value);
+  return fields;
+}
+
+export function filledNames(
+  { from, replyTo, headers }: NameSources,
+  filled: ReadonlyMap<string, string>,
+): Names {
+  return {
+    from: named(from, filled.get('from.name')),
+    replyTo: replyTo.map(({ field, given }) => {
+      const email = filled.get(`${field}.email`) ?? given.email;
+      return named({ ...given, email }, filled.get(`${field}.name`));
+    }),
+    headers: headers.map(([name, value]) => [name, filled.get(`headers.${name}`) ?? value]),
+  };
+}
+
+/** Refuses what became too long, no address, or no header, by the values filled in. */
+export function checkedNames(names: Names, sources: NameSources, limits: SendLimits): Names {
+  const errors = new FieldErrors();
+  // As it was given it was checked with the envelope.
+  if (names.from !== sources.from) parseNamed(names.from, '/from', errors);
+  const replyTo = names.replyTo.flatMap((one, index) => {
+    const { field } = sources.replyTo[index] as { field: string };
+    const parsed = parseNamed(one, `/${field.replace('.', '/')}`, errors);
+    return parsed ? [parsed] : [];
+  });
+  for (const [name, value] of names.headers) checkFinishedHeader(name, value, limits, errors);
+  errors.throwIfAny();
+  return { ...names, replyTo };
+}
+
+function named<T extends { name?: string }>(one: T, name: string | undefined): T {
+  return name === undefined ? one : { ...one, name };
+}

@@ -1,0 +1,86 @@
+import type { Queryable } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import type { Attachment } from '../../mail/mime/compose.ts';
+import type { Scope } from '../lookup/message-store.ts';
+import type { ContentHead, MessageContent } from './message-content.ts';
+
+/** How long a message that ended badly can still be tried again with its real words. */
+const RETRYABLE_MS = 3 * 24 * 60 * 60 * 1000;
+
+/**
+ * Drops the sealed words of live messages that need them no more: all arrived or were given up, or
+ * nobody asked for another try in days. Test messages keep theirs, for the test inbox. Returns how
+ * many were dropped, `limit` at the most. Nodes share the work.
+ */
+export async function forgetSealed(db: Queryable, nowMs: number, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `update message_contents set encrypted_content = ''
+     where (workspace_id, mode, id) in (
+       select c.workspace_id, c.mode, c.id from message_contents c
+       where c.mode = 'live' and octet_length(c.encrypted_content) > 0 and not exists (
+         select from deliveries d
+         where d.workspace_id = c.workspace_id and d.mode = c.mode and d.message_id = c.id
+           and (d.status in ('scheduled', 'queued', 'deferred')
+             or d.status in ('bounced', 'failed', 'expired') and d.finished_at > $1))
+       limit $2 for update skip locked)`,
+    [sqlTime(nowMs - RETRYABLE_MS), limit],
+  );
+  return rowCount ?? 0;
+}
+
+/** Whether the real words of a message are gone, so that it cannot be sent again. */
+export async function isForgotten(db: Queryable, scope: Scope, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from message_contents
+     where workspace_id = $1 and mode = $2 and id = $3 and encrypted_content = ''`,
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rowCount === 1;
+}
+
+export async function findContent(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+): Promise<MessageContent | undefined> {
+  const { rows } = await db.query<{
+    subject: string;
+    head: ContentHead;
+    html: string;
+    text: string | null;
+  }>({
+    name: 'find-content',
+    text: `select m.subject, c.head, c.html, c.text from message_contents c
+      join messages m on m.workspace_id = c.workspace_id and m.mode = c.mode and m.id = c.id
+      where c.workspace_id = $1 and c.mode = $2 and c.id = $3`,
+    values: [scope.workspaceId, scope.mode, id],
+  });
+  const content = rows[0];
+  if (!content) return undefined;
+  const files = await db.query<Attachment & { contentId: string | null }>({
+    name: 'find-attachments',
+    text: `select filename, content_type as "contentType", content_id as "contentId", content
+      from message_attachments where workspace_id = $1 and mode = $2 and message_id = $3
+      order by ordinal`,
+    values: [scope.workspaceId, scope.mode, id],
+  });
+  const attachments = files.rows.map(({ contentId, ...file }) =>
+    contentId === null ? file : { ...file, contentId },
+  );
+  return { ...content, attachments };
+}
+
+/** Sealed words by message, for those of the messages that have any (sealed-content.ts). */
+export async function findSealed(
+  db: Queryable,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Map<string, Buffer>> {
+  const { rows } = await db.query<{ id: string; content: Buffer }>({
+    name: 'find-sealed',
+    text: `select id, encrypted_content as content from message_contents
+      where workspace_id = $1 and mode = $2 and id = any($3) and octet_length(encrypted_content) > 0`,
+    values: [scope.workspaceId, scope.mode, ids],
+  });
+  return new Map(rows.map(({ id, content }) => [id, content]));
+}

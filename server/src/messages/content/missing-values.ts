@@ -1,0 +1,45 @@
+import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
+import {
+  type MissingValue,
+  RESERVED_ROOTS,
+  type RenderBudget,
+} from '../../templates/template-engine.ts';
+import type { ResolvedTemplate } from '../../templates/template-resolver.ts';
+import { pathFromPointer, pointerFromPath } from '../../templates/variable-paths.ts';
+
+const VARIABLES = '/template_variables';
+
+/**
+ * Refuses a send that lacks values: every missing path at once, each with its field, line and column.
+ * In inline content the pointer leads to the text, for a template to where the value belongs.
+ * `required` holds what a template demands beyond what its placeholders asked for this time.
+ */
+export function refuseMissing(
+  budget: RenderBudget,
+  template: ResolvedTemplate | undefined,
+  required: readonly FieldError[],
+): void {
+  if (budget.missing.length === 0 && required.length === 0) return;
+  const errors: FieldError[] = budget.missing.map((missing) => ({
+    pointer: template ? valuePointer(missing) : `/${missing.field.replaceAll('.', '/')}`,
+    code: missing.code,
+    detail: missing.detail,
+    path: missing.path,
+    field: missing.field,
+    line: missing.line,
+    column: missing.column,
+  }));
+  for (const fault of required) {
+    if (errors.some(({ pointer }) => pointer === fault.pointer)) continue;
+    errors.push({ ...fault, path: pathFromPointer((fault.pointer ?? '').slice(VARIABLES.length)) });
+  }
+  const paths = [...new Set(errors.map(({ path }) => path))];
+  const detail = `There is no value for ${paths.join(', ')}.`;
+  throw new RefusedError('missing_variables', detail, { errors });
+}
+
+/** A contact's field is missing because of the address that was given. */
+function valuePointer({ path }: MissingValue): string {
+  const pointer = pointerFromPath(path);
+  return RESERVED_ROOTS.includes(pointer.split('/')[1] ?? '') ? '/to/email' : VARIABLES + pointer;
+}

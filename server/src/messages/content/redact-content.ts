@@ -1,0 +1,73 @@
+import { RefusedError } from '../../lib/refused-error.ts';
+import { parseMailbox } from '../../mail/address.ts';
+import { REDACTED, createRedactor } from '../../templates/redact.ts';
+import { RenderBudget } from '../../templates/template-engine.ts';
+import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
+import type { Words } from './render-content.ts';
+
+/** Whoever knows which of the values are secret. */
+export type SecretKnower = Pick<ResolvedTemplate, 'secretsIn' | 'withoutSecrets'>;
+
+/** Inline content knows by name: see SendRequest. */
+export function secretsByName(names: readonly string[]): SecretKnower {
+  return {
+    secretsIn: (values) => names.map((name) => values[name]),
+    withoutSecrets: (values) => ({
+      ...values,
+      ...Object.fromEntries(names.map((name) => [name, REDACTED])),
+    }),
+  };
+}
+
+type Render = (values: VariableValues, budget: RenderBudget) => Words;
+
+/**
+ * The words of a message as anyone but its recipient may see them. They are rendered once more from
+ * values in which every secret is replaced, so that no part of one is left whatever filters made of
+ * it; then all that still looks like a secret, because another value held it too, is taken out.
+ */
+export function withoutSecrets(
+  knower: SecretKnower,
+  values: VariableValues,
+  words: Words,
+  render: Render,
+): Words {
+  const secrets = knower.secretsIn(values);
+  if (secrets.length === 0) return words;
+  const masked =
+    rendered(knower.withoutSecrets(values, 'plain'), render) ??
+    // A price or a date cannot be a word.
+    rendered(knower.withoutSecrets(values, 'typed'), render);
+  if (!masked) return changed(words, () => REDACTED);
+  return changed(masked, createRedactor(secrets).text);
+}
+
+function rendered(values: VariableValues, render: Render): Words | undefined {
+  const budget = new RenderBudget();
+  try {
+    const words = render(values, budget);
+    return budget.missing.length === 0 ? words : undefined;
+  } catch (error) {
+    if (error instanceof RefusedError) return undefined;
+    throw error;
+  }
+}
+
+function changed(words: Words, change: (text: string) => string): Words {
+  const renamed = <T extends { name?: string }>(one: T): T =>
+    one.name === undefined ? one : { ...one, name: change(one.name) };
+  const { from, replyTo, headers, subject, html, text } = words;
+  return {
+    from: renamed(from),
+    replyTo: replyTo.map((one) => ({ ...renamed(one), email: addressed(change(one.email)) })),
+    headers: headers.map(([name, value]) => [name, change(value)]),
+    subject: change(subject),
+    html: change(html),
+    text: text === null ? null : change(text),
+  };
+}
+
+/** What is shown of an address is an address too: it is composed like the real one. */
+function addressed(email: string): string {
+  return parseMailbox(email).ok ? email : 'redacted@redacted.invalid';
+}

@@ -1,0 +1,105 @@
+import type { Pool } from '../../db/pool.ts';
+import { searchWords } from '../../db/search-words.ts';
+import { uuidFloor } from '../../lib/ids.ts';
+import { receivingProvider } from '../../mail/policy/mailbox-provider.ts';
+import type { MessageStatus } from '../message-status.ts';
+import { messageStatus } from '../message-status.ts';
+import {
+  findMessages,
+  type MessageFilter,
+  type ScannedMessage,
+  type Scope,
+  type StoredMessage,
+  scanMessages,
+} from './message-store.ts';
+
+/**
+ * The list of messages, newest first. Without a filter, or by recipient, an index leads straight to
+ * the rows. Other filters are applied while walking back through time, and one request walks only so
+ * far: a page may then be short, or even empty, and still have a cursor to go on from. A status and a
+ * receiving provider are no column, and judged here.
+ */
+
+export interface MessageQuery extends Omit<MessageFilter, 'words' | 'withReceivers'> {
+  status?: MessageStatus;
+  /** As `receivingProvider` names it. */
+  provider?: string;
+  createdAfterMs?: number;
+  createdBeforeMs?: number;
+  text?: string;
+}
+
+const SCAN_STEP = 500;
+const SCANNED_MAX = 10_000;
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+export async function listMessages(
+  pool: Pool,
+  scope: Scope,
+  query: MessageQuery,
+  page: { beforeId: string | undefined; limit: number },
+): Promise<{ messages: StoredMessage[]; nextBeforeId: string | null }> {
+  const filter = filterOf(query);
+  const sinceId = uuidFloor(query.createdAfterMs ?? 0);
+  let beforeId = earlier(page.beforeId ?? LAST_UUID, query.createdBeforeMs);
+  const found: string[] = [];
+  const scanMax = isUnfiltered(query) ? page.limit + 1 : SCAN_STEP;
+  for (let scanned = 0; scanned < SCANNED_MAX; ) {
+    const step = await scanMessages(pool, scope, filter, { beforeId, sinceId, scanMax });
+    for (const match of step.matches) {
+      if (!fits(match, query)) continue;
+      if (found.length === page.limit) return answer(found[found.length - 1] as string);
+      found.push(match.id);
+    }
+    if (step.scanned < scanMax) return answer(null);
+    beforeId = step.lastId as string;
+    scanned += step.scanned;
+  }
+  return answer(beforeId);
+
+  async function answer(nextBeforeId: string | null) {
+    return { messages: await findMessages(pool, scope, found), nextBeforeId };
+  }
+}
+
+function filterOf(query: MessageQuery): MessageFilter {
+  const {
+    status: _status,
+    provider,
+    createdAfterMs: _after,
+    createdBeforeMs: _before,
+    ...own
+  } = query;
+  const { text, ...filter } = own;
+  const words = searchWords(text);
+  return {
+    ...filter,
+    ...(words === null ? {} : { words }),
+    ...(provider === undefined ? {} : { withReceivers: true }),
+  };
+}
+
+function fits(
+  { statuses, receivers }: ScannedMessage,
+  { status, provider }: MessageQuery,
+): boolean {
+  if (status !== undefined && messageStatus(statuses) !== status) return false;
+  if (provider === undefined) return true;
+  return receivers.some(({ recipient, mx }) => receivingProvider(recipient, mx) === provider);
+}
+
+function isUnfiltered(query: MessageQuery): boolean {
+  const {
+    createdAfterMs: _after,
+    createdBeforeMs: _before,
+    recipientKey: _recipient,
+    ...others
+  } = query;
+  return Object.values(others).every((value) => value === undefined);
+}
+
+function earlier(beforeId: string, createdBeforeMs: number | undefined): string {
+  if (createdBeforeMs === undefined) return beforeId;
+  const floor = uuidFloor(createdBeforeMs);
+  return floor < beforeId ? floor : beforeId;
+}

@@ -1,0 +1,272 @@
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { Pool, Queryable } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
+import type { RecipientKind } from '../accept/send-request.ts';
+import type { DeliveryStatus } from '../message-status.ts';
+
+/** Reading messages back. Every statement names workspace and mode: there is no other way in. */
+
+export interface Scope {
+  workspaceId: string;
+  mode: Mode;
+}
+
+export interface StoredMessage {
+  id: string;
+  mode: Mode;
+  createdAtMs: number;
+  scheduledAtMs: number | null;
+  sender: string;
+  senderName: string | null;
+  subject: string;
+  templateKey: string | null;
+  templateVersion: number | null;
+  tags: string[];
+  metadata: Record<string, string>;
+  ttlSeconds: number | null;
+  deliveries: StoredDelivery[];
+}
+
+export interface StoredDelivery {
+  ordinal: number;
+  kind: RecipientKind;
+  recipient: string;
+  name: string | null;
+  status: DeliveryStatus;
+  reason: string | null;
+  attempts: number;
+  /** For a leased delivery the end of the lease, which is nobody's business. */
+  due_at: string | null;
+  leased: boolean;
+  finished_at: string | null;
+  smtp: SmtpFacts | null;
+  bounce: Bounce | null;
+}
+
+const MESSAGE = `m.id, m.mode, m.created_at as "createdAtMs", m.scheduled_at as "scheduledAtMs",
+  m.sender, m.sender_name as "senderName", m.subject, m.template_key as "templateKey",
+  m.template_version as "templateVersion", m.tags, m.metadata, m.ttl_seconds as "ttlSeconds"`;
+
+const DELIVERIES = `(select json_agg(json_build_object('ordinal', d.ordinal, 'kind', d.kind,
+    'recipient', d.recipient, 'name', d.recipient_name, 'status', d.status, 'reason', d.reason,
+    'attempts', d.attempts, 'due_at', d.due_at, 'leased', d.lease is not null,
+    'finished_at', d.finished_at, 'smtp', d.smtp, 'bounce', d.bounce) order by d.ordinal)
+  from deliveries d
+  where d.workspace_id = m.workspace_id and d.mode = m.mode and d.message_id = m.id) as deliveries`;
+
+export async function findMessage(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+): Promise<StoredMessage | undefined> {
+  const { rows } = await db.query<StoredMessage>({
+    name: 'find-message',
+    text: `select ${MESSAGE}, ${DELIVERIES} from messages m
+      where m.workspace_id = $1 and m.mode = $2 and m.id = $3`,
+    values: [scope.workspaceId, scope.mode, id],
+  });
+  return rows[0];
+}
+
+export async function findMessages(
+  db: Queryable,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<StoredMessage[]> {
+  const { rows } = await db.query<StoredMessage>({
+    name: 'find-messages',
+    text: `select ${MESSAGE}, ${DELIVERIES} from messages m
+      where m.workspace_id = $1 and m.mode = $2 and m.id = any($3) order by m.id desc`,
+    values: [scope.workspaceId, scope.mode, ids],
+  });
+  return rows;
+}
+
+export interface ScannedMessage {
+  id: string;
+  statuses: DeliveryStatus[];
+  /** Empty unless asked for. */
+  receivers: { recipient: string; mx: string | null }[];
+}
+
+export interface MessageFilter {
+  recipientKey?: string;
+  /** Domains in lower case. */
+  senderDomain?: string;
+  recipientDomain?: string;
+  tag?: string;
+  templateKey?: string;
+  metadata?: Record<string, string>;
+  words?: string[];
+  withReceivers?: boolean;
+}
+
+/**
+ * The next messages, newest first, that lie before `beforeId`: of at most `scanMax` looked at, those
+ * that match. `lastId` is the last one looked at, so that the caller can go on from there.
+ */
+export async function scanMessages(
+  db: Queryable,
+  scope: Scope,
+  filter: MessageFilter,
+  bounds: { beforeId: string; sinceId: string; scanMax: number },
+): Promise<{ matches: ScannedMessage[]; scanned: number; lastId: string | null }> {
+  const { rows } = await db.query<ScannedMessage & { matched: boolean }>({
+    name: filter.recipientKey === undefined ? 'scan-messages' : 'scan-messages-of-recipient',
+    text: `with scanned as materialized (${filter.recipientKey === undefined ? SCAN_ALL : SCAN_RECIPIENT})
+      select s.id,
+        ($6::text is null or $6 = any(s.tags)) and ($7::text is null or s.template_key = $7)
+          and ($8::jsonb is null or s.metadata::jsonb @> $8)
+          and ($9::text[] is null or not exists (
+            select from unnest($9::text[]) word where strpos(lower(s.subject), word) = 0
+              and strpos(lower(s.sender), word) = 0 and not exists (
+                select from deliveries d where d.workspace_id = $1 and d.mode = $2
+                  and d.message_id = s.id and strpos(d.recipient_key, word) > 0)))
+          and ($10::text is null or lower(right(s.sender, length($10) + 1)) = '@' || $10)
+          and ($11::text is null or exists (
+            select from deliveries d where d.workspace_id = $1 and d.mode = $2
+              and d.message_id = s.id
+              and right(d.recipient_key, length($11) + 1) = '@' || $11)) as matched,
+        case when $12 then (
+          select json_agg(json_build_object('recipient', d.recipient_key, 'mx', d.smtp->>'mx'))
+          from deliveries d where d.workspace_id = $1 and d.mode = $2
+            and d.message_id = s.id) else '[]' end as receivers,
+        (select array_agg(d.status::text order by d.ordinal) from deliveries d
+          where d.workspace_id = $1 and d.mode = $2 and d.message_id = s.id) as statuses
+      from scanned s order by s.id desc`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      bounds.beforeId,
+      bounds.sinceId,
+      bounds.scanMax,
+      filter.tag ?? null,
+      filter.templateKey ?? null,
+      filter.metadata ? JSON.stringify(filter.metadata) : null,
+      filter.words ?? null,
+      filter.senderDomain ?? null,
+      filter.recipientDomain ?? null,
+      filter.withReceivers ?? false,
+      ...(filter.recipientKey === undefined ? [] : [filter.recipientKey]),
+    ],
+  });
+  return {
+    matches: rows.filter((row) => row.matched),
+    scanned: rows.length,
+    lastId: rows[rows.length - 1]?.id ?? null,
+  };
+}
+
+const SCAN_ALL = `select id, tags, template_key, metadata, subject, sender from messages
+  where workspace_id = $1 and mode = $2 and id < $3 and id >= $4 order by id desc limit $5`;
+
+/** By the index on recipients: "where did Jane's mail go" is the question asked most. */
+const SCAN_RECIPIENT = `select m.id, m.tags, m.template_key, m.metadata, m.subject, m.sender
+  from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
+  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $13 and r.message_id < $3
+    and r.message_id >= $4 order by r.message_id desc limit $5`;
+
+export interface StoredAttempt {
+  recipient: string;
+  number: number;
+  startedAtMs: number;
+  finishedAtMs: number;
+  outcome: string;
+  smtp: SmtpFacts | null;
+  bounce: Bounce | null;
+  /** As mail/smtp/transcript.ts writes it. */
+  transcript: string | null;
+}
+
+export async function findAttempts(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+): Promise<StoredAttempt[]> {
+  const { rows } = await db.query<StoredAttempt>({
+    name: 'find-attempts',
+    text: `select d.recipient, a.number, a.started_at as "startedAtMs",
+        a.finished_at as "finishedAtMs", a.outcome, a.smtp, a.bounce, a.transcript
+      from attempts a join deliveries d on d.workspace_id = a.workspace_id and d.mode = a.mode
+        and d.message_id = a.message_id and d.ordinal = a.ordinal
+      where a.workspace_id = $1 and a.mode = $2 and a.message_id = $3
+      order by a.started_at, a.ordinal, a.number limit 1000`,
+    values: [scope.workspaceId, scope.mode, id],
+  });
+  return rows;
+}
+
+/** Deliveries of a message, locked until the transaction ends. */
+export async function lockDeliveries(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+): Promise<(StoredDelivery & { eventSequence: number; expiresAtMs: number })[]> {
+  const { rows } = await db.query<StoredDelivery & { eventSequence: number; expiresAtMs: number }>(
+    `select ordinal, kind, recipient, recipient_name as name, status, reason, attempts,
+       lease is not null as leased, event_sequence as "eventSequence", expires_at as "expiresAtMs"
+     from deliveries where workspace_id = $1 and mode = $2 and message_id = $3
+     order by ordinal for update`,
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rows;
+}
+
+/** Ends the given deliveries as cancelled, each with one more event told. */
+export async function cancelDeliveries(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+  ordinals: readonly number[],
+  atMs: number,
+): Promise<void> {
+  await db.query(
+    `update deliveries set status = 'cancelled', due_at = null, lease = null, event_sequence = event_sequence + 1,
+       finished_at = $5
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = any($4)`,
+    [scope.workspaceId, scope.mode, id, ordinals, sqlTime(atMs)],
+  );
+}
+
+export async function rescheduleDeliveries(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+  atMs: number,
+  expiresAtMs: number,
+): Promise<void> {
+  await db.query(
+    `update deliveries set due_at = $4, expires_at = $5, event_sequence = event_sequence + 1
+     where workspace_id = $1 and mode = $2 and message_id = $3 and status = 'scheduled'`,
+    [scope.workspaceId, scope.mode, id, sqlTime(atMs), sqlTime(expiresAtMs)],
+  );
+  await db.query(
+    'update messages set scheduled_at = $4 where workspace_id = $1 and mode = $2 and id = $3',
+    [scope.workspaceId, scope.mode, id, sqlTime(atMs)],
+  );
+}
+
+/** Makes deferred deliveries due now and queues ended ones again, as a run with an end of its own. */
+export async function retryDeliveries(
+  db: Queryable,
+  scope: Scope,
+  id: string,
+  ordinals: readonly number[],
+  nowMs: number,
+  expiresAtMs: number,
+): Promise<void> {
+  await db.query(
+    `update deliveries set due_at = $5, lease = null, finished_at = null, reason = null,
+       status = 'queued',
+       delivery_cycles = case when status = 'deferred' then delivery_cycles
+         else delivery_cycles + 1 end,
+       expires_at = case when status = 'deferred' then expires_at else $6 end
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = any($4)`,
+    [scope.workspaceId, scope.mode, id, ordinals, sqlTime(nowMs), sqlTime(expiresAtMs)],
+  );
+}
+
+export async function notifyDue(pool: Pool): Promise<void> {
+  await pool.query(`select pg_notify('deliveries', '')`);
+}

@@ -1,0 +1,77 @@
+import { encodeId } from '../../lib/ids.ts';
+import { readTranscript } from '../../mail/smtp-client/transcript.ts';
+import { messageStatus } from '../message-status.ts';
+import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
+
+/** The public form of a message: the same in lists, look-ups and on the screens. */
+export function publicMessage(message: StoredMessage) {
+  const { deliveries } = message;
+  return {
+    id: encodeId('msg', message.id),
+    status: messageStatus(deliveries.map((one) => one.status)),
+    mode: message.mode,
+    created_at: new Date(message.createdAtMs).toISOString(),
+    scheduled_at:
+      message.scheduledAtMs === null ? null : new Date(message.scheduledAtMs).toISOString(),
+    template:
+      message.templateKey === null
+        ? null
+        : { key: message.templateKey, version: message.templateVersion || ('draft' as const) },
+    from: { email: message.sender, name: message.senderName },
+    subject: message.subject,
+    tags: message.tags,
+    metadata: message.metadata,
+    ttl_seconds: message.ttlSeconds,
+    recipients: deliveries.map(publicRecipient),
+  };
+}
+
+const WAITING = new Set(['scheduled', 'queued', 'deferred']);
+
+function publicRecipient(delivery: StoredDelivery) {
+  const waiting = WAITING.has(delivery.status) && !delivery.leased;
+  return {
+    email: delivery.recipient,
+    name: delivery.name,
+    kind: delivery.kind,
+    status: delivery.status,
+    reason: delivery.reason,
+    attempts: delivery.attempts,
+    next_attempt_at: waiting ? isoTime(delivery.due_at) : null,
+    finished_at: isoTime(delivery.finished_at),
+    smtp: delivery.smtp,
+    bounce: delivery.bounce,
+  };
+}
+
+export function publicAttempt(attempt: StoredAttempt) {
+  return {
+    recipient: attempt.recipient,
+    number: attempt.number,
+    started_at: new Date(attempt.startedAtMs).toISOString(),
+    finished_at: new Date(attempt.finishedAtMs).toISOString(),
+    outcome: attempt.outcome,
+    smtp: attempt.smtp,
+    bounce: attempt.bounce,
+    transcript: publicTranscript(attempt),
+  };
+}
+
+const SIDES = { client: 'us', server: 'them', note: 'note' } as const;
+
+/** Lines count from the beginning of the conversation; readers want the beginning of the attempt. */
+function publicTranscript({ transcript, startedAtMs }: StoredAttempt) {
+  if (transcript === null) return [];
+  const { startedAt, lines } = readTranscript(transcript);
+  const offsetMs = Math.max(0, startedAt - startedAtMs);
+  return lines.map(({ atMs, by, text }) => ({
+    at_ms: Math.round(offsetMs + atMs),
+    side: SIDES[by],
+    text,
+  }));
+}
+
+/** Times inside json come in PostgreSQL's form. */
+function isoTime(text: string | null): string | null {
+  return text === null ? null : new Date(text).toISOString();
+}

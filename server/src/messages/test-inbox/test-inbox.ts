@@ -1,0 +1,190 @@
+import type { Pool } from '../../db/pool.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
+import { encodeId } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import type { Sealer } from '../../lib/sealer.ts';
+import { htmlToText } from '../../mail/html/html-to-text.ts';
+import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
+import { findContent, findSealed } from '../content/message-content-store.ts';
+import { openContent } from '../content/message-content.ts';
+import { findMessage, findMessages, type Scope } from '../lookup/message-store.ts';
+import {
+  clearInbox,
+  deleteInboxEntry,
+  findInboxEntry,
+  type InboxEntry,
+  listInbox,
+  takeUnseen,
+} from './test-inbox-store.ts';
+
+/**
+ * The test inbox stands for the recipient's mailbox: all test mail that was delivered, with what an
+ * end-to-end test looks for, the links and one-time codes, taken out of it. It alone shows secret
+ * values, as a mailbox would.
+ */
+
+export class TestInbox {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #sealer: Sealer;
+  readonly #waiting = new Map<string, number>();
+
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
+    this.#pool = parts.pool;
+    this.#clock = parts.clock;
+    this.#sealer = parts.sealer;
+  }
+
+  async list(
+    workspaceId: string,
+    page: { beforeId: string | undefined; limit: number; recipientKey?: string },
+  ) {
+    const { recipientKey } = page;
+    const entries = await listInbox(this.#pool, workspaceId, { ...page, recipientKey });
+    const ids = entries.map((entry) => entry.messageId);
+    const scope = scopeOf(workspaceId);
+    const [messages, sealed] = await Promise.all([
+      findMessages(this.#pool, scope, ids),
+      findSealed(this.#pool, scope, ids),
+    ]);
+    const byId = new Map(messages.map((message) => [message.id, message]));
+    return entries.flatMap((entry) => {
+      const message = byId.get(entry.messageId);
+      const words = this.#opened(sealed.get(entry.messageId));
+      return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message, words) }] : [];
+    });
+  }
+
+  async get(workspaceId: string, messageId: string) {
+    const entry = await findInboxEntry(this.#pool, workspaceId, messageId);
+    const mail = entry && (await this.#open(workspaceId, entry));
+    if (!mail) throw new RefusedError('not_found', 'There is no message with this id.');
+    return mail;
+  }
+
+  /**
+   * The oldest message that matches and that no wait has returned before; waits for one to arrive.
+   * Undefined when none came in time or the client went away.
+   */
+  async wait(
+    workspaceId: string,
+    { recipientKey, subject }: { recipientKey?: string; subject?: string },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ) {
+    const waiting = this.#waiting.get(workspaceId) ?? 0;
+    if (waiting >= WAITING_MAX) {
+      const detail = `A workspace may wait ${WAITING_MAX} times at the same moment.`;
+      throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 1 });
+    }
+    this.#waiting.set(workspaceId, waiting + 1);
+    try {
+      return await this.#wait(workspaceId, { recipientKey, subject }, timeoutMs, signal);
+    } finally {
+      const left = (this.#waiting.get(workspaceId) ?? 1) - 1;
+      if (left === 0) this.#waiting.delete(workspaceId);
+      else this.#waiting.set(workspaceId, left);
+    }
+  }
+
+  async #wait(
+    workspaceId: string,
+    { recipientKey, subject }: { recipientKey: string | undefined; subject: string | undefined },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ) {
+    const endsAtMs = this.#clock.now() + timeoutMs;
+    while (!signal.aborted) {
+      const nowMs = this.#clock.now();
+      const entry = await takeUnseen(this.#pool, workspaceId, { recipientKey, subject }, nowMs);
+      if (entry) return this.#open(workspaceId, entry);
+      if (nowMs >= endsAtMs) return undefined;
+      await pause(
+        this.#clock,
+        Math.min(this.#restMs(workspaceId, nowMs), endsAtMs - nowMs),
+        signal,
+      );
+    }
+    return undefined;
+  }
+
+  /** However many wait, and however long a look takes: together they keep one connection busy. */
+  #restMs(workspaceId: string, lookedAtMs: number): number {
+    const tookMs = this.#clock.now() - lookedAtMs;
+    return Math.max(POLL_MS, tookMs * (this.#waiting.get(workspaceId) ?? 1));
+  }
+
+  async remove(workspaceId: string, messageId: string): Promise<void> {
+    if (await deleteInboxEntry(this.#pool, workspaceId, messageId)) return;
+    throw new RefusedError('not_found', 'There is no message with this id.');
+  }
+
+  clear(workspaceId: string): Promise<void> {
+    return clearInbox(this.#pool, workspaceId, this.#clock.now());
+  }
+
+  async #open(workspaceId: string, entry: InboxEntry) {
+    const scope = scopeOf(workspaceId);
+    const message = await findMessage(this.#pool, scope, entry.messageId);
+    const stored = message && (await findContent(this.#pool, scope, entry.messageId));
+    if (!stored) return undefined;
+    const sealed = await findSealed(this.#pool, scope, [entry.messageId]);
+    const words = this.#opened(sealed.get(entry.messageId));
+    const content = { ...stored, ...words };
+    const text = content.text ?? htmlToText(content.html);
+    return {
+      ...summaryOf(entry, message, words),
+      html: content.html,
+      text,
+      links: extractLinks(content.html, text),
+      codes: extractCodes(readable(content.subject, text, content.html)),
+      attachments: content.attachments.map((file) => ({
+        filename: file.filename,
+        content_type: file.contentType,
+        content_id: file.contentId ?? null,
+        size_bytes: file.content.length,
+      })),
+    };
+  }
+
+  #opened(sealed: Buffer | undefined) {
+    return sealed && openContent(this.#sealer, sealed);
+  }
+}
+
+const POLL_MS = 150;
+/** Each asks the database several times a second, which everybody shares. */
+const WAITING_MAX = 100;
+
+/** All that a person would see: many codes stand in the subject, or in one of the two bodies only. */
+function readable(subject: string, text: string, html: string): string {
+  const shown = htmlToText(html);
+  return [subject, text, ...(shown === text ? [] : [shown])].join('\n\n');
+}
+
+function scopeOf(workspaceId: string): Scope {
+  return { workspaceId, mode: 'test' };
+}
+
+type Found = NonNullable<Awaited<ReturnType<typeof findMessage>>>;
+
+function summaryOf(
+  entry: InboxEntry,
+  message: Found,
+  words: ReturnType<typeof openContent> | undefined,
+) {
+  return {
+    id: encodeId('msg', entry.messageId),
+    arrived_at: new Date(entry.arrivedAtMs).toISOString(),
+    from: {
+      email: message.sender,
+      name: words ? (words.head.from.name ?? null) : message.senderName,
+    },
+    to: message.deliveries
+      .filter(({ status }) => status === 'delivered')
+      .map(({ recipient, kind, name }) => ({ email: recipient, name, kind })),
+    subject: words?.subject ?? message.subject,
+    tags: message.tags,
+    metadata: message.metadata,
+  };
+}

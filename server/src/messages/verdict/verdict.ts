@@ -1,0 +1,199 @@
+import type { Bounce, BounceReason } from '../../events/event-types.ts';
+import { unreachable } from '../../lib/assert.ts';
+import type { SmtpFailure, SmtpRefusal, SmtpTrouble } from '../../mail/smtp-client/smtp-results.ts';
+import type { SmtpReply } from '../../mail/smtp-client/reply-parser.ts';
+import { explain } from './bounce-explanations.ts';
+import { type Finding, findRule } from './verdict-rules.ts';
+
+/**
+ * The one place that decides what an attempt's end means. In come facts: the receiver's reply, or
+ * what went wrong on the way to it. Out goes delivered, deferred (tried again), bounced (refused for
+ * good) or failed (we cannot send it), with a reason from the closed list and words for the sender.
+ * It is pure: the same facts always get the same verdict.
+ */
+export type AttemptEnd =
+  | { kind: 'accepted'; reply: SmtpReply }
+  | SmtpFailure
+  | RouteFault
+  | { kind: 'unsigned'; detail: string }
+  | { kind: 'suspended'; detail: string }
+  | { kind: 'unsendable'; reason: FailureReason; detail: string };
+
+/** The way to the receiver could not be found, or must not be taken. */
+export interface RouteFault {
+  kind:
+    | 'domain_not_found'
+    | 'domain_takes_no_mail'
+    | 'domain_without_address'
+    | 'out_of_reach'
+    | 'name_server_failed'
+    | 'loop'
+    | 'no_relay';
+  detail: string;
+}
+
+/** Why we ourselves cannot send a message, now or later. */
+export type FailureReason =
+  | 'sender_domain_lost'
+  | 'content_gone'
+  | 'malformed_message'
+  | 'internal_fault';
+
+export type Verdict =
+  | { kind: 'delivered' }
+  | { kind: 'deferred'; bounce: Bounce }
+  | { kind: 'bounced'; bounce: Bounce }
+  | { kind: 'failed'; reason: FailureReason; explanation: string };
+
+export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: false }): Verdict {
+  switch (end.kind) {
+    case 'accepted':
+      return { kind: 'delivered' };
+    case 'refused':
+      return judgeRefusal(end, context.relay);
+    case 'domain_not_found':
+      return bounced('unknown_domain', 'domainNotFound');
+    case 'domain_takes_no_mail':
+      return bounced('unknown_domain', 'nullMx');
+    case 'domain_without_address':
+      // The domain exists: its owner may mend it, so the address is not suppressed.
+      return bounced('unknown_domain', 'noAddress', 'soft');
+    case 'out_of_reach':
+      return deferred('network_unreachable', 'outOfReach');
+    case 'name_server_failed':
+      return deferred('network_unreachable', 'dnsFailed');
+    case 'loop':
+      return bounced('protocol_error', 'loop');
+    case 'no_relay':
+      return deferred('network_unreachable', 'noRelay');
+    case 'unsigned':
+      return deferred('authentication_failed', 'unsigned');
+    case 'suspended':
+      return deferred('blocked_policy', 'suspended');
+    case 'unsendable':
+      return { kind: 'failed', reason: end.reason, explanation: explain(end.reason, 'failed') };
+    default:
+      return judgeTrouble(end, context.relay);
+  }
+}
+
+/**
+ * What a server reports by mail of a message that it had taken: it has given up, so there is no other
+ * try, whatever the code. A condition that may pass says nothing against the address.
+ */
+export function judgeReport(said: {
+  code: number | null;
+  status: string | null;
+  text: string;
+}): Bounce {
+  const passing = said.status ? said.status.startsWith('4') : (said.code ?? 550) < 500;
+  const code = said.code ?? (passing ? 450 : 550);
+  // Nobody tells at which command it was said; that of the recipient is by far the most usual.
+  const found = findRule({ code, enhanced: said.status, text: said.text }, 'rcpt');
+  const soft = passing && CLASSES[found.reason] === 'hard';
+  return bounceFor(found.reason, found.words, soft ? 'soft' : undefined);
+}
+
+function judgeRefusal(end: SmtpRefusal, relay: boolean): Verdict {
+  // A relay that refuses our password says nothing about the recipient: the operator mends it.
+  if (end.stage === 'auth') return deferred('relaying_denied', 'relayPassword');
+  const found = findRule(end.reply, end.stage);
+  if (relay && (found.reason === 'relaying_denied' || MAY_NOT_RELAY.test(end.reply.text)))
+    return deferred('relaying_denied', 'relayPassword');
+  // RFC 5321 4.2.1: the first digit alone tells whether another try makes sense.
+  return end.reply.code >= 500
+    ? bounced(found.reason, found.words)
+    : deferred(found.reason, found.words);
+}
+
+/** OpenSMTPD's words for a recipient that does not exist, and for one that it may not relay to. */
+const MAY_NOT_RELAY = /^Invalid recipient\b/;
+
+function judgeTrouble(end: SmtpTrouble, relay: boolean): Verdict {
+  // The receiver may have it. Trying again may double it, giving up may lose it: mail is not lost.
+  const ambiguous = end.afterFinalDot ? 'ambiguous' : undefined;
+  switch (end.kind) {
+    case 'connection_refused':
+    case 'network_unreachable':
+      return deferred('network_unreachable', relay ? 'noRelay' : undefined);
+    case 'connection_lost':
+    case 'aborted':
+      return deferred('connection_lost', ambiguous);
+    case 'timed_out':
+      return deferred('timed_out', ambiguous);
+    case 'protocol_error':
+      return deferred('protocol_error', ambiguous);
+    // RFC 8461 5 and RFC 7672 2.2: broken TLS is treated like a receiver that is down for a while.
+    case 'tls_not_offered':
+      return deferred('tls_required');
+    case 'tls_failed':
+      return deferred('tls_failed');
+    case 'certificate_rejected':
+      return deferred('tls_failed', 'certificate');
+    case 'auth_not_offered':
+    case 'auth_needs_tls':
+      return deferred('relaying_denied', 'relayPassword');
+    // RFC 6531 3.2: what one receiver cannot take, nobody may rewrite on the way.
+    case 'smtputf8_unsupported':
+      return bounced('smtputf8_unsupported');
+    case 'eightbit_unsupported':
+      return bounced('protocol_error', 'eightBit');
+    case 'message_too_large':
+      return relay ? bounced('message_too_large', 'relayTooLarge') : bounced('message_too_large');
+    case 'malformed_message':
+      return {
+        kind: 'failed',
+        reason: 'malformed_message',
+        explanation: explain('malformed_message', 'failed'),
+      };
+    default:
+      return unreachable(end.kind);
+  }
+}
+
+/** Only a hard bounce adds a suppression: the address itself must be what is wrong. */
+const CLASSES: Record<BounceReason, Bounce['class']> = {
+  unknown_mailbox: 'hard',
+  mailbox_disabled: 'hard',
+  unknown_domain: 'hard',
+  blocked_reputation: 'block',
+  blocked_policy: 'block',
+  authentication_failed: 'block',
+  content_rejected: 'block',
+  rate_limited: 'block',
+  mailbox_full: 'soft',
+  message_too_large: 'soft',
+  greylisted: 'soft',
+  relaying_denied: 'soft',
+  network_unreachable: 'soft',
+  connection_lost: 'soft',
+  timed_out: 'soft',
+  tls_required: 'soft',
+  tls_failed: 'soft',
+  smtputf8_unsupported: 'soft',
+  protocol_error: 'soft',
+  unknown: 'soft',
+};
+
+function bounced(
+  reason: BounceReason,
+  words?: Finding['words'],
+  class_?: Bounce['class'],
+): Verdict {
+  return { kind: 'bounced', bounce: bounceFor(reason, words, class_) };
+}
+
+function bounceFor(
+  reason: BounceReason,
+  words?: Finding['words'],
+  class_: Bounce['class'] = CLASSES[reason],
+): Bounce {
+  return { class: class_, reason, explanation: explain(words ?? reason, 'bounced') };
+}
+
+function deferred(reason: BounceReason, words?: Finding['words']): Verdict {
+  const explanation = explain(words ?? reason, 'deferred');
+  // What may pass is never hard, whatever the reason would be for good.
+  const class_ = CLASSES[reason] === 'hard' ? 'soft' : CLASSES[reason];
+  return { kind: 'deferred', bounce: { class: class_, reason, explanation } };
+}

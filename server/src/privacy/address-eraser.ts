@@ -1,0 +1,72 @@
+import { domainToUnicode } from 'node:url';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+export const ERASED_TEXT = '[erased]';
+
+export interface Eraser {
+  text(given: string): string;
+  /** The same value, itself, when the address is not in it. */
+  json<T>(given: T): T;
+}
+
+export function createEraser(emailKey: string): Eraser {
+  const address = [...formsOf(emailKey)].map(literally).join('|');
+  const pattern = new RegExp(
+    `${NOT_WITHIN_A_LOCAL_PART}(?:${address})${NOT_WITHIN_A_DOMAIN}`,
+    'giu',
+  );
+  const text = (given: string): string => given.replace(pattern, ERASED_ADDRESS);
+  return { text, json: (given) => erased(given, text) as typeof given };
+}
+
+function formsOf(emailKey: string): Set<string> {
+  const at = emailKey.lastIndexOf('@') + 1;
+  const shown = emailKey.slice(0, at) + domainToUnicode(emailKey.slice(at));
+  return new Set(
+    [emailKey, shown].flatMap((address) => [
+      address,
+      htmlEscaped(address),
+      encodeURIComponent(address),
+      encodeURIComponent(address).replaceAll(/[!'()*]/g, percentEncoded),
+    ]),
+  );
+}
+
+/** The hex digits of a percent-encoded sign are no part of what follows. */
+const NOT_WITHIN_A_LOCAL_PART = '(?:(?<=%[0-9a-f]{2})|(?<![\\p{L}\\p{N}_.+-]))';
+const NOT_WITHIN_A_DOMAIN = '(?!\\.?[\\p{L}\\p{N}-])';
+
+function literally(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+function erased(value: unknown, text: (given: string) => string): unknown {
+  if (typeof value === 'string') return text(value);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => erased(item, text));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (value === null || typeof value !== 'object') return value;
+  const before = Object.entries(value);
+  const after = before.map(([name, inner]) => [text(name), erased(inner, text)] as const);
+  const same = after.every(([name, inner], index) => {
+    const [oldName, oldInner] = before[index] as [string, unknown];
+    return name === oldName && inner === oldInner;
+  });
+  return same ? value : Object.fromEntries(after);
+}
+
+function htmlEscaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => HTML[sign] ?? sign);
+}
+
+const HTML: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function percentEncoded(sign: string): string {
+  return `%${sign.charCodeAt(0).toString(16)}`;
+}

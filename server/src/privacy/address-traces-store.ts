@@ -1,0 +1,370 @@
+import type { ContactScope } from '../contacts/contact-store.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import { ERASED_TEXT } from './address-eraser.ts';
+import type { ErasureRef } from './erasure-store.ts';
+
+/**
+ * Where an address leaves traces. An erasure reaches into the tables of messages, their deliveries
+ * and the ledger, because an address that is to be forgotten must be forgotten everywhere.
+ */
+
+export interface LockedDelivery {
+  messageId: string;
+  ordinal: number;
+  recipientKey: string;
+  status: string;
+  attempts: number;
+  eventSequence: number;
+  smtp: unknown;
+  bounce: unknown;
+}
+
+/**
+ * Messages written to the address, `limit` at the most, whose deliveries could all be locked. Rows
+ * in somebody's hands are passed over, never waited for: the delivery engine locks many rows in an
+ * order of its own. `left` tells whether any message is left at all.
+ */
+export async function lockMessagesTo(
+  db: Queryable,
+  ref: ErasureRef,
+  limit: number,
+): Promise<{ deliveries: LockedDelivery[]; left: boolean }> {
+  const found = await db.query<{ id: string; recipients: number }>({
+    name: 'erasure-messages',
+    text: `select f.id, (select count(*) from deliveries d where d.workspace_id = $1 and d.mode = $2
+          and d.message_id = f.id) as recipients
+      from (select distinct message_id as id from deliveries
+        where workspace_id = $1 and mode = $2 and recipient_key = $3
+        order by message_id limit $4) f`,
+    values: [ref.workspaceId, ref.mode, ref.emailKey, limit],
+  });
+  if (found.rows.length === 0) return { deliveries: [], left: false };
+  const ids = found.rows.map((row) => row.id);
+  const locked = await db.query<LockedDelivery>({
+    name: 'erasure-lock-deliveries',
+    text: `select message_id as "messageId", ordinal, recipient_key as "recipientKey", status,
+        attempts, event_sequence as "eventSequence", smtp, bounce
+      from deliveries where workspace_id = $1 and mode = $2 and message_id = any($3)
+        and message_id between $4 and $5
+      order by message_id, ordinal for update skip locked`,
+    values: [ref.workspaceId, ref.mode, ids, ...rangeOf(ids)],
+  });
+  const byMessage = Map.groupBy(locked.rows, (row) => row.messageId);
+  const whole = found.rows.filter(({ id, recipients }) => byMessage.get(id)?.length === recipients);
+  return { deliveries: whole.flatMap(({ id }) => byMessage.get(id) ?? []), left: true };
+}
+
+export interface ErasableMessage {
+  id: string;
+  subject: string;
+  tags: string[];
+  metadata: Record<string, string>;
+}
+
+export async function readMessages(
+  db: Queryable,
+  scope: ContactScope,
+  ids: readonly string[],
+): Promise<ErasableMessage[]> {
+  const { rows } = await db.query<ErasableMessage>({
+    name: 'erasure-read-messages',
+    text: `select id, subject, tags, metadata from messages
+      where workspace_id = $1 and mode = $2 and id = any($3) and id between $4 and $5`,
+    values: [scope.workspaceId, scope.mode, ids, ...rangeOf(ids)],
+  });
+  return rows;
+}
+
+export async function writeMessages(
+  db: Queryable,
+  scope: ContactScope,
+  messages: readonly Pick<ErasableMessage, 'id' | 'subject' | 'metadata'>[],
+): Promise<void> {
+  await db.query({
+    name: 'erasure-write-messages',
+    text: `update messages m set subject = r.subject, metadata = r.metadata
+      from json_to_recordset($3::json) as r(id uuid, subject text, metadata json)
+      where m.workspace_id = $1 and m.mode = $2 and m.id = r.id and m.id between $4 and $5`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      JSON.stringify(messages),
+      ...rangeOf(messages.map(({ id }) => id)),
+    ],
+  });
+}
+
+/** What was said to this recipient alone: content, attachments and the copy in the test inbox. */
+export async function deleteContents(
+  db: Queryable,
+  scope: ContactScope,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const values = [scope.workspaceId, scope.mode, ids, ...rangeOf(ids)];
+  await db.query({
+    name: 'erasure-delete-contents',
+    text: `delete from message_contents
+      where workspace_id = $1 and mode = $2 and id = any($3) and id between $4 and $5`,
+    values,
+  });
+  await db.query({
+    name: 'erasure-delete-attachments',
+    text: `delete from message_attachments where workspace_id = $1 and mode = $2
+      and message_id = any($3) and message_id between $4 and $5`,
+    values,
+  });
+  if (scope.mode === 'live') return;
+  await db.query({
+    name: 'erasure-delete-inbox',
+    text: `delete from test_inbox where workspace_id = $1 and message_id = any($2)
+      and message_id between $3 and $4`,
+    values: [scope.workspaceId, ids, ...rangeOf(ids)],
+  });
+}
+
+export interface ErasableContent {
+  head: unknown;
+  html: string;
+  text: string | null;
+  /** The real words of a message made with secret values, sealed; null for most. */
+  encryptedContent: Buffer | null;
+}
+
+export async function readContent(
+  db: Queryable,
+  scope: ContactScope,
+  id: string,
+): Promise<ErasableContent | undefined> {
+  const { rows } = await db.query<ErasableContent>(
+    `select head, html, text, encrypted_content as "encryptedContent" from message_contents
+     where workspace_id = $1 and mode = $2 and id = $3`,
+    [scope.workspaceId, scope.mode, id],
+  );
+  return rows[0];
+}
+
+/** Other words need another signature: the one that was kept would not fit any more. */
+export async function writeContent(
+  db: Queryable,
+  scope: ContactScope,
+  id: string,
+  content: ErasableContent,
+): Promise<void> {
+  await db.query(
+    `update message_contents set head = $4, html = $5, text = $6, encrypted_content = $7, signature = null
+     where workspace_id = $1 and mode = $2 and id = $3`,
+    [
+      scope.workspaceId,
+      scope.mode,
+      id,
+      JSON.stringify(content.head),
+      content.html,
+      content.text,
+      content.encryptedContent,
+    ],
+  );
+}
+
+export interface ErasedDelivery {
+  messageId: string;
+  ordinal: number;
+  cancelled: boolean;
+  smtp: unknown;
+  bounce: unknown;
+}
+
+/** The recipient becomes nobody. What still waits is cancelled and taken out of any worker's hands. */
+export async function writeDeliveries(
+  db: Queryable,
+  scope: ContactScope,
+  deliveries: readonly ErasedDelivery[],
+  nowMs: number,
+): Promise<void> {
+  const records = deliveries.map(({ messageId, ordinal, cancelled, smtp, bounce }) => ({
+    id: messageId,
+    ordinal,
+    cancelled,
+    smtp,
+    bounce,
+  }));
+  await db.query({
+    name: 'erasure-write-deliveries',
+    text: `update deliveries d set recipient = $4, recipient_key = $4, recipient_name = null,
+        smtp = r.smtp, bounce = r.bounce,
+        status = case when r.cancelled then 'cancelled' else d.status end,
+        due_at = case when r.cancelled then null else d.due_at end,
+        lease = case when r.cancelled then null else d.lease end,
+        event_sequence = d.event_sequence + case when r.cancelled then 1 else 0 end,
+        finished_at = case when r.cancelled then $5 else d.finished_at end
+      from json_to_recordset($3::json)
+        as r(id uuid, ordinal smallint, cancelled boolean, smtp json, bounce json)
+      where d.workspace_id = $1 and d.mode = $2 and d.message_id = r.id and d.ordinal = r.ordinal
+        and d.message_id between $6 and $7`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      JSON.stringify(records),
+      ERASED_ADDRESS,
+      sqlTime(nowMs),
+      ...rangeOf(deliveries.map(({ messageId }) => messageId)),
+    ],
+  });
+}
+
+export interface ErasableAttempt {
+  id: string;
+  ordinal: number;
+  number: number;
+  smtp: unknown;
+  bounce: unknown;
+  transcript: string | null;
+}
+
+export async function readAttempts(
+  db: Queryable,
+  scope: ContactScope,
+  ids: readonly string[],
+): Promise<ErasableAttempt[]> {
+  const { rows } = await db.query<ErasableAttempt>({
+    name: 'erasure-read-attempts',
+    text: `select message_id as id, ordinal, number, smtp, bounce, transcript from attempts
+      where workspace_id = $1 and mode = $2 and message_id = any($3) and message_id between $4 and $5`,
+    values: [scope.workspaceId, scope.mode, ids, ...rangeOf(ids)],
+  });
+  return rows;
+}
+
+export async function writeAttempts(
+  db: Queryable,
+  scope: ContactScope,
+  attempts: readonly ErasableAttempt[],
+): Promise<void> {
+  if (attempts.length === 0) return;
+  await db.query({
+    name: 'erasure-write-attempts',
+    text: `update attempts a set smtp = r.smtp, bounce = r.bounce, transcript = r.transcript
+      from json_to_recordset($3::json) as r(id uuid, ordinal smallint, number smallint, smtp json,
+        bounce json, transcript text)
+      where a.workspace_id = $1 and a.mode = $2 and a.message_id = r.id and a.ordinal = r.ordinal
+        and a.number = r.number and a.message_id between $4 and $5`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      JSON.stringify(attempts),
+      ...rangeOf(attempts.map(({ id }) => id)),
+    ],
+  });
+}
+
+export interface ErasableEvent {
+  tx: number;
+  id: string;
+  type: string;
+  messageId: string | null;
+  data: Record<string, unknown>;
+}
+
+const EVENT = `tx, id, type, message_id as "messageId", data`;
+
+export async function readEventsOf(
+  db: Queryable,
+  scope: ContactScope,
+  ids: readonly string[],
+): Promise<ErasableEvent[]> {
+  const { rows } = await db.query<ErasableEvent>({
+    name: 'erasure-read-events',
+    text: `select ${EVENT} from events
+      where workspace_id = $1 and mode = $2 and message_id = any($3)`,
+    values: [scope.workspaceId, scope.mode, ids],
+  });
+  return rows;
+}
+
+/** Of the next events that belong to no message, those that hold the text; and where they end. */
+export async function readOtherEvents(
+  db: Queryable,
+  scope: ContactScope,
+  needle: string,
+  afterId: string,
+  limit: number,
+): Promise<{ events: ErasableEvent[]; lastId: string | null }> {
+  const { rows } = await db.query<ErasableEvent & { holds: boolean }>({
+    name: 'erasure-read-other-events',
+    text: `select ${EVENT.replace('data', 'case when holds then data end as data')}, holds from (
+        select *, strpos(lower(data::text), $4) > 0 as holds from events
+        where workspace_id = $1 and mode = $2 and message_id is null and id > $3
+        order by id limit $5) e`,
+    values: [scope.workspaceId, scope.mode, afterId, needle, limit],
+  });
+  const lastId = rows.length < limit ? null : (rows.at(-1)?.id ?? null);
+  return { events: rows.filter((row) => row.holds), lastId };
+}
+
+/** The place of an event in the ledger stays: readers notice nothing but the missing words. */
+export async function writeEvents(
+  db: Queryable,
+  scope: ContactScope,
+  events: readonly Pick<ErasableEvent, 'tx' | 'id' | 'data'>[],
+): Promise<void> {
+  if (events.length === 0) return;
+  await db.query({
+    name: 'erasure-write-events',
+    text: `update events e set data = r.data
+      from json_to_recordset($3::json) as r(tx bigint, id uuid, data json)
+      where e.workspace_id = $1 and e.mode = $2 and e.tx = r.tx and e.id = r.id
+        and e.id between $4 and $5`,
+    values: [
+      scope.workspaceId,
+      scope.mode,
+      JSON.stringify(events.map(({ tx, id, data }) => ({ tx, id, data }))),
+      ...rangeOf(events.map(({ id }) => id)),
+    ],
+  });
+}
+
+/**
+ * What receivers of webhooks answered to these events may repeat what they were told: it goes
+ * unread. A delivery in somebody's hands is taken out of them, so that an answer still to come is
+ * not written, and is sent again without the address. Endpoints that were removed have rows too:
+ * hence the walk from endpoint to endpoint.
+ */
+export async function eraseWebhookAnswers(
+  db: Queryable,
+  scope: ContactScope,
+  eventIds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  if (eventIds.length === 0) return;
+  const values = [scope.workspaceId, scope.mode, eventIds, ...rangeOf(eventIds)];
+  await db.query({
+    name: 'erasure-webhook-deliveries',
+    text: `${ENDPOINTS} update webhook_deliveries d set lease = null, due_at = $6
+      from endpoints w where d.workspace_id = $1 and d.mode = $2 and d.webhook_id = w.id
+        and d.event_id = any($3) and d.event_id between $4 and $5 and d.lease is not null`,
+    values: [...values, sqlTime(nowMs)],
+  });
+  await db.query({
+    name: 'erasure-webhook-tries',
+    text: `${ENDPOINTS} update webhook_attempts t set response_body = $6
+      from endpoints w where t.workspace_id = $1 and t.mode = $2 and t.webhook_id = w.id
+        and t.event_id = any($3) and t.event_id between $4 and $5 and t.response_body <> ''`,
+    values: [...values, ERASED_TEXT],
+  });
+}
+
+const ENDPOINTS = `with recursive endpoints (id) as (
+    (select webhook_id from webhook_deliveries where workspace_id = $1 and mode = $2
+      order by webhook_id limit 1)
+  union all
+    select (select d.webhook_id from webhook_deliveries d where d.workspace_id = $1 and d.mode = $2
+        and d.webhook_id > e.id order by d.webhook_id limit 1)
+      from endpoints e where e.id is not null)`;
+
+/** Bounds that let the database leave out the partitions it need not touch. */
+function rangeOf(ids: readonly string[]): [string, string] {
+  const sorted = [...ids].sort();
+  return [sorted[0] ?? '', sorted.at(-1) ?? ''];
+}

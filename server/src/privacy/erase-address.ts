@@ -1,0 +1,357 @@
+import type { Mode } from '../accounts/tenant-scope.ts';
+import { type ContactScope, deleteContact } from '../contacts/contact-store.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { isStorageGone } from '../db/storage-gone.ts';
+import { appendEvents } from '../events/events-store.ts';
+import { type Clock, pause } from '../lib/clock.ts';
+import { encodeId, uuidFloor } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
+import type { Sealer } from '../lib/sealer.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import type { Suppressions } from '../suppressions/suppressions.ts';
+import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
+import {
+  deleteContents,
+  type ErasableMessage,
+  eraseWebhookAnswers,
+  type LockedDelivery,
+  lockMessagesTo,
+  readAttempts,
+  readContent,
+  readEventsOf,
+  readMessages,
+  readOtherEvents,
+  writeAttempts,
+  writeContent,
+  writeDeliveries,
+  writeEvents,
+  writeMessages,
+} from './address-traces-store.ts';
+import {
+  countErased,
+  deleteErasure,
+  type ErasureCounts,
+  type ErasureRef,
+  insertErasure,
+  listErasures,
+  lockErasure,
+  passEvents,
+} from './erasure-store.ts';
+
+/**
+ * Forgets an address: the contact, and every trace in the messages written to it, their content,
+ * attempts and events, and what receivers of webhooks said to those. Rows stay, so that counts stay
+ * right; a stand-in takes the address's place. A message for this recipient alone loses its content;
+ * of one with other recipients only the address goes. What still waits for the address is cancelled.
+ *
+ * The wish is committed first and then worked off in batches: a crash in the middle delays it, and
+ * the next round of any node goes on.
+ */
+
+export interface ErasureReport extends ErasureCounts {
+  /** False: the rest is done in the background. */
+  finished: boolean;
+}
+
+export interface ErasureParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+  suppressions: Suppressions;
+  /** Opens and seals the real words of messages made with secret values. */
+  sealer: Sealer;
+  /** Takes a message that waits in this process's memory back from the delivery engine. */
+  withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
+  /** How long a request waits for its erasure to be finished. */
+  waitMs?: number;
+}
+
+const MESSAGES_MAX = 25;
+const OTHER_EVENTS_MAX = 5_000;
+const ERASURES_MAX = 100;
+const WAIT_MS = 10_000;
+const BUSY_MS = 50;
+const WAITING = new Set(['scheduled', 'queued', 'deferred']);
+
+export class Erasures {
+  readonly #parts: ErasureParts;
+  #stopped = false;
+
+  constructor(parts: ErasureParts) {
+    this.#parts = parts;
+  }
+
+  async erase(
+    scope: ContactScope,
+    emailKey: string,
+    options: { keepSuppression: boolean },
+  ): Promise<ErasureReport> {
+    const { pool, clock, suppressions, waitMs = WAIT_MS } = this.#parts;
+    const ref = { workspaceId: scope.workspaceId, mode: scope.mode, emailKey };
+    await inTransaction(pool, async (client) => {
+      const contacts = (await deleteContact(client, ref, emailKey)) ? 1 : 0;
+      await suppressions.eraseAddress(client, ref, emailKey, options.keepSuppression);
+      await insertErasure(client, ref, contacts, clock.now());
+    });
+    return this.#finish(ref, clock.now() + waitMs);
+  }
+
+  /** Goes on with what was begun and not finished. */
+  async work(): Promise<void> {
+    const { pool, clock, log } = this.#parts;
+    for (const ref of await listErasures(pool, ERASURES_MAX)) {
+      try {
+        await this.#finish(ref, clock.now() + WAIT_MS);
+      } catch (error) {
+        if (isStorageGone(error)) throw error;
+        // One that fails must not keep the others waiting; the next round tries it again.
+        log.error({ err: error, workspace: ref.workspaceId }, 'an erasure failed');
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #finish(ref: ErasureRef, untilMs: number): Promise<ErasureReport> {
+    const { pool, clock } = this.#parts;
+    let counts: ErasureCounts = { contacts: 0, messages: 0, attempts: 0, events: 0 };
+    while (!this.#stopped && clock.now() < untilMs) {
+      const step = await inTransaction(pool, (client) => this.#step(client, ref)).catch(
+        (error: unknown): Step => {
+          // Those who record webhooks lock many rows in an order of their own.
+          if ((error as { code?: unknown }).code === '40P01') return { kind: 'busy', counts };
+          throw error;
+        },
+      );
+      if (step.kind === 'gone') return { ...counts, finished: true };
+      counts = step.counts;
+      if (step.kind === 'finished') return { ...counts, finished: true };
+      if (step.kind === 'busy') await pause(clock, BUSY_MS);
+    }
+    return { ...counts, finished: false };
+  }
+
+  /** One batch in one commit. */
+  async #step(client: PoolClient, ref: ErasureRef): Promise<Step> {
+    const underWay = await lockErasure(client, ref);
+    if (!underWay) return { kind: 'gone' };
+    const { counts, eventsAfter } = underWay;
+    const eraser = createEraser(ref.emailKey);
+    // The stand-in itself cannot be erased: there would be no end to it.
+    const { deliveries, left } =
+      ref.emailKey === ERASED_ADDRESS
+        ? { deliveries: [], left: false }
+        : await lockMessagesTo(client, ref, MESSAGES_MAX);
+    if (left && deliveries.length === 0) return { kind: 'busy', counts };
+    if (left) {
+      const more = await this.#eraseMessages(client, ref, eraser, deliveries);
+      await countErased(client, ref, more);
+      return { kind: 'more', counts: sum(counts, more) };
+    }
+    const nowMs = this.#parts.clock.now();
+    const { events, lastId } = await eraseOtherEvents(client, ref, eraser, eventsAfter, nowMs);
+    const more = { messages: 0, attempts: 0, events };
+    if (lastId === null) {
+      await deleteErasure(client, ref);
+      return { kind: 'finished', counts: sum(counts, more) };
+    }
+    await countErased(client, ref, more);
+    await passEvents(client, ref, lastId);
+    return { kind: 'more', counts: sum(counts, more) };
+  }
+
+  async #eraseMessages(
+    client: PoolClient,
+    ref: ErasureRef,
+    eraser: Eraser,
+    deliveries: readonly LockedDelivery[],
+  ): Promise<Omit<ErasureCounts, 'contacts'>> {
+    const recipients = Map.groupBy(deliveries, ({ messageId }) => messageId);
+    const ids = [...recipients.keys()];
+    const alone = new Set(ids.filter((id) => recipients.get(id)?.every(isTo(ref.emailKey))));
+    const messages = await readMessages(client, ref, ids);
+    const own = deliveries.filter(isTo(ref.emailKey));
+    const waiting = own.filter(({ status }) => WAITING.has(status));
+    for (const { messageId } of waiting) {
+      if (!alone.has(messageId)) continue;
+      await this.#parts.withdraw(ref.workspaceId, ref.mode, messageId);
+    }
+    await eraseDeliveries(client, ref, eraser, own, this.#parts.clock.now());
+    await this.#eraseContents(client, ref, eraser, messages, alone);
+    const attempts = await eraseAttempts(client, ref, eraser, ids);
+    const nowMs = this.#parts.clock.now();
+    const events = await eraseEvents(client, ref, eraser, ids, alone, nowMs);
+    await this.#tellCancelled(client, ref, eraser, waiting, messages);
+    return { messages: ids.length, attempts, events };
+  }
+
+  async #eraseContents(
+    client: PoolClient,
+    ref: ErasureRef,
+    eraser: Eraser,
+    messages: readonly ErasableMessage[],
+    alone: ReadonlySet<string>,
+  ): Promise<void> {
+    await writeMessages(
+      client,
+      ref,
+      messages.map(({ id, subject, metadata }) => ({
+        id,
+        subject: alone.has(id) ? ERASED_TEXT : eraser.text(subject),
+        metadata: eraser.json(metadata),
+      })),
+    );
+    await deleteContents(client, ref, [...alone]);
+    const words = <T>(value: T): T => withoutNames(eraser.json(value)) as T;
+    // One by one: a content may take megabytes.
+    for (const { id } of messages) {
+      const content = alone.has(id) ? undefined : await readContent(client, ref, id);
+      if (!content) continue;
+      const { encryptedContent, ...open } = content;
+      await writeContent(client, ref, id, {
+        ...words(open),
+        encryptedContent: this.#resealed(encryptedContent, words),
+      });
+    }
+  }
+
+  #resealed(sealed: Buffer | null, words: <T>(value: T) => T): Buffer | null {
+    if (!sealed?.length) return sealed;
+    const { sealer } = this.#parts;
+    const content: unknown = JSON.parse(sealer.open(sealed).toString());
+    return sealer.seal(Buffer.from(JSON.stringify(words(content))));
+  }
+
+  async #tellCancelled(
+    client: PoolClient,
+    ref: ErasureRef,
+    eraser: Eraser,
+    waiting: readonly LockedDelivery[],
+    messages: readonly ErasableMessage[],
+  ): Promise<void> {
+    const byId = new Map(messages.map((message) => [message.id, message]));
+    const atMs = this.#parts.clock.now();
+    await appendEvents(
+      client,
+      waiting.map(({ messageId, attempts, eventSequence }) => ({
+        workspaceId: ref.workspaceId,
+        mode: ref.mode,
+        type: 'message.cancelled' as const,
+        atMs,
+        messageId,
+        sequence: eventSequence + 1,
+        data: {
+          message_id: encodeId('msg', messageId),
+          recipient: ERASED_ADDRESS,
+          attempt: attempts,
+          metadata: eraser.json(byId.get(messageId)?.metadata ?? {}),
+          tags: byId.get(messageId)?.tags ?? [],
+        },
+      })),
+    );
+  }
+}
+
+type Step = { kind: 'gone' } | { kind: 'busy' | 'more' | 'finished'; counts: ErasureCounts };
+
+function isTo(emailKey: string): (delivery: LockedDelivery) => boolean {
+  return ({ recipientKey }) => recipientKey === emailKey || recipientKey === ERASED_ADDRESS;
+}
+
+function sum(counts: ErasureCounts, more: Omit<ErasureCounts, 'contacts'>): ErasureCounts {
+  return {
+    contacts: counts.contacts,
+    messages: counts.messages + more.messages,
+    attempts: counts.attempts + more.attempts,
+    events: counts.events + more.events,
+  };
+}
+
+async function eraseDeliveries(
+  client: PoolClient,
+  ref: ErasureRef,
+  eraser: Eraser,
+  own: readonly LockedDelivery[],
+  nowMs: number,
+): Promise<void> {
+  const erased = own.map(({ messageId, ordinal, status, smtp, bounce }) => ({
+    messageId,
+    ordinal,
+    cancelled: WAITING.has(status),
+    smtp: eraser.json(smtp),
+    bounce: eraser.json(bounce),
+  }));
+  await writeDeliveries(client, ref, erased, nowMs);
+}
+
+/** The name that stood beside the address goes with it. */
+function withoutNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNames);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value);
+  const isErased = entries.some(([name, inner]) => name === 'email' && inner === ERASED_ADDRESS);
+  const kept = isErased ? entries.filter(([name]) => name !== 'name') : entries;
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNames(inner)]));
+}
+
+async function eraseAttempts(
+  client: PoolClient,
+  ref: ErasureRef,
+  eraser: Eraser,
+  ids: readonly string[],
+): Promise<number> {
+  const changed = (await readAttempts(client, ref, ids)).flatMap((attempt) => {
+    const erased = eraser.json(attempt);
+    return erased === attempt ? [] : [erased];
+  });
+  await writeAttempts(client, ref, changed);
+  return changed.length;
+}
+
+async function eraseEvents(
+  client: PoolClient,
+  ref: ErasureRef,
+  eraser: Eraser,
+  ids: readonly string[],
+  alone: ReadonlySet<string>,
+  nowMs: number,
+): Promise<number> {
+  const changed = (await readEventsOf(client, ref, ids)).flatMap((event) => {
+    const data = eraser.json(event.data);
+    const tellsSubject = 'subject' in data && alone.has(event.messageId ?? '');
+    if (tellsSubject) return [{ ...event, data: { ...data, subject: ERASED_TEXT } }];
+    return data === event.data ? [] : [{ ...event, data }];
+  });
+  await writeEvents(client, ref, changed);
+  await eraseWebhookAnswers(client, ref, changed.map(idOf), nowMs);
+  return changed.length;
+}
+
+const idOf = ({ id }: { id: string }): string => id;
+
+/**
+ * Events about suppressions and the like, which no message leads to: the next of them, since there
+ * may be millions, and a commit that takes long holds up every reader of the ledger.
+ */
+async function eraseOtherEvents(
+  client: PoolClient,
+  ref: ErasureRef,
+  eraser: Eraser,
+  after: string | null,
+  nowMs: number,
+): Promise<{ events: number; lastId: string | null }> {
+  const needle = JSON.stringify(ref.emailKey).slice(1, -1);
+  const { events, lastId } = await readOtherEvents(
+    client,
+    ref,
+    needle,
+    after ?? uuidFloor(0),
+    OTHER_EVENTS_MAX,
+  );
+  const changed = events.map((event) => ({ ...event, data: eraser.json(event.data) }));
+  await writeEvents(client, ref, changed);
+  await eraseWebhookAnswers(client, ref, changed.map(idOf), nowMs);
+  return { events: changed.length, lastId };
+}

@@ -1,0 +1,97 @@
+import type { ContactScope } from '../contacts/contact-store.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+
+/** The rows of erasures under way, and what each has erased so far. */
+
+export interface ErasureCounts {
+  contacts: number;
+  messages: number;
+  attempts: number;
+  events: number;
+}
+
+export interface ErasureRef extends ContactScope {
+  emailKey: string;
+}
+
+const COUNTS = 'contacts, messages, attempts, events';
+
+/** Asking twice is asking once. */
+export async function insertErasure(
+  db: Queryable,
+  ref: ErasureRef,
+  contacts: number,
+  nowMs: number,
+): Promise<void> {
+  await db.query(
+    `insert into erasures as old (workspace_id, mode, email_key, requested_at, contacts)
+     values ($1, $2, $3, $4, $5)
+     on conflict (workspace_id, mode, email_key)
+       do update set contacts = old.contacts + excluded.contacts, events_cursor = null`,
+    [ref.workspaceId, ref.mode, ref.emailKey, sqlTime(nowMs), contacts],
+  );
+}
+
+export interface ErasureUnderWay {
+  counts: ErasureCounts;
+  /** How far it has come through the events of no message. */
+  eventsAfter: string | null;
+}
+
+/** Locked until the transaction ends, so that two nodes take turns; undefined when it is done. */
+export async function lockErasure(
+  db: Queryable,
+  ref: ErasureRef,
+): Promise<ErasureUnderWay | undefined> {
+  const { rows } = await db.query<ErasureCounts & { eventsAfter: string | null }>(
+    `select ${COUNTS}, events_cursor as "eventsAfter" from erasures
+     where workspace_id = $1 and mode = $2 and email_key = $3 for update`,
+    [ref.workspaceId, ref.mode, ref.emailKey],
+  );
+  if (!rows[0]) return undefined;
+  const { eventsAfter, ...counts } = rows[0];
+  return { counts, eventsAfter };
+}
+
+export async function passEvents(
+  db: Queryable,
+  ref: ErasureRef,
+  eventsAfter: string,
+): Promise<void> {
+  await db.query(
+    `update erasures set events_cursor = $4
+     where workspace_id = $1 and mode = $2 and email_key = $3`,
+    [ref.workspaceId, ref.mode, ref.emailKey, eventsAfter],
+  );
+}
+
+export async function countErased(
+  db: Queryable,
+  ref: ErasureRef,
+  more: Omit<ErasureCounts, 'contacts'>,
+): Promise<void> {
+  await db.query(
+    `update erasures set messages = messages + $4, attempts = attempts + $5, events = events + $6
+     where workspace_id = $1 and mode = $2 and email_key = $3`,
+    [ref.workspaceId, ref.mode, ref.emailKey, more.messages, more.attempts, more.events],
+  );
+}
+
+export async function deleteErasure(db: Queryable, ref: ErasureRef): Promise<void> {
+  await db.query('delete from erasures where workspace_id = $1 and mode = $2 and email_key = $3', [
+    ref.workspaceId,
+    ref.mode,
+    ref.emailKey,
+  ]);
+}
+
+/** Erasures that nobody has finished yet, oldest first. */
+export async function listErasures(db: Queryable, limit: number): Promise<ErasureRef[]> {
+  const { rows } = await db.query<ErasureRef>(
+    `select workspace_id as "workspaceId", mode, email_key as "emailKey" from erasures
+     order by requested_at limit $1`,
+    [limit],
+  );
+  return rows;
+}

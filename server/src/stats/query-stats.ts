@@ -1,0 +1,123 @@
+import type { Mode } from '../accounts/tenant-scope.ts';
+import type { Pool } from '../db/pool.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import { BOUNCED_FOR, COUNTERS, type Counter, type Dimension, LATENCY } from './count-events.ts';
+import { percentileMs } from './latency-histogram.ts';
+import { type PointRow, readPoints, readTotals, type Span } from './stats-store.ts';
+
+/** What users see of the counts: numbers, rates and times, over time and by group. */
+
+export interface StatsRequest {
+  span: Span;
+  fromMs: number;
+  toMs: number;
+  groupBy?: Exclude<Dimension, 'all'>;
+  value?: string;
+  groupsMax: number;
+  /** Without them only the totals are told. */
+  withPoints: boolean;
+}
+
+export interface Figures extends Record<Counter, number> {
+  bounced_by_reason: Record<string, number>;
+  rates: Record<'delivered' | 'bounced' | 'complained' | 'opened' | 'clicked', number | null>;
+  latency: { p50_ms: number | null; p95_ms: number | null; p99_ms: number | null };
+}
+
+export interface Series {
+  group: string | null;
+  totals: Figures;
+  points: (Figures & { start: string })[];
+}
+
+/** All groups together: an answer is held in memory until its client has read it. */
+const POINTS_MAX = 50_000;
+
+/** The groups with most recipients first. Times at which nothing happened are left out. */
+export async function lookUpStats(
+  pool: Pool,
+  scope: { workspaceId: string; mode: Mode },
+  request: StatsRequest,
+): Promise<Series[]> {
+  const { span, fromMs, toMs, groupBy, value, groupsMax, withPoints } = request;
+  const query = { span, fromMs, toMs, dimension: groupBy ?? 'all' } as const;
+  const wanted = { value, valuesMax: groupBy ? groupsMax : 1 };
+  const totals = Map.groupBy(await readTotals(pool, scope, query, wanted), (row) => row.value);
+  if (!groupBy && totals.size === 0) {
+    return [{ group: null, totals: figuresOf([]), points: [] }];
+  }
+  const found = withPoints
+    ? await readPoints(pool, scope, query, [...totals.keys()], POINTS_MAX + 1)
+    : [];
+  if (found.length > POINTS_MAX) throw tooManyPoints();
+  const points = Map.groupBy(found, (row) => row.value);
+  return [...totals]
+    .map(([group, rows]) => {
+      const own = points.get(group) ?? [];
+      // Of the points themselves: more may have been counted since.
+      const counts = withPoints
+        ? own.flatMap((point) => Object.entries(point.counts))
+        : rows.map(({ counter, n }) => [counter, n] as const);
+      return {
+        group: groupBy ? group : null,
+        totals: figuresOf(counts),
+        points: own.map(pointOf),
+      };
+    })
+    .sort((a, b) => weight(b.totals) - weight(a.totals));
+}
+
+function tooManyPoints(): RefusedError {
+  const detail = `The answer would have more than ${POINTS_MAX} points: take fewer groups, a longer interval, or points=false.`;
+  return new RefusedError('validation_failed', `limit: ${detail}`, {
+    errors: [{ parameter: 'limit', code: 'too_many', detail }],
+  });
+}
+
+function pointOf({ atMs, counts }: PointRow): Series['points'][number] {
+  return { start: new Date(atMs).toISOString(), ...figuresOf(Object.entries(counts)) };
+}
+
+function weight({ accepted, delivered, bounced }: Figures): number {
+  return Math.max(accepted, delivered + bounced);
+}
+
+function figuresOf(counts: readonly (readonly [counter: string, n: number])[]): Figures {
+  const sums = new Map<string, number>();
+  for (const [counter, n] of counts) sums.set(counter, (sums.get(counter) ?? 0) + n);
+  const of = (counter: string): number => sums.get(counter) ?? 0;
+  const plain = Object.fromEntries(COUNTERS.map((counter) => [counter, of(counter)]));
+  const reasons = [...sums].filter(([counter]) => counter.startsWith(BOUNCED_FOR));
+  const latencies = new Map(
+    [...sums]
+      .filter(([counter]) => counter.startsWith(LATENCY))
+      .map(([counter, n]) => [Number(counter.slice(LATENCY.length)), n]),
+  );
+  // What bounced later was counted as delivered first; its delivery may lie in a time before this one.
+  const arrived = Math.max(0, of('delivered') - of('bounced_later'));
+  // What came to an end: a message that still waits is neither good nor bad.
+  const ended = arrived + of('bounced') + of('failed') + of('expired');
+  return {
+    ...(plain as Record<Counter, number>),
+    bounced_by_reason: Object.fromEntries(
+      reasons.map(([counter, n]) => [counter.slice(BOUNCED_FOR.length), n]),
+    ),
+    rates: {
+      delivered: rate(arrived, ended),
+      bounced: rate(of('bounced'), ended),
+      complained: rate(of('complained'), of('delivered')),
+      opened: rate(of('opened'), of('delivered')),
+      clicked: rate(of('clicked'), of('delivered')),
+    },
+    latency: {
+      p50_ms: percentileMs(latencies, 0.5),
+      p95_ms: percentileMs(latencies, 0.95),
+      p99_ms: percentileMs(latencies, 0.99),
+    },
+  };
+}
+
+/** Between 0 and 1, to four places; null when there is nothing to compare with. */
+function rate(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
+}

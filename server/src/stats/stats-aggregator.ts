@@ -1,0 +1,135 @@
+import type { Mode } from '../accounts/tenant-scope.ts';
+import type { Pool } from '../db/pool.ts';
+import { timeToForgetBy } from '../db/time-to-forget-by.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { WorkLoop } from '../lib/work-loop.ts';
+import { type CountedEvent, countEvents, type Dimension } from './count-events.ts';
+import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stats-store.ts';
+
+/**
+ * Follows the ledger and keeps counts of it. Events come in, rows of counts leave, together with the
+ * place reached: killed at any moment, it goes on without counting anything twice or leaving anything
+ * out. It has a room of its own because it needs nothing but events, and nobody needs it but readers.
+ */
+export interface StatisticsParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+}
+
+const EVENTS_AT_A_TIME = 2_000;
+/** Counts may be a little late: what came meanwhile is one write instead of many. */
+const SPACING_MS = 1_000;
+const DAY_MS = 86_400_000;
+const MINUTES_KEPT_MS = 2 * DAY_MS;
+const HOURS_KEPT_MS = 90 * DAY_MS;
+/** A tenant who tags every message with its number must not make a table of his own out of it. */
+const VALUES_MAX = 500;
+const VALUES_KNOWN_MS = 600_000;
+const OTHER_VALUES = '(other)';
+
+export class StatisticsFollower {
+  readonly #parts: StatisticsParts;
+  readonly #loop: WorkLoop;
+  /** By workspace and mode. */
+  readonly #known = new Map<string, KnownValues>();
+
+  constructor(parts: StatisticsParts) {
+    this.#parts = parts;
+    this.#loop = new WorkLoop({
+      clock: parts.clock,
+      log: parts.log,
+      purpose: 'counting events',
+      work: () => this.countNext(),
+      idleMs: SPACING_MS,
+      spacingMs: () => SPACING_MS,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Counts the next batch; true when there may be more. */
+  async countNext(eventsMax = EVENTS_AT_A_TIME): Promise<boolean> {
+    const { pool } = this.#parts;
+    const batch = await readUncounted(pool, eventsMax);
+    if (batch.seen === 0) return false;
+    const knownOf = await this.#learnValues(batch.events);
+    const counts = countEvents(batch.events, (event, dimension, value) =>
+      isOpen(dimension) ? admit(knownOf(event)[dimension], value) : value,
+    );
+    const written = await writeCounts(pool, batch, counts);
+    // Another node was quicker, and goes on: two that race would do everything twice.
+    return written && batch.seen === eventsMax;
+  }
+
+  /** Minutes are for now, hours for the season, days stay. */
+  async deleteOld(): Promise<void> {
+    const { pool, clock } = this.#parts;
+    const time = await timeToForgetBy(pool, clock.now());
+    if (!('nowMs' in time)) return;
+    await deleteOldCounts(pool, 'minute', time.nowMs - MINUTES_KEPT_MS);
+    await deleteOldCounts(pool, 'hour', time.nowMs - HOURS_KEPT_MS);
+  }
+
+  /** What is known of the workspaces in these events. */
+  async #learnValues(
+    events: readonly CountedEvent[],
+  ): Promise<(event: CountedEvent) => KnownValues['values']> {
+    const nowMs = this.#parts.clock.now();
+    if (this.#known.size > 10_000) this.#known.clear();
+    const here = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
+    for (const { workspaceId, mode } of events) {
+      if (here[mode].has(workspaceId)) continue;
+      here[mode].set(workspaceId, await this.#valuesOf(workspaceId, mode, nowMs));
+    }
+    return ({ workspaceId, mode }) => (here[mode].get(workspaceId) as KnownValues).values;
+  }
+
+  async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<KnownValues> {
+    const key = `${workspaceId} ${mode}`;
+    const known = this.#known.get(key);
+    if (known && nowMs - known.readAtMs < VALUES_KNOWN_MS) return known;
+    const { pool } = this.#parts;
+    const read = async (dimension: OpenDimension): Promise<Set<string>> => {
+      const sinceMs = nowMs - 7 * DAY_MS;
+      return new Set(
+        await knownValues(pool, { workspaceId, mode }, dimension, sinceMs, VALUES_MAX),
+      );
+    };
+    const values = {
+      tag: await read('tag'),
+      template: await read('template'),
+      domain: await read('domain'),
+    };
+    const fresh = { readAtMs: nowMs, values };
+    this.#known.set(key, fresh);
+    return fresh;
+  }
+}
+
+/** Those whose values tenants choose. */
+type OpenDimension = 'tag' | 'template' | 'domain';
+
+interface KnownValues {
+  readAtMs: number;
+  values: Readonly<Record<OpenDimension, Set<string>>>;
+}
+
+function isOpen(dimension: Dimension): dimension is OpenDimension {
+  return dimension === 'tag' || dimension === 'template' || dimension === 'domain';
+}
+
+/** The name under which a value is counted. */
+function admit(known: Set<string>, value: string): string {
+  if (known.has(value)) return value;
+  if (known.size >= VALUES_MAX) return OTHER_VALUES;
+  known.add(value);
+  return value;
+}

@@ -1,0 +1,16 @@
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createAddressHash, isAddressHash } from './erased-address.ts';
+
+/** Goal: a hash written years ago is found again, so it is HMAC-SHA-256 to the letter. */
+
+test('is the HMAC of workspace, mode and address under a key of its own', () => {
+  const secret = randomBytes(32);
+  const key = Buffer.from(hkdfSync('sha256', secret, 'postrider', 'hash:suppressions', 32));
+  const addressHash = createAddressHash(secret);
+  for (const address of ['jane@example.com', 'ü@example.com', `${'a'.repeat(300)}@example.com`]) {
+    const expected = createHmac('sha256', key).update(`w/live/${address}`).digest('base64url');
+    expect(addressHash('w', 'live', address)).toBe(`#${expected}`);
+    expect(isAddressHash(addressHash('w', 'live', address))).toBe(true);
+  }
+});
