@@ -13,11 +13,11 @@ import { silentLog } from '../server/src/lib/log.ts';
 import { findBrowser } from '../server/test/harness/browser-chromium.ts';
 import {
   type Call,
-  everydayMail,
-  fillShop,
-  orderMail,
+  everydayEmail,
+  createSampleData,
+  orderEmail,
   SENDER_DOMAIN,
-  type Shop,
+  type SampleData,
 } from '../server/test/harness/browser-sample-data.ts';
 import { dnsServer } from '../server/test/harness/dns-server.ts';
 import { type ListedRecord, publish } from '../server/test/harness/publish-dns-records.ts';
@@ -40,21 +40,21 @@ const STEP_HOURS = 4;
 /** In the last hours, of which the list of messages shows every minute. */
 const STEP_MS = 11 * 60_000;
 
-interface Picture {
+interface Screenshot {
   name: string;
   mode: Mode;
-  path: (shop: PicturedShop) => string;
+  path: (shop: SampleIds) => string;
   /** What must be seen before the picture is taken. */
   ready: (page: Page) => Promise<unknown>;
 }
 
-interface PicturedShop {
-  live: Shop;
-  test: Shop;
+interface SampleIds {
+  live: SampleData;
+  test: SampleData;
   domainId: string;
 }
 
-const PICTURES: Picture[] = [
+const SCREENSHOTS: Screenshot[] = [
   {
     name: 'overview',
     mode: 'live',
@@ -77,13 +77,13 @@ const PICTURES: Picture[] = [
     name: 'template',
     mode: 'live',
     path: () => '/app/templates/template/order-shipped',
-    ready: (page) => mailIn(page).getByText('It is out of the oven').waitFor(),
+    ready: (page) => emailPreview(page).getByText('It is out of the oven').waitFor(),
   },
   {
     name: 'test-inbox',
     mode: 'test',
-    path: ({ test }) => `/app/test-inbox?id=${test.arrivedId}`,
-    ready: (page) => mailIn(page).getByText('It is out of the oven').waitFor(),
+    path: ({ test }) => `/app/test-inbox?id=${test.deliveredId}`,
+    ready: (page) => emailPreview(page).getByText('It is out of the oven').waitFor(),
   },
   {
     name: 'domain',
@@ -93,7 +93,7 @@ const PICTURES: Picture[] = [
   },
 ];
 
-async function takePictures(): Promise<void> {
+async function takeScreenshots(): Promise<void> {
   const found = await findBrowser();
   if (!found) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH.');
   await buildDashboard();
@@ -117,17 +117,17 @@ async function takePictures(): Promise<void> {
     }),
     log: silentLog,
     clock,
-    liveRoute: lifelike(simulatorTransport(clock)),
+    liveRoute: withOccasionalBounces(simulatorTransport(clock)),
   });
   undo.defer(() => app.stop());
-  const shop = await liveThroughAWeek(app, clock, dns);
+  const shop = await simulateWeek(app, clock, dns);
   const browser = await chromium.launch(found);
   undo.defer(() => browser.close());
   mkdirSync(FOLDER, { recursive: true });
   for (const theme of ['light', 'dark'] as const) {
     for (const mode of ['live', 'test'] as const) {
       await using window = await windowOf(browser, app, theme, mode);
-      for (const picture of PICTURES.filter((one) => one.mode === mode)) {
+      for (const picture of SCREENSHOTS.filter((one) => one.mode === mode)) {
         await take(window.page, picture, shop, theme);
       }
     }
@@ -146,11 +146,11 @@ class ShiftedClock implements Clock {
   after = systemClock.after;
 }
 
-async function liveThroughAWeek(
+async function simulateWeek(
   app: App,
   clock: ShiftedClock,
   dns: Awaited<ReturnType<typeof dnsServer>>,
-): Promise<PicturedShop> {
+): Promise<SampleIds> {
   const setup = await ask(app, 'POST', '/setup', {}, { ...OWNER, workspace_name: 'Fernhill' });
   if (setup.status !== 201) throw new Error(`The set-up gave ${setup.status}.`);
   const workspace = await app.workspaces.first();
@@ -158,12 +158,12 @@ async function liveThroughAWeek(
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
   const live = await keyed(app, workspace.id, 'live');
   const test = await keyed(app, workspace.id, 'test');
-  const liveShop = await fillShop(live);
+  const liveShop = await createSampleData(live);
   let order = 2000;
   const pass = async (count: number, ms: number): Promise<void> => {
     const messages = Array.from({ length: count }, () => {
       order += 1;
-      return everydayMail(addressOf(order), order);
+      return everydayEmail(addressOf(order), order);
     });
     await live('POST', '/transactional/batch', { messages });
     await quiet(live);
@@ -174,8 +174,8 @@ async function liveThroughAWeek(
   }
   while (clock.shiftMs < -STEP_MS) await pass(1, STEP_MS);
   clock.shiftMs = 0;
-  const bounced = await live('POST', '/transactional/send', orderMail('typo@example.com', 3001));
-  const testShop = await fillShop(test);
+  const bounced = await live('POST', '/transactional/send', orderEmail('typo@example.com', 3001));
+  const testShop = await createSampleData(test);
   const domain = await live('POST', '/domains', { name: 'fernhill.shop' });
   const records = domain.json.records as ListedRecord[];
   publish(
@@ -210,7 +210,7 @@ function ordersAt(hour: number): number {
 }
 
 /** Of many one bounces, and one finds a full mailbox. */
-function lifelike(route: Transport): Transport {
+function withOccasionalBounces(route: Transport): Transport {
   const partOf = ({ recipient, message }: Delivery): string => {
     const order = Number(message.metadata.order_id);
     if (recipient.startsWith('typo@') || order % 61 === 0) return 'bounced';
@@ -297,8 +297,8 @@ async function windowOf(
 
 async function take(
   page: Page,
-  picture: Picture,
-  shop: PicturedShop,
+  picture: Screenshot,
+  shop: SampleIds,
   theme: string,
 ): Promise<void> {
   await page.goto(picture.path(shop));
@@ -315,8 +315,8 @@ async function take(
   console.log(`${path.relative(ROOT, file)}: ${Math.round((data.length * 3) / 4000)} KB`);
 }
 
-function mailIn(page: Page) {
+function emailPreview(page: Page) {
   return page.frameLocator('iframe[title="Preview of the mail"]');
 }
 
-await takePictures();
+await takeScreenshots();

@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ProblemError } from './api/problem.ts';
-import './frame/theme.ts';
+import './layout/theme.ts';
 import { router } from './router.tsx';
 import './styles.css';
 

@@ -1,9 +1,9 @@
 import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
-import { lazyPage } from './frame/lazy-page.ts';
-import { PageBroken, PageMissing } from './frame/page-broken.tsx';
-import { Toasts } from './frame/toasts.tsx';
-import { SkeletonPage } from './parts/skeleton.tsx';
-import { Gate } from './session/gate.tsx';
+import { lazyPage } from './layout/lazy-page.ts';
+import { PageError, PageNotFound } from './layout/error-pages.tsx';
+import { Toasts } from './layout/toasts.tsx';
+import { SkeletonPage } from './components/skeleton.tsx';
+import { RequireSession } from './session/require-session.tsx';
 
 /** Every page and its address. What can be filtered stands in the address, so that it can be shared. */
 
@@ -14,8 +14,8 @@ const root = createRootRoute({
       <Toasts />
     </>
   ),
-  notFoundComponent: PageMissing,
-  errorComponent: PageBroken,
+  notFoundComponent: PageNotFound,
+  errorComponent: PageError,
 });
 
 const signIn = createRoute({
@@ -43,7 +43,7 @@ const invitation = createRoute({
   component: lazyPage(() => import('./session/invitation.tsx'), 'InvitationPage'),
 });
 
-const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Gate });
+const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: RequireSession });
 
 const overview = createRoute({
   getParentRoute: () => inside,
@@ -177,7 +177,7 @@ const settings = createRoute({
 });
 
 /** An address of ours that leads nowhere keeps what stands around the page. */
-const missing = createRoute({ getParentRoute: () => inside, path: '$', component: PageMissing });
+const missing = createRoute({ getParentRoute: () => inside, path: '$', component: PageNotFound });
 
 export const router = createRouter({
   basepath: '/app',
@@ -209,7 +209,7 @@ export const router = createRouter({
     ]),
   ]),
   defaultPendingComponent: SkeletonPage,
-  defaultErrorComponent: PageBroken,
+  defaultErrorComponent: PageError,
   defaultPreload: 'intent',
   // All values are texts: a search for 123 or true is one for these letters.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),

@@ -13,7 +13,7 @@ export class ProblemError extends Error {
   }
 }
 
-export function problemOfAnswer(status: number, body: unknown): Problem {
+export function problemFromResponse(status: number, body: unknown): Problem {
   if (isProblem(body)) return body;
   return {
     type: 'about:blank',
@@ -26,7 +26,7 @@ export function problemOfAnswer(status: number, body: unknown): Problem {
   };
 }
 
-export function unreachable(): ProblemError {
+export function unreachableError(): ProblemError {
   return new ProblemError({
     type: 'about:blank',
     title: 'The server cannot be reached',
@@ -39,7 +39,7 @@ export function unreachable(): ProblemError {
 }
 
 /** Any thrown thing as a problem to show; a bug of ours has no detail that helps a person. */
-export function problemOf(error: unknown): Problem {
+export function toProblem(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;
   return {
     type: 'about:blank',
@@ -59,7 +59,7 @@ export function fieldError(error: unknown, pointer: string): string | undefined 
 }
 
 /** Whether every complaint of the answer is about one of these fields, which show it themselves. */
-export function isAboutFields(error: unknown, pointers: readonly string[]): boolean {
+export function hasOnlyFieldErrors(error: unknown, pointers: readonly string[]): boolean {
   if (!(error instanceof ProblemError)) return false;
   const { errors } = error.problem;
   return (

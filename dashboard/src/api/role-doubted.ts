@@ -1,4 +1,4 @@
-import { createStore } from '../base/store.ts';
+import { createStore } from '../lib/store.ts';
 
 /** Counts the answers that were refused for the person's role: it is another than the page believes. */
-export const roleDoubted = createStore(0);
+export const roleRefusals = createStore(0);

@@ -1,15 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, ask } from '../api/client.ts';
-import { fieldError, isAboutFields } from '../api/problem.ts';
-import { Button } from '../parts/button.tsx';
-import { Field, TextInput } from '../parts/field.tsx';
-import { ProblemNote } from '../parts/problem-note.tsx';
-import { SkeletonRows } from '../parts/skeleton.tsx';
-import { goToWorkspace } from './place.ts';
-import { PlainPage } from './plain-page.tsx';
-import { type Me, signedIn, useMeQuery } from './session.ts';
+import { api, unwrap } from '../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { Button } from '../components/button.tsx';
+import { Field, TextInput } from '../components/field.tsx';
+import { ErrorAlert } from '../components/alert.tsx';
+import { SkeletonRows } from '../components/skeleton.tsx';
+import { selectWorkspace } from './selection.ts';
+import { CardPage } from './card-page.tsx';
+import { type Me, completeSignIn, useMeQuery } from './session.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
 const FIELDS = ['/name', '/password'];
@@ -23,19 +23,19 @@ export function InvitationPage() {
   const me = useMeQuery();
   const invitation = useQuery({
     queryKey: ['invitation', token],
-    queryFn: () => ask(api.POST('/api/v1/invitations/inspect', { body: { token } })),
+    queryFn: () => unwrap(api.POST('/api/v1/invitations/inspect', { body: { token } })),
     retry: false,
   });
   const joined = (person: Me | null) => {
     if (!person) return;
-    signedIn(queries, person);
+    completeSignIn(queries, person);
     const newest = person.workspaces.find(({ name }) => name === invitation.data?.workspace_name);
-    if (newest) goToWorkspace(newest.id);
+    if (newest) selectWorkspace(newest.id);
     void navigate({ to: '/' });
   };
   const accepting = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/api/v1/invitations/accept', {
           body: invitation.data?.account_exists
             ? { token }
@@ -46,14 +46,14 @@ export function InvitationPage() {
   });
   if (invitation.isPending) {
     return (
-      <PlainPage title="Invitation">
+      <CardPage title="Invitation">
         <SkeletonRows rows={3} />
-      </PlainPage>
+      </CardPage>
     );
   }
   if (invitation.isError) {
     return (
-      <PlainPage
+      <CardPage
         title="Invitation"
         below={
           <Link to="/" className="rounded hover:text-ink hover:underline">
@@ -61,14 +61,14 @@ export function InvitationPage() {
           </Link>
         }
       >
-        <ProblemNote error={invitation.error} />
-      </PlainPage>
+        <ErrorAlert error={invitation.error} />
+      </CardPage>
     );
   }
   const { workspace_name, email, role, invited_by_name, account_exists } = invitation.data;
   const isMe = me.data?.email.toLowerCase() === email.toLowerCase();
   return (
-    <PlainPage
+    <CardPage
       title={`Join ${workspace_name}`}
       description={
         <>
@@ -113,14 +113,14 @@ export function InvitationPage() {
               </Field>
             </>
           )}
-          {accepting.isError && !isAboutFields(accepting.error, FIELDS) && (
-            <ProblemNote error={accepting.error} />
+          {accepting.isError && !hasOnlyFieldErrors(accepting.error, FIELDS) && (
+            <ErrorAlert error={accepting.error} />
           )}
           <Button type="submit" kind="primary" busy={accepting.isPending} className="w-full">
             Join
           </Button>
         </form>
       )}
-    </PlainPage>
+    </CardPage>
   );
 }

@@ -1,23 +1,23 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../api/client.ts';
-import { fieldError, isAboutFields } from '../api/problem.ts';
-import { tell } from '../frame/toasts.tsx';
-import { Button } from '../parts/button.tsx';
-import { Dialog, DialogButtons } from '../parts/dialog.tsx';
-import { Field, TextInput } from '../parts/field.tsx';
-import { ProblemNote } from '../parts/problem-note.tsx';
-import { changeWorkspace, ME } from './session.ts';
+import { api, unwrap } from '../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { showToast } from '../layout/toasts.tsx';
+import { Button } from '../components/button.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
+import { Field, TextInput } from '../components/field.tsx';
+import { ErrorAlert } from '../components/alert.tsx';
+import { switchWorkspace, ME_QUERY_KEY } from './session.ts';
 
 export function NewWorkspace({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const making = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/workspaces', { body: { name: name.trim() } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/workspaces', { body: { name: name.trim() } })),
     onSuccess: async (workspace) => {
-      await queries.invalidateQueries({ queryKey: ME });
+      await queries.invalidateQueries({ queryKey: ME_QUERY_KEY });
       onClose();
-      if (await changeWorkspace(workspace.id)) tell(`You are in ${workspace.name} now.`);
+      if (await switchWorkspace(workspace.id)) showToast(`You are in ${workspace.name} now.`);
     },
   });
   return (
@@ -42,8 +42,8 @@ export function NewWorkspace({ onClose }: { onClose: () => void }) {
             autoFocus
           />
         </Field>
-        {making.isError && !isAboutFields(making.error, ['/name']) && (
-          <ProblemNote error={making.error} />
+        {making.isError && !hasOnlyFieldErrors(making.error, ['/name']) && (
+          <ErrorAlert error={making.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

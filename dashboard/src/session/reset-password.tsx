@@ -1,12 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, ask } from '../api/client.ts';
-import { fieldError, isAboutFields } from '../api/problem.ts';
-import { Button, buttonClass } from '../parts/button.tsx';
-import { Field, TextInput } from '../parts/field.tsx';
-import { Note, ProblemNote } from '../parts/problem-note.tsx';
-import { PlainPage } from './plain-page.tsx';
+import { api, unwrap } from '../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { Button, buttonClass } from '../components/button.tsx';
+import { Field, TextInput } from '../components/field.tsx';
+import { Alert, ErrorAlert } from '../components/alert.tsx';
+import { CardPage } from './card-page.tsx';
 
 export function ResetPasswordPage() {
   const [token] = useState(() => location.hash.slice(1));
@@ -16,21 +16,21 @@ export function ResetPasswordPage() {
 function AskForLink() {
   const [email, setEmail] = useState('');
   const asking = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/password-resets', { body: { email: email.trim() } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/password-resets', { body: { email: email.trim() } })),
   });
   return (
-    <PlainPage
+    <CardPage
       title="Forgotten password"
       description="We send you a link with which you can choose a new one."
       below={<BackToSignIn />}
     >
       {asking.isSuccess ? (
-        <Note tone="good" title="Look into your mail">
+        <Alert tone="good" title="Look into your mail">
           <p>
             If {email} has an account here, a link is on its way. Where no sending domain is set up
             yet, the link stands in the server’s log.
           </p>
-        </Note>
+        </Alert>
       ) : (
         <form
           className="grid gap-4"
@@ -49,13 +49,13 @@ function AskForLink() {
               autoFocus
             />
           </Field>
-          {asking.isError && <ProblemNote error={asking.error} />}
+          {asking.isError && <ErrorAlert error={asking.error} />}
           <Button type="submit" kind="primary" busy={asking.isPending} className="w-full">
             Send the link
           </Button>
         </form>
       )}
-    </PlainPage>
+    </CardPage>
   );
 }
 
@@ -63,20 +63,20 @@ function NewPassword({ token }: { token: string }) {
   const [password, setPassword] = useState('');
   const changing = useMutation({
     mutationFn: () =>
-      ask(api.POST('/api/v1/password-resets/complete', { body: { token, password } })),
+      unwrap(api.POST('/api/v1/password-resets/complete', { body: { token, password } })),
   });
   if (changing.isSuccess) {
     return (
-      <PlainPage title="Your password is new">
+      <CardPage title="Your password is new">
         <p className="mb-4 text-sm text-soft">Every session has ended. Sign in with the new one.</p>
         <Link to="/sign-in" className={`${buttonClass('primary')} w-full`}>
           Sign in
         </Link>
-      </PlainPage>
+      </CardPage>
     );
   }
   return (
-    <PlainPage title="Choose a new password" below={<BackToSignIn />}>
+    <CardPage title="Choose a new password" below={<BackToSignIn />}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -98,14 +98,14 @@ function NewPassword({ token }: { token: string }) {
             autoFocus
           />
         </Field>
-        {changing.isError && !isAboutFields(changing.error, ['/password']) && (
-          <ProblemNote error={changing.error} />
+        {changing.isError && !hasOnlyFieldErrors(changing.error, ['/password']) && (
+          <ErrorAlert error={changing.error} />
         )}
         <Button type="submit" kind="primary" busy={changing.isPending} className="w-full">
           Change password
         </Button>
       </form>
-    </PlainPage>
+    </CardPage>
   );
 }
 

@@ -1,23 +1,23 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { api, ask, type Schema } from '../api/client.ts';
-import { sessionEnded } from '../api/session-ended.ts';
-import { mayLeave } from './leaving.ts';
-import { currentPlace, goToWorkspace, usePlace } from './place.ts';
+import { api, unwrap, type Schema } from '../api/client.ts';
+import { sessionEnded } from '../api/session-signals.ts';
+import { canLeave } from './leave-guards.ts';
+import { currentSelection, selectWorkspace, useSelection } from './selection.ts';
 
 export type Workspace = Schema<'Me'>['workspaces'][number] & {
   /** The person stands in it and is no member any more. */
-  lost?: true;
+  removed?: true;
 };
 export type Me = Omit<Schema<'Me'>, 'workspaces'> & { workspaces: Workspace[] };
 
-export const ME = ['me'] as const;
+export const ME_QUERY_KEY = ['me'] as const;
 
 export function useMeQuery() {
   return useQuery({
-    queryKey: ME,
+    queryKey: ME_QUERY_KEY,
     queryFn: async ({ client }): Promise<Me> =>
-      withoutMoving(client.getQueryData(ME), await ask(api.GET('/api/v1/me'))),
+      keepCurrentWorkspace(client.getQueryData(ME_QUERY_KEY), await unwrap(api.GET('/api/v1/me'))),
     retry: false,
     staleTime: 60_000,
   });
@@ -27,8 +27,8 @@ export function useMeQuery() {
  * Who loses the workspace in which they stand is told so, and stays on the page: what they write
  * there would be gone with it.
  */
-function withoutMoving(before: Me | undefined, now: Me): Me {
-  const { workspaceId } = currentPlace();
+function keepCurrentWorkspace(before: Me | undefined, now: Me): Me {
+  const { workspaceId } = currentSelection();
   const isHere = ({ id }: Workspace) => id === workspaceId;
   const here = before?.id === now.id ? before.workspaces.find(isHere) : undefined;
   if (!here || now.workspaces.some(isHere)) return now;
@@ -43,7 +43,7 @@ export function useMe(): Me {
 }
 
 export function useWorkspace(): Workspace {
-  const { workspaceId } = usePlace();
+  const { workspaceId } = useSelection();
   const { workspaces } = useMe();
   const workspace = workspaces.find(({ id }) => id === workspaceId) ?? workspaces[0];
   if (!workspace) throw new Error('the person has no workspace');
@@ -51,7 +51,7 @@ export function useWorkspace(): Workspace {
 }
 
 /** Whether the person's role may do this here. The API decides; the screen only hides what is refused. */
-export function useMay(): (right: string) => boolean {
+export function useCan(): (permission: string) => boolean {
   const { rights } = useWorkspace();
   return (right) => (rights as readonly string[]).includes(right);
 }
@@ -60,41 +60,41 @@ export function useMay(): (right: string) => boolean {
  * Whether a form is shown that was asked for: to those who may fill it in. One that is open stays when
  * the right is taken away: sending it tells so, and the words are still there.
  */
-export function useFormOpen(asked: boolean, right: string): boolean {
-  const may = useMay()(right);
+export function useFormOpen(requested: boolean, permission: string): boolean {
+  const allowed = useCan()(permission);
   const open = useRef(false);
-  open.current = asked && (open.current || may);
+  open.current = requested && (open.current || allowed);
   return open.current;
 }
 
 /** After a sign-in by whatever way: keep who it is, and stand in a workspace that is theirs. */
-export function signedIn(queries: QueryClient, me: Me): void {
-  queries.setQueryData(ME, withoutMoving(queries.getQueryData(ME), me));
+export function completeSignIn(queries: QueryClient, me: Me): void {
+  queries.setQueryData(ME_QUERY_KEY, keepCurrentWorkspace(queries.getQueryData(ME_QUERY_KEY), me));
   sessionEnded.set(false);
-  settleWorkspace(queries.getQueryData<Me>(ME) ?? me);
+  ensureWorkspace(queries.getQueryData<Me>(ME_QUERY_KEY) ?? me);
 }
 
 /** Away from a workspace that is the person's no more. */
 export function leaveWorkspace(queries: QueryClient): void {
-  const me = queries.getQueryData<Me>(ME);
+  const me = queries.getQueryData<Me>(ME_QUERY_KEY);
   if (!me) return;
-  const { workspaceId } = currentPlace();
+  const { workspaceId } = currentSelection();
   const left = { ...me, workspaces: me.workspaces.filter(({ id }) => id !== workspaceId) };
-  queries.setQueryData(ME, left);
-  settleWorkspace(left);
+  queries.setQueryData(ME_QUERY_KEY, left);
+  ensureWorkspace(left);
 }
 
-export function settleWorkspace(me: Me): void {
-  const { workspaceId } = currentPlace();
+export function ensureWorkspace(me: Me): void {
+  const { workspaceId } = currentSelection();
   if (me.workspaces.some(({ id }) => id === workspaceId)) return;
   // The oldest, as on the command line: the one that the first start made a key for. Ids are in order of time.
   const [first] = me.workspaces.map(({ id }) => id).sort();
-  if (first !== undefined) goToWorkspace(first);
+  if (first !== undefined) selectWorkspace(first);
 }
 
 /** By the person's own wish. False: they have something to save first, and stay. */
-export async function changeWorkspace(workspaceId: string): Promise<boolean> {
-  if (!(await mayLeave())) return false;
-  goToWorkspace(workspaceId);
+export async function switchWorkspace(workspaceId: string): Promise<boolean> {
+  if (!(await canLeave())) return false;
+  selectWorkspace(workspaceId);
   return true;
 }

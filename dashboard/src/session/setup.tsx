@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { api, ask } from '../api/client.ts';
-import { fieldError, isAboutFields } from '../api/problem.ts';
-import { Button } from '../parts/button.tsx';
-import { Field, TextInput } from '../parts/field.tsx';
-import { Note, ProblemNote } from '../parts/problem-note.tsx';
-import { PlainPage } from './plain-page.tsx';
-import { signedIn } from './session.ts';
+import { api, unwrap } from '../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { Button } from '../components/button.tsx';
+import { Field, TextInput } from '../components/field.tsx';
+import { Alert, ErrorAlert } from '../components/alert.tsx';
+import { CardPage } from './card-page.tsx';
+import { completeSignIn } from './session.ts';
 
 const FIELDS = ['/name', '/email', '/password', '/workspace_name'];
 
@@ -19,12 +19,12 @@ export function SetupPage() {
   const [form, setForm] = useState({ name: '', email: '', password: '', workspace_name: '' });
   const setup = useQuery({
     queryKey: ['setup'],
-    queryFn: () => ask(api.GET('/api/v1/setup')),
+    queryFn: () => unwrap(api.GET('/api/v1/setup')),
     staleTime: 0,
   });
   const making = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/api/v1/setup', {
           body: {
             name: form.name.trim(),
@@ -38,7 +38,7 @@ export function SetupPage() {
     onSuccess: ({ me }) => {
       if (!me) return;
       queries.setQueryData(['setup'], { needed: false, link_required: false });
-      signedIn(queries, me);
+      completeSignIn(queries, me);
       void navigate({ to: '/' });
     },
   });
@@ -50,7 +50,7 @@ export function SetupPage() {
   const set = (name: keyof typeof form) => (event: { target: { value: string } }) =>
     setForm({ ...form, [name]: event.target.value });
   return (
-    <PlainPage
+    <CardPage
       title="Welcome"
       description="Nobody has an account here yet. Make yours: you will own this Postrider."
     >
@@ -62,12 +62,12 @@ export function SetupPage() {
         }}
       >
         {setup.data?.link_required && token === '' && (
-          <Note tone="warn" title="You come from another machine">
+          <Alert tone="warn" title="You come from another machine">
             <p>
               Open the one-time link that Postrider printed when it started. It looks like{' '}
               <code className="font-mono text-xs break-all">/app/setup#…</code>
             </p>
-          </Note>
+          </Alert>
         )}
         <Field label="Your name" error={fieldError(making.error, '/name')}>
           <TextInput
@@ -111,14 +111,14 @@ export function SetupPage() {
             onChange={set('workspace_name')}
           />
         </Field>
-        {making.isError && !isAboutFields(making.error, FIELDS) && (
-          <ProblemNote error={making.error} />
+        {making.isError && !hasOnlyFieldErrors(making.error, FIELDS) && (
+          <ErrorAlert error={making.error} />
         )}
-        {setup.isError && <ProblemNote error={setup.error} onRetry={() => void setup.refetch()} />}
+        {setup.isError && <ErrorAlert error={setup.error} onRetry={() => void setup.refetch()} />}
         <Button type="submit" kind="primary" busy={making.isPending} className="w-full">
           Create account
         </Button>
       </form>
-    </PlainPage>
+    </CardPage>
   );
 }

@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { api, ask } from '../api/client.ts';
-import { problemOf } from '../api/problem.ts';
-import { Button } from '../parts/button.tsx';
-import { Field, TextInput } from '../parts/field.tsx';
-import { ProblemNote } from '../parts/problem-note.tsx';
-import { type Me, signedIn } from './session.ts';
+import { api, unwrap } from '../api/client.ts';
+import { toProblem } from '../api/problem.ts';
+import { Button } from '../components/button.tsx';
+import { Field, TextInput } from '../components/field.tsx';
+import { ErrorAlert } from '../components/alert.tsx';
+import { type Me, completeSignIn } from './session.ts';
 
 /** E-mail and password, then the second factor where there is one. */
 export function SignInForm({
@@ -21,11 +21,11 @@ export function SignInForm({
   const [password, setPassword] = useState('');
   const [challenge, setChallenge] = useState<string | null>(null);
   const done = (me: Me) => {
-    signedIn(queries, me);
+    completeSignIn(queries, me);
     onDone(me);
   };
   const signingIn = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/session', { body: { email: email.trim(), password } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/session', { body: { email: email.trim(), password } })),
     onSuccess: (answer) => {
       if (answer.me) done(answer.me);
       else setChallenge(answer.challenge);
@@ -63,7 +63,7 @@ export function SignInForm({
           autoFocus={knownEmail !== undefined}
         />
       </Field>
-      {signingIn.isError && <ProblemNote error={signingIn.error} />}
+      {signingIn.isError && <ErrorAlert error={signingIn.error} />}
       <Button type="submit" kind="primary" busy={signingIn.isPending} className="w-full">
         Sign in
       </Button>
@@ -83,12 +83,12 @@ function SecondFactor({
   const [code, setCode] = useState('');
   const proving = useMutation({
     mutationFn: () =>
-      ask(api.POST('/api/v1/session/second-factor', { body: { challenge, code: code.trim() } })),
+      unwrap(api.POST('/api/v1/session/second-factor', { body: { challenge, code: code.trim() } })),
     onSuccess: (answer) => {
       if (answer.me) onDone(answer.me);
     },
   });
-  const over = proving.isError && problemOf(proving.error).code === 'invalid_link';
+  const over = proving.isError && toProblem(proving.error).code === 'invalid_link';
   return (
     <form
       className="grid gap-4"
@@ -111,7 +111,7 @@ function SecondFactor({
           autoFocus
         />
       </Field>
-      {proving.isError && <ProblemNote error={proving.error} />}
+      {proving.isError && <ErrorAlert error={proving.error} />}
       {over ? (
         <Button kind="primary" className="w-full" onClick={onOver}>
           Start again

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { api, ask } from '../api/client.ts';
-import { PlainPage } from './plain-page.tsx';
+import { api, unwrap } from '../api/client.ts';
+import { CardPage } from './card-page.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 
 export function SignInPage() {
@@ -11,7 +11,7 @@ export function SignInPage() {
   const router = useRouter();
   const setup = useQuery({
     queryKey: ['setup'],
-    queryFn: () => ask(api.GET('/api/v1/setup')),
+    queryFn: () => unwrap(api.GET('/api/v1/setup')),
     staleTime: 0,
   });
   const needed = setup.data?.needed === true;
@@ -24,7 +24,7 @@ export function SignInPage() {
     else void navigate({ to: '/' });
   };
   return (
-    <PlainPage
+    <CardPage
       title="Sign in"
       below={
         <Link to="/reset-password" className="rounded hover:text-ink hover:underline">
@@ -33,6 +33,6 @@ export function SignInPage() {
       }
     >
       <SignInForm onDone={goOn} />
-    </PlainPage>
+    </CardPage>
   );
 }

@@ -16,7 +16,7 @@ import { makePerson, signedInAs } from './dashboard-session.ts';
 /** For one click or one look; a page on a busy machine takes seconds. */
 const STEP_TIMEOUT_MS = 20_000;
 
-const found = await findBrowser();
+const chromiumFound = await findBrowser();
 
 export interface BrowserSuite {
   /** A server with the dashboard, stopped when the suite ends. */
@@ -34,7 +34,7 @@ export interface BrowserSuite {
    * What went wrong in any window since the last look: errors of scripts, refusals of the policy,
    * dialogs, requests to elsewhere. A test that leaves any behind fails.
    */
-  troubles(): string[];
+  takeErrors(): string[];
 }
 
 type Role = 'owner' | 'admin' | 'developer' | 'viewer';
@@ -51,7 +51,7 @@ export function browserSuite(
   define: (suite: BrowserSuite) => void,
   options: TestAppOptions = {},
 ): void {
-  if (!found) {
+  if (!chromiumFound) {
     test(`${name}: no browser can run here`, () => {
       console.log(
         `Browser tests do not run on ${process.platform} ${process.arch} without a Chromium: install one, or set CHROMIUM_PATH.`,
@@ -70,7 +70,7 @@ export function browserSuite(
     let used = false;
     const start = async (): Promise<void> => {
       app = await startApp({ ...options, env: { BASE_URL: 'http://localhost', ...options.env } });
-      browser = await chromium.launch(found);
+      browser = await chromium.launch(chromiumFound);
     };
     const stop = async (): Promise<void> => {
       for (const context of contexts.splice(0)) await context.close();
@@ -91,7 +91,7 @@ export function browserSuite(
         await start();
       }
       onTestFailed(async () => {
-        for (const page of contexts.at(-1)?.pages() ?? []) console.log(await whatIsSeen(page));
+        for (const page of contexts.at(-1)?.pages() ?? []) console.log(await describePage(page));
         if (troubles.length > 0) console.log(troubles.splice(0).join('\n'));
       });
     });
@@ -102,16 +102,16 @@ export function browserSuite(
     afterAll(stop);
     const running = (): TestApp => app as TestApp;
     const open = async (window: WindowOptions = {}): Promise<Page> => {
-      const context = await newWindow(browser as Browser, running(), window);
+      const context = await newContext(browser as Browser, running(), window);
       context.setDefaultTimeout(STEP_TIMEOUT_MS);
       contexts.push(context);
       const page = await context.newPage();
-      watch(page, running().url, troubles);
+      recordErrors(page, running().url, troubles);
       return page;
     };
     const openFor = async (person: Person, window: WindowOptions = {}): Promise<Page> => {
       const page = await open(window);
-      await takeSession(page, running(), person);
+      await addSessionCookie(page, running(), person);
       return page;
     };
     const openAsNew = async (role: Role, window: WindowOptions): Promise<Page> => {
@@ -123,12 +123,12 @@ export function browserSuite(
       app: running,
       open,
       openFor,
-      troubles: () => troubles.splice(0),
+      takeErrors: () => troubles.splice(0),
       async openAs(role, window = {}) {
         const wish = JSON.stringify([role, window]);
         const before = windows.get(wish);
         const page = before ? await before.context().newPage() : await openAsNew(role, window);
-        if (before) watch(page, running().url, troubles);
+        if (before) recordErrors(page, running().url, troubles);
         await before?.close();
         windows.set(wish, page);
         return page;
@@ -137,7 +137,7 @@ export function browserSuite(
   });
 }
 
-async function newWindow(
+async function newContext(
   browser: Browser,
   app: TestApp,
   { width = 1280, height = 860, dark = false, mode = 'test' }: WindowOptions,
@@ -154,7 +154,7 @@ async function newWindow(
   });
 }
 
-async function takeSession(page: Page, app: TestApp, person: Person): Promise<void> {
+async function addSessionCookie(page: Page, app: TestApp, person: Person): Promise<void> {
   const { cookie } = await signedInAs(app, person);
   const [name = '', value = ''] = (cookie ?? '').split('=', 2);
   await page
@@ -163,7 +163,7 @@ async function takeSession(page: Page, app: TestApp, person: Person): Promise<vo
 }
 
 /** For whoever reads about a failed test. */
-async function whatIsSeen(page: Page): Promise<string> {
+async function describePage(page: Page): Promise<string> {
   if (page.isClosed()) return '';
   const texts = await page.locator('main, dialog[open], [aria-label=Notices]').allInnerTexts();
   return [page.url(), ...texts.map((text) => text.replaceAll(/\s*\n\s*/g, ' | ').slice(-900))].join(
@@ -174,7 +174,7 @@ async function whatIsSeen(page: Page): Promise<string> {
 /** Answers that a page is prepared for: the browser reports each of them as an error. */
 const EXPECTED = /Failed to load resource: the server responded with a status of 4\d\d/;
 
-function watch(page: Page, url: string, troubles: string[]): void {
+function recordErrors(page: Page, url: string, troubles: string[]): void {
   page.on('pageerror', (error) => troubles.push(`script error: ${error.message}`));
   page.on('console', (message) => {
     if (message.type() !== 'error' || EXPECTED.test(message.text())) return;

@@ -2,42 +2,42 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Ellipsis, KeyRound, Pencil, Plus, RotateCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { apiOf, ask } from '../../api/client.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell } from '../../frame/toasts.tsx';
-import { Badge, ModeBadge } from '../../parts/badge.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Snippets } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { usePlace } from '../../session/place.ts';
-import { useFormOpen, useMay } from '../../session/session.ts';
-import { useNameOf } from '../team/name-of.ts';
+import { apiFor, unwrap } from '../../api/client.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { Badge, ModeBadge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Snippets } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useSelection } from '../../session/selection.ts';
+import { useFormOpen, useCan } from '../../session/session.ts';
+import { useActorName } from '../team/actor-name.ts';
 import { type ApiKey, CreateKey, EditKey, RotateKey } from './key-dialogs.tsx';
-import { scopesInWords } from './scopes.ts';
+import { describeScopes } from './scopes.ts';
 import { sendSnippets } from './send-snippets.ts';
 
 /** Keys of both modes: the page where somebody looks for a key must not hide it. */
 export function ApiKeysPage() {
-  const place = usePlace();
-  const may = useMay();
+  const place = useSelection();
+  const may = useCan();
   const navigate = useNavigate();
   const { q, new: making } = useSearch({ from: '/inside/api-keys' });
   const formOpen = useFormOpen(making !== undefined, 'write:api_keys');
   const filter = q === undefined ? {} : { q };
   const [open, setOpen] = useState<{ key: ApiKey; what: 'edit' | 'rotate' }>();
-  const list = usePages(['api-keys', place.workspaceId, 'both', q], (cursor) =>
-    ask(
-      apiOf({ ...place, mode: 'live' }).GET('/api/v1/api-keys', {
-        params: { query: { ...pageQuery(cursor), ...filter } },
+  const list = usePaginatedQuery(['api-keys', place.workspaceId, 'both', q], (cursor) =>
+    unwrap(
+      apiFor({ ...place, mode: 'live' }).GET('/api/v1/api-keys', {
+        params: { query: { ...pageParams(cursor), ...filter } },
       }),
     ),
   );
@@ -67,20 +67,20 @@ export function ApiKeysPage() {
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 && !list.hasNextPage && q !== undefined ? (
-        <NothingFound
+        <NoSearchResults
           what="key"
           text={q}
           where="names, and in the beginning and the last four characters of secrets"
           onClear={() => go({})}
         />
       ) : list.rows.length === 0 && q === undefined ? (
-        <Empty
+        <EmptyState
           icon={KeyRound}
           title="No keys yet"
           actions={
@@ -93,7 +93,7 @@ export function ApiKeysPage() {
           teach={<Snippets snippets={sendSnippets('pr_test_…')} />}
         >
           Every request carries one. Begin with a test key: nothing it sends ever leaves.
-        </Empty>
+        </EmptyState>
       ) : (
         <>
           <KeyTable keys={list.rows} onOpen={setOpen} mayWrite={may('write:api_keys')} />
@@ -118,7 +118,7 @@ function KeyTable({
   onOpen: (opened: { key: ApiKey; what: 'edit' | 'rotate' }) => void;
   mayWrite: boolean;
 }) {
-  const nameOf = useNameOf();
+  const nameOf = useActorName();
   const revoke = useRevoke();
   return (
     <Table label="API keys">
@@ -143,7 +143,7 @@ function KeyTable({
             </Td>
             <Td>{key.revoked_at ? <Badge>revoked</Badge> : <ModeBadge mode={key.mode} />}</Td>
             <Td later className="min-w-32">
-              <span title={key.scopes.join('\n')}>{scopesInWords(key.scopes)}</span>
+              <span title={key.scopes.join('\n')}>{describeScopes(key.scopes)}</span>
             </Td>
             <Td later="much" className="min-w-36 text-soft">
               <Limits apiKey={key} />
@@ -167,7 +167,7 @@ function KeyTable({
                   <MenuItem icon={RotateCw} onSelect={() => onOpen({ key, what: 'rotate' })}>
                     Rotate the secret
                   </MenuItem>
-                  <MenuLine />
+                  <MenuSeparator />
                   <MenuItem icon={Trash2} danger onSelect={() => revoke(key)}>
                     Revoke
                   </MenuItem>
@@ -200,10 +200,10 @@ function Expires({ apiKey: { expires_at } }: { apiKey: ApiKey }) {
 }
 
 function useRevoke(): (key: ApiKey) => void {
-  const place = usePlace();
+  const place = useSelection();
   const queries = useQueryClient();
   return (key) =>
-    confirmFirst({
+    requestConfirmation({
       title: `Revoke ${key.name}?`,
       body: (
         <>
@@ -211,15 +211,15 @@ function useRevoke(): (key: ApiKey) => void {
           from now on. This cannot be undone. To change over without a gap, rotate it instead.
         </>
       ),
-      verb: 'Revoke key',
+      confirmLabel: 'Revoke key',
       run: async () => {
-        await ask(
-          apiOf({ ...place, mode: key.mode }).DELETE('/api/v1/api-keys/{id}', {
+        await unwrap(
+          apiFor({ ...place, mode: key.mode }).DELETE('/api/v1/api-keys/{id}', {
             params: { path: { id: key.id } },
           }),
         );
         await queries.invalidateQueries({ queryKey: ['api-keys'] });
-        tell(`${key.name} is revoked.`);
+        showToast(`${key.name} is revoked.`);
       },
     });
 }

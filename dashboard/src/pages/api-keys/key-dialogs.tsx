@@ -1,17 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { apiOf, ask, type Schema } from '../../api/client.ts';
-import { isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { GRACE_DEFAULT_SECONDS, GraceField } from '../../parts/secret.tsx';
-import { Time } from '../../parts/time.tsx';
-import { usePlace } from '../../session/place.ts';
-import { useMay } from '../../session/session.ts';
+import { apiFor, unwrap, type Schema } from '../../api/client.ts';
+import { hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { DEFAULT_GRACE_SECONDS, GracePeriodField } from '../../components/secret.tsx';
+import { Time } from '../../components/time.tsx';
+import { useSelection } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
 import { type KeyFields, KeyForm } from './key-form.tsx';
-import { NewSecret } from './new-secret.tsx';
+import { NewKeyDialog } from './new-key-dialog.tsx';
 import { PRESETS, type Scope } from './scopes.ts';
 
 export type ApiKey = Schema<'ApiKey'>;
@@ -19,9 +19,9 @@ export type ApiKey = Schema<'ApiKey'>;
 const SHOWN_BY_FIELDS = ['/name', '/expires_at'];
 
 export function CreateKey({ onClose }: { onClose: () => void }) {
-  const place = usePlace();
+  const place = useSelection();
   const queries = useQueryClient();
-  const may = useMay();
+  const may = useCan();
   const [fields, setFields] = useState<KeyFields>({
     name: '',
     mode: place.mode,
@@ -33,13 +33,13 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   const making = useMutation({
     // Asked for in the key's own mode: nobody in test mode makes a live key by chance.
     mutationFn: () =>
-      ask(apiOf({ ...place, mode: fields.mode }).POST('/api/v1/api-keys', { body: fields })),
+      unwrap(apiFor({ ...place, mode: fields.mode }).POST('/api/v1/api-keys', { body: fields })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['api-keys'] }),
   });
   if (making.data) {
     const { name, token, scopes } = making.data;
     const maySend = scopes.includes('send:transactional');
-    return <NewSecret name={name} token={token} maySend={maySend} onClose={onClose} />;
+    return <NewKeyDialog name={name} token={token} maySend={maySend} onClose={onClose} />;
   }
   return (
     <Dialog title="Create an API key" onClose={onClose}>
@@ -50,8 +50,8 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
         }}
       >
         <KeyForm value={fields} onChange={setFields} error={making.error} />
-        {making.isError && !isAboutFields(making.error, SHOWN_BY_FIELDS) && (
-          <ProblemNote error={making.error} className="mt-4" />
+        {making.isError && !hasOnlyFieldErrors(making.error, SHOWN_BY_FIELDS) && (
+          <ErrorAlert error={making.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -70,7 +70,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
 }
 
 export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const place = usePlace();
+  const place = useSelection();
   const queries = useQueryClient();
   const [fields, setFields] = useState<KeyFields>({
     name: apiKey.name,
@@ -83,8 +83,8 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
   const changing = useMutation({
     mutationFn: () => {
       const { mode: _, ...body } = fields;
-      return ask(
-        apiOf({ ...place, mode: apiKey.mode }).PATCH('/api/v1/api-keys/{id}', {
+      return unwrap(
+        apiFor({ ...place, mode: apiKey.mode }).PATCH('/api/v1/api-keys/{id}', {
           params: { path: { id: apiKey.id } },
           body,
         }),
@@ -92,7 +92,7 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
     },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['api-keys'] });
-      tell('The key is changed.');
+      showToast('The key is changed.');
       onClose();
     },
   });
@@ -105,8 +105,8 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
         }}
       >
         <KeyForm value={fields} onChange={setFields} error={changing.error} existing />
-        {changing.isError && !isAboutFields(changing.error, SHOWN_BY_FIELDS) && (
-          <ProblemNote error={changing.error} className="mt-4" />
+        {changing.isError && !hasOnlyFieldErrors(changing.error, SHOWN_BY_FIELDS) && (
+          <ErrorAlert error={changing.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -125,13 +125,13 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
 }
 
 export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const place = usePlace();
+  const place = useSelection();
   const queries = useQueryClient();
-  const [grace, setGrace] = useState(GRACE_DEFAULT_SECONDS);
+  const [grace, setGrace] = useState(DEFAULT_GRACE_SECONDS);
   const rotating = useMutation({
     mutationFn: () =>
-      ask(
-        apiOf({ ...place, mode: apiKey.mode }).POST('/api/v1/api-keys/{id}/rotate', {
+      unwrap(
+        apiFor({ ...place, mode: apiKey.mode }).POST('/api/v1/api-keys/{id}/rotate', {
           params: { path: { id: apiKey.id } },
           body: { grace_seconds: grace },
         }),
@@ -141,7 +141,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   if (rotating.data) {
     const { name, token, scopes, previous_ends_at } = rotating.data;
     return (
-      <NewSecret
+      <NewKeyDialog
         name={`New secret of ${name}`}
         token={token}
         maySend={scopes.includes('send:transactional')}
@@ -150,7 +150,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
         <p className="text-sm text-soft">
           The secret before ends <Time at={previous_ends_at} />.
         </p>
-      </NewSecret>
+      </NewKeyDialog>
     );
   }
   return (
@@ -165,12 +165,12 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
           rotating.mutate();
         }}
       >
-        <GraceField
+        <GracePeriodField
           label="How long the old secret goes on working"
           seconds={grace}
           onChange={setGrace}
         />
-        {rotating.isError && <ProblemNote error={rotating.error} className="mt-4" />}
+        {rotating.isError && <ErrorAlert error={rotating.error} className="mt-4" />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={rotating.isPending}>

@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { fieldError } from '../../api/problem.ts';
-import { Checkbox, Choice, Field, Select, TextArea, TextInput } from '../../parts/field.tsx';
-import { localTime } from '../../parts/time.tsx';
-import type { Mode } from '../../session/place.ts';
-import { useMay } from '../../session/session.ts';
+import { Checkbox, RadioCards, Field, Select, TextArea, TextInput } from '../../components/field.tsx';
+import { localTime } from '../../components/time.tsx';
+import type { Mode } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
 import { PRESETS, type Preset, presetOf, SCOPE_ROWS, type Scope } from './scopes.ts';
 
 export interface KeyFields {
@@ -45,7 +45,7 @@ export function KeyForm({
         />
       </Field>
       {!existing && (
-        <Choice
+        <RadioCards
           legend="Mode"
           columns
           value={value.mode}
@@ -92,7 +92,7 @@ export function KeyForm({
 
 function ScopeChoice({ value, onChange }: { value: Scope[]; onChange: (next: Scope[]) => void }) {
   const [preset, setPreset] = useState<Preset>(presetOf(value));
-  const may = useMay();
+  const may = useCan();
   const granted = (scopes: readonly Scope[]) => scopes.filter((scope) => may(scope));
   const toggle = (scope: Scope) => (on: boolean) =>
     onChange(on ? [...value, scope] : value.filter((one) => one !== scope));

@@ -55,7 +55,7 @@ export function presetOf(scopes: readonly string[]): Preset {
 }
 
 /** In a few words, for the list. */
-export function scopesInWords(scopes: readonly string[]): string {
+export function describeScopes(scopes: readonly string[]): string {
   const preset = presetOf(scopes);
   if (preset !== 'custom') return PRESETS[preset].label;
   if (scopes.length <= 2) return scopes.join(', ');

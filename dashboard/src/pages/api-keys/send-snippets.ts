@@ -1,4 +1,4 @@
-import type { Snippet } from '../../parts/code-block.tsx';
+import type { Snippet } from '../../components/code-block.tsx';
 
 /** The first message, ready to paste, in the ways people send. */
 export function sendSnippets(token: string, origin: string = location.origin): Snippet[] {

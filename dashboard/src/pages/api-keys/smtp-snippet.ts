@@ -1,5 +1,5 @@
 import type { Schema } from '../../api/client.ts';
-import type { Snippet } from '../../parts/code-block.tsx';
+import type { Snippet } from '../../components/code-block.tsx';
 
 /** What a program that only speaks SMTP has to be told, ready for its settings or an .env file. */
 export function smtpSnippet(token: string, smtp: Schema<'SmtpSettings'>): Snippet {

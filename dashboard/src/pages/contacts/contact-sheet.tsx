@@ -2,36 +2,36 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Eraser, Mail, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell } from '../../frame/toasts.tsx';
-import { Button, buttonClass } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, TextArea, TextInput } from '../../parts/field.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { count } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button, buttonClass } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, TextArea, TextInput } from '../../components/field.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
 import type { Contact } from './contacts.tsx';
 
 const FIELDS = ['/email', '/first_name', '/last_name', '/locale', '/attributes'];
 
 /** One contact: read, changed, deleted, or erased with everything that names the address. */
 export function ContactSheet({ email, onClose }: { email: string; onClose: () => void }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const query = useQuery({
     queryKey: key('contact', email),
-    queryFn: () => ask(api.GET('/api/v1/contacts/{email}', { params: { path: { email } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/contacts/{email}', { params: { path: { email } } })),
   });
   return (
     <Dialog title={query.data?.email ?? email} onClose={onClose} side>
       {query.isPending ? (
         <SkeletonRows rows={5} />
       ) : query.isLoadingError ? (
-        <ProblemNote error={query.error} />
+        <ErrorAlert error={query.error} />
       ) : (
         <EditContact contact={query.data} onClose={onClose} />
       )}
@@ -40,9 +40,9 @@ export function ContactSheet({ email, onClose }: { email: string; onClose: () =>
 }
 
 function EditContact({ contact, onClose }: { contact: Contact; onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMay()('write:contacts');
+  const mayWrite = useCan()('write:contacts');
   // What is compared with is what the form began with: the contact may change under it.
   const [before] = useState(contact);
   const [form, setForm] = useState(() => formOf(before));
@@ -55,7 +55,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
     ]);
   const saving = useMutation({
     mutationFn: (attributes: Record<string, unknown>) =>
-      ask(
+      unwrap(
         api.PATCH('/api/v1/contacts/{email}', {
           params,
           body: {
@@ -74,7 +74,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
       ),
     onSuccess: async () => {
       await changed();
-      tell('The contact is saved.');
+      showToast('The contact is saved.');
       onClose();
     },
   });
@@ -85,15 +85,15 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
     if (attributes) saving.mutate(attributes);
   };
   const remove = () =>
-    confirmFirst({
+    requestConfirmation({
       title: `Delete ${contact.email}?`,
       body: 'What placeholders know of this address is forgotten. Messages already sent stay as they are.',
-      verb: 'Delete contact',
+      confirmLabel: 'Delete contact',
       run: async () => {
-        await ask(api.DELETE('/api/v1/contacts/{email}', { params }));
+        await unwrap(api.DELETE('/api/v1/contacts/{email}', { params }));
         await changed();
         onClose();
-        tell('The contact is deleted.');
+        showToast('The contact is deleted.');
       },
     });
   return (
@@ -102,8 +102,8 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
         <fieldset disabled={!mayWrite}>
           <ContactFields form={form} onChange={setForm} error={saving.error} bad={bad} />
         </fieldset>
-        {saving.isError && !isAboutFields(saving.error, FIELDS) && (
-          <ProblemNote error={saving.error} className="mt-4" />
+        {saving.isError && !hasOnlyFieldErrors(saving.error, FIELDS) && (
+          <ErrorAlert error={saving.error} className="mt-4" />
         )}
         {mayWrite && (
           <DialogButtons>
@@ -143,16 +143,16 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
 
 /** The right to be forgotten: the address goes from messages, attempts and events too. */
 function EraseButton({ email, onErased }: { email: string; onErased: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const erase = () =>
-    confirmFirst({
+    requestConfirmation({
       title: `Erase ${email} everywhere?`,
       body: 'The address is forgotten in messages, their content, attempts and events, and in the test inbox; what still waits for it is cancelled. Counts stay as they are. This cannot be undone.',
-      verb: 'Erase for good',
-      typed: email,
+      confirmLabel: 'Erase for good',
+      typeToConfirm: email,
       run: async () => {
-        const done = await ask(
+        const done = await unwrap(
           api.DELETE('/api/v1/contacts/{email}', {
             params: { path: { email }, query: { erase: true } },
           }),
@@ -160,8 +160,8 @@ function EraseButton({ email, onErased }: { email: string; onErased: () => void 
         await queries.invalidateQueries();
         onErased();
         const messages = done && 'messages' in done ? done.messages : 0;
-        tell(
-          `Erased. ${count(messages, 'message no longer names', 'messages no longer name')} it.`,
+        showToast(
+          `Erased. ${formatCount(messages, 'message no longer names', 'messages no longer name')} it.`,
         );
       },
     });
@@ -173,21 +173,21 @@ function EraseButton({ email, onErased }: { email: string; onErased: () => void 
 }
 
 export function NewContact({ onClose }: { onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [form, setForm] = useState(EMPTY);
   const [bad, setBad] = useState<string>();
   const adding = useMutation({
     mutationFn: (attributes: Record<string, unknown>) =>
-      ask(
+      unwrap(
         api.POST('/api/v1/contacts', {
           body: { email: email.trim(), ...textsOf(form), attributes },
         }),
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['contacts'] });
-      tell('The contact is added.');
+      showToast('The contact is added.');
       onClose();
     },
   });
@@ -210,8 +210,8 @@ export function NewContact({ onClose }: { onClose: () => void }) {
           />
         </Field>
         <ContactFields form={form} onChange={setForm} error={adding.error} bad={bad} />
-        {adding.isError && !isAboutFields(adding.error, FIELDS) && (
-          <ProblemNote error={adding.error} className="mt-4" />
+        {adding.isError && !hasOnlyFieldErrors(adding.error, FIELDS) && (
+          <ErrorAlert error={adding.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

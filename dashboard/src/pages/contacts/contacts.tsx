@@ -1,23 +1,23 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { BookUser, Download, Plus, SearchX, Upload } from 'lucide-react';
 import { useState } from 'react';
-import { ask, askRaw, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { tellProblem } from '../../frame/toasts.tsx';
-import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useFormOpen, useMay } from '../../session/session.ts';
+import { unwrap, fetchRaw, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { showErrorToast } from '../../layout/toasts.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { downloadFile } from '../../lib/download-file.ts';
+import { SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useFormOpen, useCan } from '../../session/session.ts';
 import { ContactSheet, NewContact } from './contact-sheet.tsx';
 import { ImportContacts } from './import-contacts.tsx';
 
@@ -25,16 +25,16 @@ export type Contact = Schema<'Contact'>;
 
 export function ContactsPage() {
   const search = useSearch({ from: '/inside/contacts' });
-  const { api, key, place } = useHere();
-  const mayWrite = useMay()('write:contacts');
+  const { api, key, selection: place } = useApi();
+  const mayWrite = useCan()('write:contacts');
   const navigate = useNavigate();
   const [importing, setImporting] = useState(false);
   const { q, open, new: adding } = search;
   const formOpen = useFormOpen(adding !== undefined, 'write:contacts');
-  const list = usePages(key('contacts', q), (cursor) =>
-    ask(
+  const list = usePaginatedQuery(key('contacts', q), (cursor) =>
+    unwrap(
       api.GET('/api/v1/contacts', {
-        params: { query: { ...pageQuery(cursor), ...(q ? { q } : {}) } },
+        params: { query: { ...pageParams(cursor), ...(q ? { q } : {}) } },
       }),
     ),
   );
@@ -42,8 +42,8 @@ export function ContactsPage() {
     void navigate({ to: '/contacts', search: next, replace: next.open === undefined });
   const filter = q ? { q } : {};
   const download = async () => {
-    const answer = await askRaw(place, '/api/v1/contacts/export?format=csv');
-    saveFile(await answer.blob(), 'contacts.csv');
+    const answer = await fetchRaw(place, '/api/v1/contacts/export?format=csv');
+    downloadFile(await answer.blob(), 'contacts.csv');
   };
   return (
     <Page
@@ -53,7 +53,7 @@ export function ContactsPage() {
       actions={
         <>
           {list.rows.length > 0 && (
-            <Button icon={Download} onClick={() => void download().catch(tellProblem)}>
+            <Button icon={Download} onClick={() => void download().catch(showErrorToast)}>
               <span className="max-sm:sr-only">Export</span>
             </Button>
           )}
@@ -80,7 +80,7 @@ export function ContactsPage() {
       {list.isPending ? (
         <SkeletonRows />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
@@ -158,9 +158,9 @@ function fullName({ first_name, last_name }: Contact): string {
 }
 
 function NoContacts({ filtered }: { filtered: boolean }) {
-  if (filtered) return <Empty icon={SearchX} title="Nobody of that name" />;
+  if (filtered) return <EmptyState icon={SearchX} title="Nobody of that name" />;
   return (
-    <Empty
+    <EmptyState
       icon={BookUser}
       title="No contacts yet"
       teach={
@@ -177,6 +177,6 @@ function NoContacts({ filtered }: { filtered: boolean }) {
     >
       You need none to send. With them, templates can greet people by name without every send
       repeating it.
-    </Empty>
+    </EmptyState>
   );
 }

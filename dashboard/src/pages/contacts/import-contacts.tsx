@@ -1,23 +1,23 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { FileUp } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { ask, askRaw, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { Button } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { count, formatNumber, sizeInWords } from '../../parts/size.ts';
+import { unwrap, fetchRaw, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { formatCount, formatNumber, formatBytes } from '../../lib/format.ts';
 
 const POLL_MS = 700;
 
 /** A file goes up, is worked off on the server, and its report comes back line by line. */
 export function ImportContacts({ onClose }: { onClose: () => void }) {
-  const { place } = useHere();
+  const { selection: place } = useApi();
   const [file, setFile] = useState<File>();
   const uploading = useMutation({
     mutationFn: async (chosen: File) => {
-      const answer = await askRaw(place, '/api/v1/contacts/import', {
+      const answer = await fetchRaw(place, '/api/v1/contacts/import', {
         method: 'POST',
         headers: { 'content-type': typeOf(chosen.name) },
         body: chosen,
@@ -51,7 +51,7 @@ export function ImportContacts({ onClose }: { onClose: () => void }) {
           <FileUp className="size-6 text-faint" aria-hidden />
           <span className="font-medium">{file ? file.name : 'Choose a file, or drop it here'}</span>
           <span className="text-xs text-faint">
-            {file ? sizeInWords(file.size) : 'CSV with a header line, or NDJSON'}
+            {file ? formatBytes(file.size) : 'CSV with a header line, or NDJSON'}
           </span>
           <input
             type="file"
@@ -64,7 +64,7 @@ export function ImportContacts({ onClose }: { onClose: () => void }) {
           label="example file"
           code={'email,first_name,plan\njane@example.com,Jane,pro\npeter@example.com,Peter,free'}
         />
-        {uploading.isError && <ProblemNote error={uploading.error} />}
+        {uploading.isError && <ErrorAlert error={uploading.error} />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={!file} busy={uploading.isPending}>
@@ -81,12 +81,12 @@ function typeOf(name: string): string {
 }
 
 function Progress({ id, onClose }: { id: string; onClose: () => void }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const queries = useQueryClient();
   const query = useQuery({
     queryKey: key('import', id),
     queryFn: () =>
-      ask(api.GET('/api/v1/imports/{id}', { params: { path: { id }, query: { limit: 50 } } })),
+      unwrap(api.GET('/api/v1/imports/{id}', { params: { path: { id }, query: { limit: 50 } } })),
     refetchInterval: ({ state }) => (isOver(state.data?.status) ? false : POLL_MS),
   });
   const report = query.data;
@@ -97,7 +97,7 @@ function Progress({ id, onClose }: { id: string; onClose: () => void }) {
   const share = report && report.bytes_total > 0 ? report.bytes_done / report.bytes_total : 0;
   return (
     <Dialog title={over ? 'Import finished' : 'Importing'} onClose={onClose}>
-      {query.isError && <ProblemNote error={query.error} />}
+      {query.isError && <ErrorAlert error={query.error} />}
       <progress
         className="progress w-full"
         aria-label="Progress of the import"
@@ -113,9 +113,9 @@ function Progress({ id, onClose }: { id: string; onClose: () => void }) {
             <Figure name="failed" value={report.failed} bad={report.failed > 0} />
           </dl>
           {report.status === 'failed' && (
-            <Note tone="bad" title="Something broke on our side">
+            <Alert tone="bad" title="Something broke on our side">
               <p>What is counted here is done. Import the file again: it goes on from there.</p>
-            </Note>
+            </Alert>
           )}
           {report.failures.length > 0 && <Failures report={report} />}
         </div>
@@ -148,7 +148,7 @@ function Failures({ report }: { report: Schema<'ContactImportReport'> }) {
   return (
     <section aria-label="Lines that failed">
       <h3 className="mb-1 text-sm font-semibold">
-        {count(report.failed, 'line', 'lines')} failed
+        {formatCount(report.failed, 'line', 'lines')} failed
         {report.failures.length < report.failed && `, the first ${report.failures.length} of them`}
       </h3>
       <ul className="max-h-60 divide-y divide-line overflow-y-auto rounded-lg border border-line text-sm">

@@ -1,11 +1,11 @@
 import { CircleAlert, CircleCheck, CircleDashed, CircleX } from 'lucide-react';
 import { useState } from 'react';
 import type { Schema } from '../../api/client.ts';
-import { Badge } from '../../parts/badge.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { CopyIconButton } from '../../parts/copy.tsx';
-import { Checkbox } from '../../parts/field.tsx';
-import { Section } from '../../parts/page.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { CopyIconButton } from '../../components/copy.tsx';
+import { Checkbox } from '../../components/field.tsx';
+import { Section } from '../../components/page.tsx';
 import type { Domain } from './domains.tsx';
 
 type DomainRecord = Schema<'DomainRecord'>;

@@ -1,26 +1,26 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Checkbox, Choice, Field, TextInput } from '../../parts/field.tsx';
-import { Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { useMay } from '../../session/session.ts';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Checkbox, RadioCards, Field, TextInput } from '../../components/field.tsx';
+import { Section } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { useCan } from '../../session/session.ts';
 import type { Domain } from './domains.tsx';
 
 export function DomainSettings({ domain }: { domain: Domain }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMay()('write:domains');
+  const mayWrite = useCan()('write:domains');
   const [tls, setTls] = useState(domain.tls);
   const [tracking, setTracking] = useState(domain.tracking);
   const [host, setHost] = useState(domain.tracking_host ?? '');
   const saving = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.PATCH('/api/v1/domains/{id}', {
           params: { path: { id: domain.id } },
           body: { tls, tracking, tracking_host: host.trim() || null },
@@ -28,7 +28,7 @@ export function DomainSettings({ domain }: { domain: Domain }) {
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['domain'] });
-      tell('The settings are saved.');
+      showToast('The settings are saved.');
     },
   });
   const same =
@@ -45,7 +45,7 @@ export function DomainSettings({ domain }: { domain: Domain }) {
         }}
       >
         <fieldset disabled={!mayWrite} className="grid gap-5">
-          <Choice
+          <RadioCards
             legend="Encryption on the way"
             columns
             value={tls}
@@ -86,8 +86,8 @@ export function DomainSettings({ domain }: { domain: Domain }) {
             />
           </Field>
         </fieldset>
-        {saving.isError && !isAboutFields(saving.error, ['/tracking_host']) && (
-          <ProblemNote error={saving.error} className="mt-4" />
+        {saving.isError && !hasOnlyFieldErrors(saving.error, ['/tracking_host']) && (
+          <ErrorAlert error={saving.error} className="mt-4" />
         )}
         {mayWrite && (
           <div className="mt-4">

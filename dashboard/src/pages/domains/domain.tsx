@@ -1,20 +1,20 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Ellipsis, RefreshCw, RotateCw, Trash2 } from 'lucide-react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { NotHere } from '../../frame/not-here.tsx';
-import { tell, tellProblem } from '../../frame/toasts.tsx';
-import { Badge, StatusBadge } from '../../parts/badge.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
-import { Page, Section } from '../../parts/page.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { Page, Section } from '../../components/page.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
 import { DomainRecords } from './domain-records.tsx';
 import { DomainSettings } from './domain-settings.tsx';
 import type { Domain } from './domains.tsx';
@@ -24,21 +24,21 @@ const WATCH_MS = 10_000;
 
 export function DomainPage() {
   const { id } = useParams({ from: '/inside/domains/$id' });
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const query = useQuery({
     queryKey: key('domain', id),
-    queryFn: () => ask(api.GET('/api/v1/domains/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/domains/{id}', { params: { path: { id } } })),
     // Somebody who has just published a record waits for it to turn green.
     refetchInterval: ({ state }) => (state.data?.status === 'verified' ? false : WATCH_MS),
   });
   if (query.isPending) return <SkeletonPage />;
-  if (query.isLoadingError && problemOf(query.error).status === 404) {
-    return <NotHere what="domain" back={BACK} />;
+  if (query.isLoadingError && toProblem(query.error).status === 404) {
+    return <NotFound what="domain" back={BACK} />;
   }
   if (query.isLoadingError) {
     return (
       <Page title="Domain" back={BACK}>
-        <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />
       </Page>
     );
   }
@@ -59,7 +59,7 @@ export function DomainPage() {
       actions={<DomainActions domain={domain} />}
     >
       <div className="grid max-w-4xl gap-5">
-        <StateNote domain={domain} />
+        <StatusAlert domain={domain} />
         <DomainRecords domain={domain} />
         <DomainSettings key={domain.id} domain={domain} />
         <DkimKeys domain={domain} />
@@ -68,13 +68,13 @@ export function DomainPage() {
   );
 }
 
-function StateNote({ domain }: { domain: Domain }) {
+function StatusAlert({ domain }: { domain: Domain }) {
   const missing = domain.records.filter(({ required, status }) => required && status !== 'found');
   const records = missing.length === 1 ? 'One record is' : `${missing.length} records are`;
   switch (domain.status) {
     case 'pending':
       return (
-        <Note tone="info" title={`${records} still to be found`}>
+        <Alert tone="info" title={`${records} still to be found`}>
           <p>
             Publish what is shown below at your DNS provider. We look again by ourselves
             {domain.next_check_at && (
@@ -85,22 +85,22 @@ function StateNote({ domain }: { domain: Domain }) {
             )}
             ; DNS may take a while to tell everybody.
           </p>
-        </Note>
+        </Alert>
       );
     case 'degraded':
       return (
-        <Note tone="warn" title="A record has vanished">
+        <Alert tone="warn" title="A record has vanished">
           <p>
             The domain still sends, but stops <Time at={domain.sending_stops_at} /> unless its
             records come back.
           </p>
-        </Note>
+        </Alert>
       );
     case 'failed':
       return (
-        <Note tone="bad" title="Sending has stopped">
+        <Alert tone="bad" title="Sending has stopped">
           <p>Records were gone for too long. Publish them again; sending starts by itself.</p>
-        </Note>
+        </Alert>
       );
     case 'verified':
       return null;
@@ -108,10 +108,10 @@ function StateNote({ domain }: { domain: Domain }) {
 }
 
 function DomainActions({ domain }: { domain: Domain }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const may = useMay();
+  const may = useCan();
   const params = { path: { id: domain.id } };
   const changed = async () => {
     await Promise.all([
@@ -120,36 +120,36 @@ function DomainActions({ domain }: { domain: Domain }) {
     ]);
   };
   const checking = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/domains/{id}/verify', { params })),
+    mutationFn: () => unwrap(api.POST('/api/v1/domains/{id}/verify', { params })),
     onSuccess: async (found) => {
       await changed();
-      if (found.status === 'verified') tell(`${domain.name} is verified.`);
+      if (found.status === 'verified') showToast(`${domain.name} is verified.`);
     },
-    onError: tellProblem,
+    onError: showErrorToast,
   });
   if (!may('write:domains')) return null;
   const rotate = () =>
-    confirmFirst({
+    requestConfirmation({
       title: 'Rotate the DKIM keys?',
       body: 'The keys published ahead start to sign, new ones take their place as the next, and new records appear here to publish. The old keys stay valid for mail that is under way.',
-      verb: 'Rotate keys',
+      confirmLabel: 'Rotate keys',
       run: async () => {
-        await ask(api.POST('/api/v1/domains/{id}/rotate-dkim', { params }));
+        await unwrap(api.POST('/api/v1/domains/{id}/rotate-dkim', { params }));
         await changed();
-        tell('The keys are rotated. Publish the records of the next ones.');
+        showToast('The keys are rotated. Publish the records of the next ones.');
       },
     });
   const remove = () =>
-    confirmFirst({
+    requestConfirmation({
       title: `Delete ${domain.name}?`,
       body: 'Its keys are destroyed and nothing can be sent from it any more, including what is still queued. Added again, it gets other records.',
-      verb: 'Delete domain',
-      typed: domain.name,
+      confirmLabel: 'Delete domain',
+      typeToConfirm: domain.name,
       run: async () => {
-        await ask(api.DELETE('/api/v1/domains/{id}', { params }));
+        await unwrap(api.DELETE('/api/v1/domains/{id}', { params }));
         await queries.invalidateQueries({ queryKey: ['domains'] });
         void navigate({ to: '/domains' });
-        tell(`${domain.name} is deleted.`);
+        showToast(`${domain.name} is deleted.`);
       },
     });
   return (
@@ -161,7 +161,7 @@ function DomainActions({ domain }: { domain: Domain }) {
         <MenuItem icon={RotateCw} onSelect={rotate}>
           Rotate DKIM keys
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Trash2} danger onSelect={remove}>
           Delete domain
         </MenuItem>

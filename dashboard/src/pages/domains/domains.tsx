@@ -2,35 +2,35 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { AtSign, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { Badge, StatusBadge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useFormOpen, useMay } from '../../session/session.ts';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useFormOpen, useCan } from '../../session/session.ts';
 
 export type Domain = Schema<'Domain'>;
 
 export function DomainsPage() {
-  const { api, key } = useHere();
-  const may = useMay();
+  const { api, key } = useApi();
+  const may = useCan();
   const navigate = useNavigate();
   const { q, new: adding } = useSearch({ from: '/inside/domains' });
   const formOpen = useFormOpen(adding !== undefined, 'write:domains');
   const filter = q === undefined ? {} : { q };
-  const list = usePages(key('domains', q), (cursor) =>
-    ask(api.GET('/api/v1/domains', { params: { query: { ...pageQuery(cursor), ...filter } } })),
+  const list = usePaginatedQuery(key('domains', q), (cursor) =>
+    unwrap(api.GET('/api/v1/domains', { params: { query: { ...pageParams(cursor), ...filter } } })),
   );
   const go = (search: { q?: string; new?: string }) =>
     void navigate({ to: '/domains', search, replace: search.new === undefined });
@@ -53,18 +53,18 @@ export function DomainsPage() {
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 && q !== undefined ? (
-        <NothingFound what="domain" text={q} where="names" onClear={() => go({})} />
+        <NoSearchResults what="domain" text={q} where="names" onClear={() => go({})} />
       ) : list.rows.length === 0 ? (
-        <Empty icon={AtSign} title="No sending domain yet" actions={addButton}>
+        <EmptyState icon={AtSign} title="No sending domain yet" actions={addButton}>
           Live mail needs one. Add the domain of your From addresses, publish the records shown at
           your DNS provider, and it turns green by itself.
-        </Empty>
+        </EmptyState>
       ) : (
         <>
           <Table label="Domains">
@@ -121,12 +121,12 @@ function DomainRow({ domain }: { domain: Domain }) {
 }
 
 function AddDomain({ onClose }: { onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState('');
   const adding = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/domains', { body: { name: name.trim() } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/domains', { body: { name: name.trim() } })),
     onSuccess: (domain) => {
       void queries.invalidateQueries({ queryKey: ['domains'] });
       void navigate({ to: '/domains/$id', params: { id: domain.id } });
@@ -152,8 +152,8 @@ function AddDomain({ onClose }: { onClose: () => void }) {
             required
           />
         </Field>
-        {adding.isError && !isAboutFields(adding.error, ['/name']) && (
-          <ProblemNote error={adding.error} className="mt-4" />
+        {adding.isError && !hasOnlyFieldErrors(adding.error, ['/name']) && (
+          <ErrorAlert error={adding.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

@@ -1,4 +1,4 @@
-import { Select } from '../../parts/field.tsx';
+import { Select } from '../../components/field.tsx';
 import { EVENT_FAMILIES } from './event-types.ts';
 
 /** One type of event, or any; `families` offers whole families too. */

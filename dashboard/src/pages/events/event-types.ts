@@ -3,7 +3,7 @@ import type { Schema } from '../../api/client.ts';
 export type EventType = NonNullable<Schema<'TestWebhook'>['type']>;
 
 /** Every type of event, in the order of a message's life; the compiler misses none. */
-const MEANINGS: Record<EventType, string> = {
+const DESCRIPTIONS: Record<EventType, string> = {
   'message.accepted': 'Stored and queued',
   'message.scheduled': 'Waits for its time',
   'message.rescheduled': 'Got another time',
@@ -32,10 +32,10 @@ const MEANINGS: Record<EventType, string> = {
   'alarm.cleared': 'An alarm is over',
 };
 
-export const EVENT_TYPES = Object.keys(MEANINGS) as EventType[];
+export const EVENT_TYPES = Object.keys(DESCRIPTIONS) as EventType[];
 
-export function meaningOf(type: string): string {
-  return (MEANINGS as Record<string, string>)[type] ?? '';
+export function describeEventType(type: string): string {
+  return (DESCRIPTIONS as Record<string, string>)[type] ?? '';
 }
 
 const FAMILY_NAMES: Record<string, string> = {

@@ -2,23 +2,23 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Activity, ChevronRight, Pause, Play, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import type { Schema } from '../../api/client.ts';
-import { useStore } from '../../base/store.ts';
-import { streamState } from '../../frame/event-stream.ts';
-import type { Tone } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SearchInput } from '../../parts/search-input.tsx';
-import { count } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { ExactTime, Time } from '../../parts/time.tsx';
-import { usePlace } from '../../session/place.ts';
+import { useStore } from '../../lib/store.ts';
+import { streamState } from '../../layout/event-stream.ts';
+import type { Tone } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SearchInput } from '../../components/search-input.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { ExactTime, Time } from '../../components/time.tsx';
+import { useSelection } from '../../session/selection.ts';
 import { EventTypeSelect } from './event-type-select.tsx';
-import { happeningOf } from './happening.ts';
+import { summarizeEvent } from './event-summary.ts';
 import { type EventFilters, useEvents } from './use-events.ts';
 
 export function EventsPage() {
@@ -44,7 +44,7 @@ export function EventsPage() {
         <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
           {paused
             ? list.waiting > 0
-              ? `Show ${count(list.waiting, 'new one')}`
+              ? `Show ${formatCount(list.waiting, 'new one')}`
               : 'Go on'
             : 'Pause'}
         </Button>
@@ -66,12 +66,12 @@ export function EventsPage() {
             onChange={(type) => change({ ...filters, type })}
           />
         </div>
-        <LiveSign paused={paused} />
+        <LiveIndicator paused={paused} />
       </search>
       {list.isPending ? (
         <SkeletonRows rows={12} />
       ) : list.isError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
@@ -98,16 +98,16 @@ export function EventsPage() {
   );
 }
 
-const SIGNS = {
+const INDICATORS = {
   live: { label: 'Live', dot: 'bg-good' },
   connecting: { label: 'Connecting', dot: 'bg-faint' },
   lost: { label: 'Connection lost, trying again', dot: 'bg-bad' },
   paused: { label: 'Paused', dot: 'bg-warn' },
 } as const;
 
-function LiveSign({ paused }: { paused: boolean }) {
+function LiveIndicator({ paused }: { paused: boolean }) {
   const state = useStore(streamState);
-  const { label, dot } = SIGNS[paused ? 'paused' : state];
+  const { label, dot } = INDICATORS[paused ? 'paused' : state];
   return (
     <span role="status" className="ml-auto inline-flex items-center gap-2 text-xs text-soft">
       <span className="relative flex size-2" aria-hidden>
@@ -142,7 +142,7 @@ function EventRow({
   open: boolean;
   onToggle: () => void;
 }) {
-  const { icon: Icon, tone, title, about, link } = happeningOf(event);
+  const { icon: Icon, tone, title, subject: about, link } = summarizeEvent(event);
   return (
     <li className={classNames(arrived && 'arrived')}>
       <button
@@ -190,20 +190,20 @@ function EventRow({
 }
 
 function NoEvents({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
-  const { mode } = usePlace();
+  const { mode } = useSelection();
   if (filtered) {
     return (
-      <Empty
+      <EmptyState
         icon={SearchX}
         title="No event fits these filters"
         actions={<Button onClick={onClear}>Clear the filters</Button>}
       >
         One that does appears here by itself.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty
+    <EmptyState
       icon={Activity}
       title={mode === 'live' ? 'Nothing happened in live mode yet' : 'Nothing happened here yet'}
       teach={
@@ -218,6 +218,6 @@ function NoEvents({ filtered, onClear }: { filtered: boolean; onClear: () => voi
     >
       Send a message, and each step of it appears here by itself. Your program can follow the same
       stream:
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,36 +1,36 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useParams } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
-import { type Api, ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { pageQuery } from '../../api/use-pages.ts';
-import { buttonClass } from '../../parts/button.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { usePlace } from '../../session/place.ts';
+import { type Api, unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { pageParams } from '../../api/pagination.ts';
+import { buttonClass } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { useSelection } from '../../session/selection.ts';
 import { type ContentKind, contentApi } from '../templates/content-api.ts';
 
 /** Leads from an id to the page of what has it, where that page goes by another name. */
 export function FindPage() {
   const { id } = useParams({ from: '/inside/find/$id' });
-  const { api, key } = useHere();
-  const { mode } = usePlace();
+  const { api, key } = useApi();
+  const { mode } = useSelection();
   const found = useQuery({ queryKey: key('found', id), queryFn: () => pageOf(api, id) });
   if (found.isPending) return <SkeletonPage />;
   if (found.data) return <Navigate {...(found.data as { to: '/' })} replace />;
-  if (found.isError && problemOf(found.error).status !== 404) {
+  if (found.isError && toProblem(found.error).status !== 404) {
     return (
       <Page title="Find">
-        <ProblemNote error={found.error} onRetry={() => void found.refetch()} />
+        <ErrorAlert error={found.error} onRetry={() => void found.refetch()} />
       </Page>
     );
   }
   return (
     <Page title="Find">
-      <Empty
+      <EmptyState
         icon={SearchX}
         title="Nothing has this id"
         actions={
@@ -41,7 +41,7 @@ export function FindPage() {
       >
         <code className="font-mono text-xs break-all">{id}</code> is not in the {mode} mode of this
         workspace. It may be in the other mode, in another workspace, or gone.
-      </Empty>
+      </EmptyState>
     </Page>
   );
 }
@@ -51,7 +51,7 @@ async function pageOf(api: Api, id: string): Promise<object | null> {
   switch (id.slice(0, 4)) {
     case 'whd_': {
       const path = { delivery_id: id };
-      const delivery = await ask(
+      const delivery = await unwrap(
         api.GET('/api/v1/webhook-deliveries/{delivery_id}', { params: { path } }),
       );
       return {
@@ -61,7 +61,7 @@ async function pageOf(api: Api, id: string): Promise<object | null> {
     }
     case 'sup_': {
       const path = { id };
-      const { email, domain } = await ask(
+      const { email, domain } = await unwrap(
         api.GET('/api/v1/suppressions/{id}', { params: { path } }),
       );
       return { to: '/suppressions', search: { q: email ?? domain ?? '' } };
@@ -81,7 +81,7 @@ const PAGE_ROWS = 100;
 
 async function templateWith(api: Api, kind: ContentKind, id: string): Promise<object | null> {
   for (let cursor: string | undefined; ; ) {
-    const page = await contentApi(api, kind).list(pageQuery(cursor, PAGE_ROWS));
+    const page = await contentApi(api, kind).list(pageParams(cursor, PAGE_ROWS));
     const found = page.data.find((one) => one.id === id);
     if (found) return { to: '/templates/$kind/$key', params: { kind, key: found.key } };
     if (page.next_cursor === null) return null;

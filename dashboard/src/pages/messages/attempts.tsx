@@ -1,29 +1,29 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plug } from 'lucide-react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { StatusBadge } from '../../parts/badge.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { ExactTime } from '../../parts/time.tsx';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { StatusBadge } from '../../components/badge.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { ExactTime } from '../../components/time.tsx';
 
 /** Every try, with the conversation that was had. */
 export function Attempts({ messageId }: { messageId: string }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const attempts = useQuery({
     queryKey: key('message', messageId, 'attempts'),
     queryFn: () =>
-      ask(api.GET('/api/v1/messages/{id}/attempts', { params: { path: { id: messageId } } })),
+      unwrap(api.GET('/api/v1/messages/{id}/attempts', { params: { path: { id: messageId } } })),
   });
   if (attempts.isPending) return <SkeletonRows rows={3} />;
-  if (attempts.isError) return <ProblemNote error={attempts.error} />;
+  if (attempts.isError) return <ErrorAlert error={attempts.error} />;
   if (attempts.data.data.length === 0) {
     return (
-      <Empty icon={Plug} title="Not tried yet">
+      <EmptyState icon={Plug} title="Not tried yet">
         Each delivery attempt shows here, with every word that was said.
-      </Empty>
+      </EmptyState>
     );
   }
   return (

@@ -1,18 +1,18 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CalendarClock, CircleX, Download, Ellipsis, RotateCw, Send } from 'lucide-react';
 import { useState } from 'react';
-import { ask, askRaw, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell, tellProblem } from '../../frame/toasts.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { saveFile } from '../../parts/save-file.ts';
-import { useMay } from '../../session/session.ts';
+import { unwrap, fetchRaw, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { downloadFile } from '../../lib/download-file.ts';
+import { useCan } from '../../session/session.ts';
 
 type Message = Schema<'Message'>;
 
@@ -21,9 +21,9 @@ const RETRYABLE = ['deferred', 'bounced', 'failed', 'expired'];
 
 /** What can still be done with a message, by the state of its recipients. */
 export function MessageActions({ message }: { message: Message }) {
-  const { api, place } = useHere();
+  const { api, selection: place } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMay()('write:messages');
+  const mayWrite = useCan()('write:messages');
   const [rescheduling, setRescheduling] = useState(false);
   const some = (states: readonly string[]) =>
     mayWrite && message.recipients.some(({ status }) => states.includes(status));
@@ -35,31 +35,31 @@ export function MessageActions({ message }: { message: Message }) {
     ]);
   };
   const retrying = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/messages/{id}/retry', { params })),
+    mutationFn: () => unwrap(api.POST('/api/v1/messages/{id}/retry', { params })),
     onSuccess: async () => {
       await changed();
-      tell('It is tried again now.');
+      showToast('It is tried again now.');
     },
-    onError: tellProblem,
+    onError: showErrorToast,
   });
   const sending = useMutation({
     mutationFn: () =>
-      ask(api.PATCH('/api/v1/messages/{id}', { params, body: { scheduled_at: null } })),
+      unwrap(api.PATCH('/api/v1/messages/{id}', { params, body: { scheduled_at: null } })),
     onSuccess: async () => {
       await changed();
-      tell('It leaves now.');
+      showToast('It leaves now.');
     },
-    onError: tellProblem,
+    onError: showErrorToast,
   });
   const cancel = () =>
-    confirmFirst({
+    requestConfirmation({
       title: 'Cancel this message?',
       body: 'Recipients who have not received it yet never will.',
-      verb: 'Cancel message',
+      confirmLabel: 'Cancel message',
       run: async () => {
-        await ask(api.POST('/api/v1/messages/{id}/cancel', { params }));
+        await unwrap(api.POST('/api/v1/messages/{id}/cancel', { params }));
         await changed();
-        tell('The message is cancelled.');
+        showToast('The message is cancelled.');
       },
     });
   return (
@@ -77,7 +77,7 @@ export function MessageActions({ message }: { message: Message }) {
       <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
         <MenuItem
           icon={Download}
-          onSelect={() => void download(place, message.id).catch(tellProblem)}
+          onSelect={() => void download(place, message.id).catch(showErrorToast)}
         >
           Download as .eml
         </MenuItem>
@@ -99,9 +99,9 @@ export function MessageActions({ message }: { message: Message }) {
   );
 }
 
-async function download(place: Parameters<typeof askRaw>[0], id: string): Promise<void> {
-  const answer = await askRaw(place, `/api/v1/messages/${id}/raw`);
-  saveFile(await answer.blob(), `${id}.eml`);
+async function download(place: Parameters<typeof fetchRaw>[0], id: string): Promise<void> {
+  const answer = await fetchRaw(place, `/api/v1/messages/${id}/raw`);
+  downloadFile(await answer.blob(), `${id}.eml`);
 }
 
 function Reschedule({
@@ -113,11 +113,11 @@ function Reschedule({
   onClose: () => void;
   onChanged: () => Promise<void>;
 }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const [at, setAt] = useState(() => localInput(message.scheduled_at ?? new Date().toISOString()));
   const changing = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.PATCH('/api/v1/messages/{id}', {
           params: { path: { id: message.id } },
           body: { scheduled_at: new Date(at).toISOString() },
@@ -125,7 +125,7 @@ function Reschedule({
       ),
     onSuccess: async () => {
       await onChanged();
-      tell('The message has a new time.');
+      showToast('The message has a new time.');
       onClose();
     },
   });
@@ -149,8 +149,8 @@ function Reschedule({
             required
           />
         </Field>
-        {changing.isError && !isAboutFields(changing.error, ['/scheduled_at']) && (
-          <ProblemNote error={changing.error} className="mt-4" />
+        {changing.isError && !hasOnlyFieldErrors(changing.error, ['/scheduled_at']) && (
+          <ErrorAlert error={changing.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

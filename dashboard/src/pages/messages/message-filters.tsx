@@ -1,10 +1,10 @@
 import { ListFilter, X } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { useId, useState } from 'react';
-import { Button } from '../../parts/button.tsx';
-import { Field, Select, TextInput } from '../../parts/field.tsx';
-import { SearchInput } from '../../parts/search-input.tsx';
-import { groupName, RECEIVERS } from '../overview/group-names.ts';
+import { Button } from '../../components/button.tsx';
+import { Field, Select, TextInput } from '../../components/field.tsx';
+import { SearchInput } from '../../components/search-input.tsx';
+import { groupLabel, PROVIDERS } from '../overview/group-labels.ts';
 import type { MessageFilters } from './use-messages.ts';
 
 const STATUSES = [
@@ -72,7 +72,7 @@ export function MessageFilterBar({
           onClick={() => onChange({ ...filters, [name]: '' })}
           className="inline-flex h-7 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink"
         >
-          {NAMES[name] ?? name}: {groupName(name, filters[name] ?? '')}
+          {NAMES[name] ?? name}: {groupLabel(name, filters[name] ?? '')}
           <X className="size-3.5" aria-hidden />
         </button>
       ))}
@@ -134,7 +134,7 @@ function MoreFilters({
                 list={providers}
               />
               <datalist id={providers}>
-                {Object.entries(RECEIVERS).map(([provider, label]) => (
+                {Object.entries(PROVIDERS).map(([provider, label]) => (
                   <option key={provider} value={provider} label={label} />
                 ))}
               </datalist>

@@ -2,46 +2,46 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { MailX } from 'lucide-react';
 import { useState } from 'react';
-import { apiOf, ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { Badge, StatusBadge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { CopyCode } from '../../parts/copy.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { sizeInWords } from '../../parts/size.ts';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { Tabs } from '../../parts/tabs.tsx';
-import { Time } from '../../parts/time.tsx';
-import { goToMode } from '../../session/place.ts';
-import { useMay } from '../../session/session.ts';
+import { apiFor, unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatBytes } from '../../lib/format.ts';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { Time } from '../../components/time.tsx';
+import { selectMode } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
 import { Attempts } from './attempts.tsx';
-import { MessageContentTabs } from './content.tsx';
+import { MessageContentTabs } from './message-content.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { Timeline } from './timeline.tsx';
-import { ToldWebhooks } from './told-webhooks.tsx';
-import { WhereItIs } from './where-it-is.tsx';
+import { MessageWebhooks } from './message-webhooks.tsx';
+import { DeliverySummary } from './delivery-summary.tsx';
 
 const BACK = { to: '/messages', label: 'Messages' };
 
 export function MessagePage() {
   const { id } = useParams({ from: '/inside/messages/$id' });
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const [tab, setTab] = useState('timeline');
-  const maySeeWebhooks = useMay()('read:webhooks');
+  const maySeeWebhooks = useCan()('read:webhooks');
   const query = useQuery({
     queryKey: key('message', id),
-    queryFn: () => ask(api.GET('/api/v1/messages/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/messages/{id}', { params: { path: { id } } })),
   });
   if (query.isPending) return <SkeletonPage />;
   if (query.isError) {
-    return problemOf(query.error).status === 404 ? (
-      <NotHere id={id} />
+    return toProblem(query.error).status === 404 ? (
+      <MessageNotFound id={id} />
     ) : (
       <Page title="Message" back={BACK}>
-        <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />
       </Page>
     );
   }
@@ -67,7 +67,7 @@ export function MessagePage() {
     >
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
         <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
-          <WhereItIs message={message} />
+          <DeliverySummary message={message} />
           <Tabs
             label="Message"
             value={tab}
@@ -81,7 +81,7 @@ export function MessagePage() {
               { id: 'content', label: 'Content', content: <MessageContentTabs messageId={id} /> },
               { id: 'attempts', label: 'Attempts', content: <Attempts messageId={id} /> },
               ...(maySeeWebhooks
-                ? [{ id: 'webhooks', label: 'Webhooks', content: <ToldWebhooks messageId={id} /> }]
+                ? [{ id: 'webhooks', label: 'Webhooks', content: <MessageWebhooks messageId={id} /> }]
                 : []),
             ]}
           />
@@ -139,20 +139,20 @@ function Details({ message }: { message: Schema<'Message'> }) {
   const metadata = Object.entries(message.metadata);
   return (
     <Section title="Details">
-      <Facts>
-        <Fact name="Id">
+      <DetailList>
+        <Detail name="Id">
           <CopyCode text={message.id} />
-        </Fact>
-        <Fact name="From">
+        </Detail>
+        <Detail name="From">
           {message.from.name ? `${message.from.name} <${message.from.email}>` : message.from.email}
-        </Fact>
+        </Detail>
         {message.subject.length > LONG_SUBJECT && (
-          <Fact name="Subject">
+          <Detail name="Subject">
             <bdi>{message.subject}</bdi>
-          </Fact>
+          </Detail>
         )}
         {message.template && (
-          <Fact name="Template">
+          <Detail name="Template">
             <Link
               to="/templates/$kind/$key"
               params={{ kind: 'template', key: message.template.key }}
@@ -165,17 +165,17 @@ function Details({ message }: { message: Schema<'Message'> }) {
                 ? 'draft'
                 : `version ${message.template.version}`}
             </span>
-          </Fact>
+          </Detail>
         )}
         {message.scheduled_at && (
-          <Fact name="Scheduled">
+          <Detail name="Scheduled">
             <Time at={message.scheduled_at} />
-          </Fact>
+          </Detail>
         )}
-        {message.size_bytes !== null && <Fact name="Size">{sizeInWords(message.size_bytes)}</Fact>}
-        {message.ttl_seconds !== null && <Fact name="Lives">{message.ttl_seconds} s</Fact>}
+        {message.size_bytes !== null && <Detail name="Size">{formatBytes(message.size_bytes)}</Detail>}
+        {message.ttl_seconds !== null && <Detail name="Lives">{message.ttl_seconds} s</Detail>}
         {message.tags.length > 0 && (
-          <Fact name="Tags">
+          <Detail name="Tags">
             <span className="flex flex-wrap gap-1">
               {message.tags.map((tag) => (
                 <Link key={tag} to="/messages" search={{ tag }} className="max-w-full">
@@ -185,10 +185,10 @@ function Details({ message }: { message: Schema<'Message'> }) {
                 </Link>
               ))}
             </span>
-          </Fact>
+          </Detail>
         )}
         {metadata.map(([name, value]) => (
-          <Fact key={name} name={name}>
+          <Detail key={name} name={name}>
             <Link
               to="/messages"
               search={{ metadata: `${name}=${value}` }}
@@ -196,33 +196,33 @@ function Details({ message }: { message: Schema<'Message'> }) {
             >
               {value}
             </Link>
-          </Fact>
+          </Detail>
         ))}
-      </Facts>
+      </DetailList>
     </Section>
   );
 }
 
 /** A link may lead to a message of the other mode: say so, and offer to go there. */
-function NotHere({ id }: { id: string }) {
-  const { place } = useHere();
+function MessageNotFound({ id }: { id: string }) {
+  const { selection: place } = useApi();
   const other = place.mode === 'live' ? 'test' : 'live';
   const elsewhere = useQuery({
     queryKey: ['message', place.workspaceId, other, id],
     queryFn: () =>
-      ask(
-        apiOf({ ...place, mode: other }).GET('/api/v1/messages/{id}', { params: { path: { id } } }),
+      unwrap(
+        apiFor({ ...place, mode: other }).GET('/api/v1/messages/{id}', { params: { path: { id } } }),
       ),
     retry: false,
   });
   return (
     <Page title="Message" back={BACK}>
-      <Empty
+      <EmptyState
         icon={MailX}
         title={elsewhere.data ? `This is a ${other} message` : 'There is no such message here'}
         actions={
           elsewhere.data && (
-            <Button kind="primary" onClick={() => goToMode(other)}>
+            <Button kind="primary" onClick={() => selectMode(other)}>
               Go to {other} mode
             </Button>
           )
@@ -231,7 +231,7 @@ function NotHere({ id }: { id: string }) {
         {elsewhere.data
           ? `You are in ${place.mode} mode, which never shows ${other} messages.`
           : 'It may be past its retention, or belong to another workspace.'}
-      </Empty>
+      </EmptyState>
     </Page>
   );
 }

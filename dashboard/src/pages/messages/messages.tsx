@@ -2,21 +2,21 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Mail, SearchX } from 'lucide-react';
 import { useEffect, useRef } from 'react';
-import { apiOf } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { useMedia } from '../../base/use-media.ts';
-import { Badge, StatusBadge } from '../../parts/badge.tsx';
-import { Button, buttonClass } from '../../parts/button.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { Snippets } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { WindowedList } from '../../parts/windowed-list.tsx';
-import { goToMode, usePlace } from '../../session/place.ts';
+import { apiFor } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { useMediaQuery } from '../../lib/use-media-query.ts';
+import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Button, buttonClass } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { Snippets } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { VirtualList } from '../../components/virtual-list.tsx';
+import { selectMode, useSelection } from '../../session/selection.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
 import { MessageFilterBar } from './message-filters.tsx';
 import {
@@ -33,7 +33,7 @@ export function MessagesPage() {
   const filters = useSearch({ from: '/inside/messages' });
   const navigate = useNavigate();
   const list = useMessages(filters);
-  const wide = useMedia('(min-width: 48rem)');
+  const wide = useMediaQuery('(min-width: 48rem)');
   const isNew = useArrivals(list.rows);
   const change = (next: MessageFilters) =>
     void navigate({ to: '/messages', search: next, replace: true });
@@ -43,7 +43,7 @@ export function MessagesPage() {
       {list.isPending ? (
         <SkeletonRows rows={12} />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
@@ -52,7 +52,7 @@ export function MessagesPage() {
         <NoMessages filters={filters} onClear={() => change({})} />
       ) : (
         <>
-          <WindowedList
+          <VirtualList
             label="Messages"
             rows={list.rows}
             rowHeight={wide ? ROW_PX : ROW_ON_PHONE_PX}
@@ -65,7 +65,7 @@ export function MessagesPage() {
                 wanted={filters.recipient ?? filters.q}
               />
             )}
-          </WindowedList>
+          </VirtualList>
           <LoadMore {...list} label={list.rows.length === 0 ? 'Look further back' : 'Load more'} />
         </>
       )}
@@ -140,10 +140,10 @@ function firstSentence(words: string): string {
 }
 
 function NoMessages({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
-  const { mode } = usePlace();
-  if (Object.keys(filters).length > 0) return <NothingFits filters={filters} onClear={onClear} />;
+  const { mode } = useSelection();
+  if (Object.keys(filters).length > 0) return <NoMatches filters={filters} onClear={onClear} />;
   return (
-    <Empty
+    <EmptyState
       icon={Mail}
       title={mode === 'live' ? 'No live message yet' : 'No test message yet'}
       actions={
@@ -154,28 +154,28 @@ function NoMessages({ filters, onClear }: { filters: MessageFilters; onClear: ()
       teach={<Snippets snippets={sendSnippets(`pr_${mode}_…`)} />}
     >
       Send one, and it appears here by itself, with everything that becomes of it.
-    </Empty>
+    </EmptyState>
   );
 }
 
 /** Who looks for a message in the wrong mode would look for long: say so. */
-function NothingFits({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
-  const { place } = useHere();
+function NoMatches({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
+  const { selection: place } = useApi();
   const other = place.mode === 'live' ? 'test' : 'live';
   const elsewhere = useQuery({
     queryKey: ['messages', place.workspaceId, other, filters, 'elsewhere'],
-    queryFn: () => fetchMessages(apiOf({ ...place, mode: other }), filters, undefined),
+    queryFn: () => fetchMessages(apiFor({ ...place, mode: other }), filters, undefined),
     retry: false,
   });
   const isThere = (elsewhere.data?.data.length ?? 0) > 0;
   return (
-    <Empty
+    <EmptyState
       icon={SearchX}
       title="No message fits these filters"
       actions={
         <>
           {isThere && (
-            <Button kind="primary" onClick={() => goToMode(other)}>
+            <Button kind="primary" onClick={() => selectMode(other)}>
               Look in {other} mode
             </Button>
           )}
@@ -186,7 +186,7 @@ function NothingFits({ filters, onClear }: { filters: MessageFilters; onClear: (
       {isThere
         ? `You are in ${place.mode} mode, and what fits them was sent in ${other} mode.`
         : 'A message is found from the moment it was accepted, until it is past its retention.'}
-    </Empty>
+    </EmptyState>
   );
 }
 

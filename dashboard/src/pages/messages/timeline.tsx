@@ -1,7 +1,7 @@
 import type { Schema } from '../../api/client.ts';
-import { classNames } from '../../parts/class-names.ts';
-import { ExactTime } from '../../parts/time.tsx';
-import { type EventData, wordsOf } from './event-words.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { ExactTime } from '../../components/time.tsx';
+import { type EventData, labelEvent } from './event-labels.tsx';
 
 const TONES = {
   good: 'bg-good-wash text-good',
@@ -47,10 +47,10 @@ function Happening({
   last: boolean;
 }) {
   const data = event.data as EventData;
-  const { icon: Icon, tone, title, detail, withoutAnswer } = wordsOf(event.type, data);
+  const { icon: Icon, tone, title, detail, hideReply: withoutAnswer } = labelEvent(event.type, data);
   // A receiver that puts us off again and again for the same reason is explained once.
   const isRepeated =
-    before?.type === event.type && wordsOf(before.type, before.data as EventData).detail === detail;
+    before?.type === event.type && labelEvent(before.type, before.data as EventData).detail === detail;
   return (
     <li className="relative flex gap-3 pb-5 last:pb-1">
       {!last && <span className="absolute top-7 bottom-0 left-[13px] w-px bg-line" aria-hidden />}

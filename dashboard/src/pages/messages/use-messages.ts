@@ -1,10 +1,10 @@
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { firstAnswer } from '../../api/ask-again.ts';
-import { type Api, ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { type PageOf, usePages } from '../../api/use-pages.ts';
-import { onLiveEvents } from '../../frame/live-feed.ts';
+import { waitForFirstLoad } from '../../api/refetch.ts';
+import { type Api, unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { type CursorPage, usePaginatedQuery } from '../../api/pagination.ts';
+import { onLiveEvents } from '../../layout/live-events.ts';
 
 export type MessageSummary = Schema<'MessageSummary'>;
 
@@ -34,10 +34,10 @@ const PAGE_ROWS = 100;
 
 /** The list of messages; what is new comes in at the top without a reload. */
 export function useMessages(filters: MessageFilters) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const queries = useQueryClient();
   const queryKey = key('messages', filters);
-  const list = usePages(queryKey, (cursor) => fetchMessages(api, filters, cursor));
+  const list = usePaginatedQuery(queryKey, (cursor) => fetchMessages(api, filters, cursor));
   const keyText = JSON.stringify(queryKey);
   const latest = useRef({ api, filters, queryKey });
   latest.current = { api, filters, queryKey };
@@ -54,9 +54,9 @@ export function useMessages(filters: MessageFilters) {
       const { api, filters, queryKey } = latest.current;
       try {
         // There is nothing yet to lay the newest over.
-        await firstAnswer(queries.getQueryCache().find({ queryKey }));
+        await waitForFirstLoad(queries.getQueryCache().find({ queryKey }));
         const head = await fetchMessages(api, filters, undefined);
-        queries.setQueryData<Pages>(queryKey, (known) => known && withHead(known, head));
+        queries.setQueryData<Pages>(queryKey, (known) => known && mergeNewest(known, head));
       } catch {
         // The next event tries again.
       }
@@ -67,20 +67,20 @@ export function useMessages(filters: MessageFilters) {
       }
     };
     return onLiveEvents((events) => {
-      const concerned = events.some(({ type }) => type.startsWith('message.'));
-      if (concerned || events.length === 0) void refresh();
+      const relevant = events.some(({ type }) => type.startsWith('message.'));
+      if (relevant || events.length === 0) void refresh();
     });
   }, [queries, keyText]);
   return list;
 }
 
-type Pages = InfiniteData<PageOf<MessageSummary>, string | undefined>;
+type Pages = InfiniteData<CursorPage<MessageSummary>, string | undefined>;
 
 /**
  * The newest page laid over what is known: rows that changed are replaced, new ones come first. Where
  * the two do not touch, more has happened than one page holds, and the list starts anew.
  */
-export function withHead(known: Pages, head: PageOf<MessageSummary>): Pages {
+export function mergeNewest(known: Pages, head: CursorPage<MessageSummary>): Pages {
   const fresh = new Map(head.data.map((row) => [row.id, row]));
   const old = new Set(known.pages.flatMap((page) => page.data.map(({ id }) => id)));
   const touches = head.data.some(({ id }) => old.has(id)) || old.size === 0;
@@ -119,5 +119,5 @@ export function fetchMessages(api: Api, filters: MessageFilters, cursor: string 
       ? {}
       : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
   };
-  return ask(api.GET('/api/v1/messages', { params: { query: query as { limit: number } } }));
+  return unwrap(api.GET('/api/v1/messages', { params: { query: query as { limit: number } } }));
 }

@@ -1,22 +1,22 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { Button } from '../../parts/button.tsx';
-import { Choice } from '../../parts/choice.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { Section } from '../../parts/page.tsx';
-import { duration } from '../../parts/plot/scale.ts';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { formatNumber } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { Button } from '../../components/button.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { Section } from '../../components/page.tsx';
+import { formatDuration } from '../../components/charts/scale.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatNumber } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
 import {
-  BOUNCED_MAX,
-  COMPLAINED_MAX,
+  MAX_BOUNCE_RATE,
+  MAX_COMPLAINT_RATE,
   finePercent,
-  NOTHING,
+  NO_VALUE,
   OUTCOMES,
   percent,
-} from './figures.tsx';
-import { groupName, isRest } from './group-names.ts';
+} from './stats-panels.tsx';
+import { groupLabel, isOtherGroup } from './group-labels.ts';
 import { type Figures, RANGES, type RangeName } from './ranges.ts';
 import { useStats } from './use-stats.ts';
 
@@ -31,12 +31,12 @@ export const DIMENSIONS = [
 
 export type Dimension = (typeof DIMENSIONS)[number]['id'];
 
-export function dimensionNamed(name: string | undefined): Dimension {
+export function parseDimension(name: string | undefined): Dimension {
   return DIMENSIONS.find(({ id }) => id === name)?.id ?? 'tag';
 }
 
 const SHOWN = 6;
-const GROUPS_MAX = 100;
+const MAX_GROUPS = 100;
 
 export function Breakdown({
   range,
@@ -49,19 +49,19 @@ export function Breakdown({
 }) {
   const [all, setAll] = useState(false);
   const whole = useStats(range, {}, true).data?.data[0]?.totals;
-  const stats = useStats(range, { group_by: by, points: false, limit: GROUPS_MAX }, true);
+  const stats = useStats(range, { group_by: by, points: false, limit: MAX_GROUPS }, true);
   const groups = stats.data?.data ?? [];
   return (
     <Section
       title="Breakdown"
       description={DESCRIPTIONS[by]}
       className="min-w-0"
-      actions={<Choice label="Broken down by" choices={DIMENSIONS} value={by} onChange={onBy} />}
+      actions={<SegmentedControl label="Broken down by" choices={DIMENSIONS} value={by} onChange={onBy} />}
     >
       {stats.isPending ? (
         <SkeletonRows rows={SHOWN} />
       ) : stats.isError && !stats.data ? (
-        <ProblemNote error={stats.error} onRetry={() => void stats.refetch()} />
+        <ErrorAlert error={stats.error} onRetry={() => void stats.refetch()} />
       ) : groups.length === 0 ? (
         <p className="text-sm text-soft">{EMPTY[by]}</p>
       ) : (
@@ -150,16 +150,16 @@ function Groups({ groups, whole, by, range }: GroupsProps) {
               )}
             </Cell>
             <Cell className="hidden sm:table-cell">{share(totals.rates.delivered)}</Cell>
-            <Cell bad={(totals.rates.bounced ?? 0) >= BOUNCED_MAX}>
+            <Cell bad={(totals.rates.bounced ?? 0) >= MAX_BOUNCE_RATE}>
               <Bounced totals={totals} group={group} by={by} range={range} />
             </Cell>
-            <Cell bad={(totals.rates.complained ?? 0) >= COMPLAINED_MAX}>
+            <Cell bad={(totals.rates.complained ?? 0) >= MAX_COMPLAINT_RATE}>
               {totals.rates.complained === null
-                ? NOTHING
+                ? NO_VALUE
                 : finePercent.format(totals.rates.complained)}
             </Cell>
             <Cell className="hidden text-soft lg:table-cell">
-              {totals.latency.p50_ms === null ? NOTHING : duration(totals.latency.p50_ms)}
+              {totals.latency.p50_ms === null ? NO_VALUE : formatDuration(totals.latency.p50_ms)}
             </Cell>
           </tr>
         ))}
@@ -201,7 +201,7 @@ function Cell({
 /** Leads to the messages, where the list can be asked for them. */
 function GroupName({ group, by, range }: { group: string; by: Dimension; range: RangeName }) {
   const filter = filterOf(group, by, range);
-  const text = groupName(by, group);
+  const text = groupLabel(by, group);
   if (!filter) {
     return <span className="block break-words">{text}</span>;
   }
@@ -243,7 +243,7 @@ function Bounced({
 }
 
 function filterOf(group: string, by: Dimension, range: RangeName) {
-  if (isRest(group)) return undefined;
+  if (isOtherGroup(group)) return undefined;
   const since = RANGES[range].since;
   if (by === 'tag') return { tag: group, since };
   if (by === 'template') return { template: group, since };
@@ -279,5 +279,5 @@ function OutcomesBar({ totals, most }: { totals: Figures; most: number }) {
 }
 
 function share(rate: number | null): string {
-  return rate === null ? NOTHING : percent.format(rate);
+  return rate === null ? NO_VALUE : percent.format(rate);
 }

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowRight, Check } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { apiOf, ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { everyRow } from '../../api/use-pages.ts';
-import { keep, recall } from '../../base/kept.ts';
-import { classNames } from '../../parts/class-names.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Section } from '../../parts/page.tsx';
-import { useMay } from '../../session/session.ts';
+import { apiFor, unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fetchAllRows } from '../../api/pagination.ts';
+import { savePreference, readPreference } from '../../lib/preferences.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Section } from '../../components/page.tsx';
+import { useCan } from '../../session/session.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
-import { SendTest } from './send-test.tsx';
+import { SendTestMessage } from './send-test-message.tsx';
 
 /** From nothing to the first live delivery; gone once that has happened. */
 export function Checklist({ steps }: { steps: readonly Step[] }) {
@@ -63,7 +63,7 @@ export function Checklist({ steps }: { steps: readonly Step[] }) {
                     </div>
                   )}
                   <div className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
-                    {step.act}
+                    {step.action}
                     <Link
                       to={step.to}
                       search={(step.search ?? {}) as never}
@@ -92,33 +92,33 @@ export interface Step {
   link: string;
   snippet?: string;
   /** What does it from here. */
-  act?: ReactNode;
+  action?: ReactNode;
 }
 
 /** The stream tells of one mode only; the steps are in both. */
-const LOOK_MS = 15_000;
+const POLL_MS = 15_000;
 
 /** Undefined while it is not known, none once everything is done: that is remembered. */
 export function useSteps(): Step[] | undefined {
-  const { place } = useHere();
-  const may = useMay();
-  const mayLook = ['read:api_keys', 'read:domains', 'read:messages'].every(may);
-  const memory = `started.${place.workspaceId}`;
-  const started = recall(memory) === 'yes';
+  const { selection: place } = useApi();
+  const may = useCan();
+  const canRead = ['read:api_keys', 'read:domains', 'read:messages'].every(may);
+  const preferenceKey = `started.${place.workspaceId}`;
+  const started = readPreference(preferenceKey) === 'yes';
   const { data, isError } = useQuery({
     queryKey: ['checklist', place.workspaceId],
     queryFn: async () => {
-      const live = apiOf({ ...place, mode: 'live' });
-      const test = apiOf({ ...place, mode: 'test' });
+      const live = apiFor({ ...place, mode: 'live' });
+      const test = apiFor({ ...place, mode: 'test' });
       const one = { params: { query: { limit: 1 } } };
       const delivered = { params: { query: { limit: 1, status: 'delivered' as const } } };
       const [keys, domains, tried, sent] = await Promise.all([
-        ask(live.GET('/api/v1/api-keys', one)),
-        everyRow((query) => ask(live.GET('/api/v1/domains', { params: { query } }))),
-        ask(test.GET('/api/v1/messages', one)),
-        ask(live.GET('/api/v1/messages', delivered)),
+        unwrap(live.GET('/api/v1/api-keys', one)),
+        fetchAllRows((query) => unwrap(live.GET('/api/v1/domains', { params: { query } }))),
+        unwrap(test.GET('/api/v1/messages', one)),
+        unwrap(live.GET('/api/v1/messages', delivered)),
       ]);
-      if (sent.data.length > 0) keep(memory, 'yes');
+      if (sent.data.length > 0) savePreference(preferenceKey, 'yes');
       return {
         key: keys.data.length > 0,
         tried: tried.data.length > 0,
@@ -127,10 +127,10 @@ export function useSteps(): Step[] | undefined {
         delivered: sent.data.length > 0,
       };
     },
-    enabled: mayLook && !started,
-    refetchInterval: LOOK_MS,
+    enabled: canRead && !started,
+    refetchInterval: POLL_MS,
   });
-  if (started || !mayLook || data?.delivered || (isError && !data)) return [];
+  if (started || !canRead || data?.delivered || (isError && !data)) return [];
   if (!data) return undefined;
   return [
     {
@@ -148,7 +148,7 @@ export function useSteps(): Step[] | undefined {
       to: '/test-inbox',
       link: 'Open the test inbox',
       snippet: sendSnippets('pr_test_…')[0]?.code ?? '',
-      act: may('send:transactional') && <SendTest />,
+      action: may('send:transactional') && <SendTestMessage />,
     },
     {
       title: 'Add the domain that you send from',

@@ -1,23 +1,23 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Choice } from '../../parts/choice.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { Skeleton } from '../../parts/skeleton.tsx';
-import { useMay, useWorkspace } from '../../session/session.ts';
-import { Breakdown, type Dimension, dimensionNamed } from './breakdown.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { useCan, useWorkspace } from '../../session/session.ts';
+import { Breakdown, type Dimension, parseDimension } from './breakdown.tsx';
 import { Checklist, useSteps } from './checklist.tsx';
-import { BounceReasons, LatencyPlot, OutcomesPlot, Tiles } from './figures.tsx';
-import { Problems, useProblems } from './problems.tsx';
-import { QueueNow } from './queue-now.tsx';
-import { RANGES, type Range, type RangeName, rangeNamed } from './ranges.ts';
-import { useStats, useStatsFollowed } from './use-stats.ts';
+import { BounceReasons, LatencyChart, OutcomesChart, StatTiles } from './stats-panels.tsx';
+import { Issues, useIssues } from './issues.tsx';
+import { QueueStatus } from './queue-status.tsx';
+import { RANGES, type Range, type RangeName, parseRange } from './ranges.ts';
+import { useStats, useRefetchStats } from './use-stats.ts';
 
 export function OverviewPage() {
   const search = useSearch({ from: '/inside/' });
   const navigate = useNavigate();
   const { name } = useWorkspace();
-  const mayRead = useMay()('read:messages');
-  const range = rangeNamed(search.range);
+  const mayRead = useCan()('read:messages');
+  const range = parseRange(search.range);
   return (
     <Page
       title="Overview"
@@ -36,7 +36,7 @@ export function OverviewPage() {
       <Body
         range={range}
         mayRead={mayRead}
-        by={dimensionNamed(search.by)}
+        by={parseDimension(search.by)}
         onBy={(by) => void navigate({ to: '/', search: { ...search, by }, replace: true })}
       />
     </Page>
@@ -55,14 +55,14 @@ function Body({
   by: Dimension;
   onBy: (next: Dimension) => void;
 }) {
-  const problems = useProblems();
+  const problems = useIssues();
   const steps = useSteps();
   const stats = useStats(range, {}, mayRead);
-  useStatsFollowed();
+  useRefetchStats();
   if (!problems || !steps || (mayRead && stats.isPending)) return <SkeletonCharts />;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-      <Problems rows={problems} />
+      <Issues rows={problems} />
       {steps.length > 0 && <Checklist steps={steps} />}
       {mayRead && <Charts range={RANGES[range]} stats={stats} />}
       {mayRead && <Breakdown range={range} by={by} onBy={onBy} />}
@@ -82,26 +82,26 @@ function RangeSwitch({
     label,
     title: words,
   }));
-  return <Choice label="How far back" choices={choices} value={value} onChange={onChange} />;
+  return <SegmentedControl label="How far back" choices={choices} value={value} onChange={onChange} />;
 }
 
 function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useStats> }) {
   if (stats.isError && !stats.data) {
-    return <ProblemNote error={stats.error} onRetry={() => void stats.refetch()} />;
+    return <ErrorAlert error={stats.error} onRetry={() => void stats.refetch()} />;
   }
   const totals = stats.data?.data[0]?.totals;
   if (!stats.data || !totals) return null;
   const shown = shownRange(stats.data.interval, range);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5" aria-busy={stats.isPlaceholderData}>
-      <Tiles totals={totals} />
+      <StatTiles totals={totals} />
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-5 lg:grid-cols-[minmax(0,1fr)_17rem]">
         <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-          <OutcomesPlot stats={stats.data} range={shown} />
-          <LatencyPlot stats={stats.data} range={shown} />
+          <OutcomesChart stats={stats.data} range={shown} />
+          <LatencyChart stats={stats.data} range={shown} />
         </div>
         <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-          <QueueNow />
+          <QueueStatus />
           <BounceReasons totals={totals} />
         </div>
       </div>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { axisOf, RANGES, type Stats, startOf, stepsOf, sumOf } from './ranges.ts';
+import { axisOf, RANGES, type Stats, startOf, bucketsOf, sumOf } from './ranges.ts';
 
 const NOW = Date.parse('2026-11-15T09:30:10Z');
 
@@ -21,16 +21,16 @@ test('steps without anything are there too, and folded ones add up', () => {
     '2026-11-15T08:00:00.000Z',
     '2026-11-15T09:00:00.000Z',
   ]);
-  const single = stepsOf(day, 1).map((step) => sumOf(step, ({ delivered }) => delivered));
+  const single = bucketsOf(day, 1).map((step) => sumOf(step, ({ delivered }) => delivered));
   expect(single).toHaveLength(24);
   expect([single[0], single[1], single[22], single[23]]).toEqual([2, 0, 2, 2]);
-  const folded = stepsOf(day, 4).map((step) => sumOf(step, ({ delivered }) => delivered));
+  const folded = bucketsOf(day, 4).map((step) => sumOf(step, ({ delivered }) => delivered));
   expect(folded).toEqual([2, 0, 0, 0, 0, 4]);
 });
 
 test('days are named as they are counted, in UTC', () => {
   const month = stats('day', '2026-10-17T00:00:00.000Z', '2026-11-16T00:00:00.000Z', []);
-  const { short, long } = axisOf(stepsOf(month, 1), 'day');
+  const { short, long } = axisOf(bucketsOf(month, 1), 'day');
   expect([short[0], short.at(-1)]).toEqual(['Oct 17', 'Nov 15']);
   expect(long[0]).toBe('Saturday, October 17, UTC');
 });

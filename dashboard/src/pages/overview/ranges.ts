@@ -1,5 +1,5 @@
 import type { Schema } from '../../api/client.ts';
-import type { Axis } from '../../parts/plot/plot-frame.tsx';
+import type { Axis } from '../../components/charts/chart-panel.tsx';
 
 /** How far back the overview looks, and in which steps. */
 
@@ -9,11 +9,11 @@ export type Stats = Schema<'Stats'>;
 export interface Range {
   label: string;
   /** In a sentence. */
-  words: string;
+  phrase: string;
   interval: 'minute' | 'hour' | 'day';
   steps: number;
   /** How many steps one bar stands for. */
-  folded: number;
+  bucketSize: number;
   /** As the list of messages calls it. */
   since: string;
 }
@@ -21,41 +21,41 @@ export interface Range {
 export const RANGES = {
   hour: {
     label: 'Hour',
-    words: 'the last hour',
+    phrase: 'the last hour',
     interval: 'minute',
     steps: 60,
-    folded: 1,
+    bucketSize: 1,
     since: '1h',
   },
   day: {
     label: 'Day',
-    words: 'the last 24 hours',
+    phrase: 'the last 24 hours',
     interval: 'hour',
     steps: 24,
-    folded: 1,
+    bucketSize: 1,
     since: '24h',
   },
   week: {
     label: 'Week',
-    words: 'the last 7 days',
+    phrase: 'the last 7 days',
     interval: 'hour',
     steps: 168,
-    folded: 4,
+    bucketSize: 4,
     since: '7d',
   },
   month: {
     label: 'Month',
-    words: 'the last 30 days',
+    phrase: 'the last 30 days',
     interval: 'day',
     steps: 30,
-    folded: 1,
+    bucketSize: 1,
     since: '30d',
   },
 } as const satisfies Record<string, Range>;
 
 export type RangeName = keyof typeof RANGES;
 
-export function rangeNamed(name: string | undefined): RangeName {
+export function parseRange(name: string | undefined): RangeName {
   return name !== undefined && name in RANGES ? (name as RangeName) : 'day';
 }
 
@@ -67,7 +67,7 @@ export function startOf(range: Range, nowMs: number): string {
   return new Date(endMs - range.steps * stepMs).toISOString();
 }
 
-export interface Step {
+export interface Bucket {
   startMs: number;
   endMs: number;
   /** What happened meanwhile; nothing, mostly. */
@@ -75,10 +75,10 @@ export interface Step {
 }
 
 /** Every step of the range, those in which nothing happened too: the API leaves them out. */
-export function stepsOf({ interval, from, to, data }: Stats, folded: number): Step[] {
+export function bucketsOf({ interval, from, to, data }: Stats, folded: number): Bucket[] {
   const stepMs = (INTERVAL_MS[interval as Range['interval']] ?? INTERVAL_MS.hour) * folded;
   const firstMs = Date.parse(from);
-  const steps: Step[] = [];
+  const steps: Bucket[] = [];
   for (let startMs = firstMs; startMs < Date.parse(to); startMs += stepMs) {
     steps.push({ startMs, endMs: startMs + stepMs, points: [] });
   }
@@ -88,12 +88,12 @@ export function stepsOf({ interval, from, to, data }: Stats, folded: number): St
   return steps;
 }
 
-export function sumOf(step: Step, read: (figures: Figures) => number): number {
+export function sumOf(step: Bucket, read: (figures: Figures) => number): number {
   return step.points.reduce((sum, point) => sum + read(point), 0);
 }
 
 /** Days are those of UTC, as they are counted; hours and minutes are the reader's own. */
-export function axisOf(steps: readonly Step[], interval: Range['interval']): Axis {
+export function axisOf(steps: readonly Bucket[], interval: Range['interval']): Axis {
   if (interval === 'day') {
     return {
       short: steps.map(({ startMs }) => shortDay.format(startMs)),

@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../../api/client.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { ME, useMe } from '../../session/session.ts';
+import { api, unwrap } from '../../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Section } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 import { SecondFactorSettings } from './second-factor.tsx';
 
 export function AccountSettings() {
@@ -25,10 +25,10 @@ function NameForm() {
   const queries = useQueryClient();
   const [name, setName] = useState(me.name);
   const saving = useMutation({
-    mutationFn: () => ask(api.PATCH('/api/v1/me', { body: { name: name.trim() } })),
+    mutationFn: () => unwrap(api.PATCH('/api/v1/me', { body: { name: name.trim() } })),
     onSuccess: (changed) => {
-      queries.setQueryData(ME, changed);
-      tell('Your name is saved.');
+      queries.setQueryData(ME_QUERY_KEY, changed);
+      showToast('Your name is saved.');
     },
   });
   return (
@@ -51,8 +51,8 @@ function NameForm() {
             required
           />
         </Field>
-        {saving.isError && !isAboutFields(saving.error, ['/name']) && (
-          <ProblemNote error={saving.error} />
+        {saving.isError && !hasOnlyFieldErrors(saving.error, ['/name']) && (
+          <ErrorAlert error={saving.error} />
         )}
         <div>
           <Button
@@ -76,7 +76,7 @@ function PasswordForm() {
   const [next, setNext] = useState('');
   const changing = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/api/v1/me/password', {
           body: { current_password: current, new_password: next },
         }),
@@ -84,7 +84,7 @@ function PasswordForm() {
     onSuccess: () => {
       setCurrent('');
       setNext('');
-      tell('Your password is new. Every other session has ended.');
+      showToast('Your password is new. Every other session has ended.');
     },
   });
   return (
@@ -118,8 +118,8 @@ function PasswordForm() {
             required
           />
         </Field>
-        {changing.isError && !isAboutFields(changing.error, PASSWORD_FIELDS) && (
-          <ProblemNote error={changing.error} />
+        {changing.isError && !hasOnlyFieldErrors(changing.error, PASSWORD_FIELDS) && (
+          <ErrorAlert error={changing.error} />
         )}
         <div>
           <Button type="submit" kind="primary" busy={changing.isPending}>

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { Fact, Facts, Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { count, formatNumber, sizeInWords } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { Detail, DetailList, Section } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatCount, formatNumber, formatBytes } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
 
 type Limits = Schema<'Limits'>;
 
 /** How much of each thing, in the words of a person; what is not named here shows under its own name. */
-const WORDS: Partial<Record<keyof Limits, string>> = {
+const LABELS: Partial<Record<keyof Limits, string>> = {
   requests_per_second: 'Requests a second',
   requests_burst: 'Requests at once after a rest',
   request_body_bytes: 'Request body',
@@ -31,27 +31,27 @@ const WORDS: Partial<Record<keyof Limits, string>> = {
 };
 
 export function LimitsView() {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const limits = useQuery({
     queryKey: key('limits'),
-    queryFn: () => ask(api.GET('/api/v1/limits')),
+    queryFn: () => unwrap(api.GET('/api/v1/limits')),
     staleTime: 60_000,
   });
   if (limits.isPending) return <SkeletonRows rows={8} />;
-  if (limits.isLoadingError) return <ProblemNote error={limits.error} />;
+  if (limits.isLoadingError) return <ErrorAlert error={limits.error} />;
   return (
     <div className="max-w-2xl">
       <Section
         title="Limits and retention"
         description="Set by the operator of this server, in its environment."
       >
-        <Facts>
+        <DetailList>
           {Object.entries(limits.data).map(([name, value]) => (
-            <Fact key={name} name={WORDS[name as keyof Limits] ?? name.replaceAll('_', ' ')}>
+            <Detail key={name} name={LABELS[name as keyof Limits] ?? name.replaceAll('_', ' ')}>
               {amount(name, Number(value))}
-            </Fact>
+            </Detail>
           ))}
-        </Facts>
+        </DetailList>
       </Section>
     </div>
   );
@@ -60,9 +60,9 @@ export function LimitsView() {
 const DAY_SECONDS = 86_400;
 
 function amount(name: string, value: number): string {
-  if (name.endsWith('_bytes')) return sizeInWords(value);
-  if (name.endsWith('_days')) return count(value, 'day');
+  if (name.endsWith('_bytes')) return formatBytes(value);
+  if (name.endsWith('_days')) return formatCount(value, 'day');
   if (!name.endsWith('_seconds')) return formatNumber(value);
-  if (value % DAY_SECONDS === 0) return count(value / DAY_SECONDS, 'day');
-  return value % 3600 === 0 ? count(value / 3600, 'hour') : count(value, 'second');
+  if (value % DAY_SECONDS === 0) return formatCount(value / DAY_SECONDS, 'day');
+  return value % 3600 === 0 ? formatCount(value / 3600, 'hour') : formatCount(value, 'second');
 }

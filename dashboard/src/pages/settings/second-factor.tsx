@@ -1,19 +1,19 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ShieldCheck } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { api, ask, type Schema } from '../../api/client.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { CopyCode } from '../../parts/copy.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { Section } from '../../parts/page.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { QrCode } from '../../parts/qr-code.tsx';
-import { useShownOnce } from '../../parts/secret.tsx';
-import { ME, useMe } from '../../session/session.ts';
+import { api, unwrap, type Schema } from '../../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Section } from '../../components/page.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { QrCode } from '../../components/qr-code.tsx';
+import { usePreventLeaving } from '../../components/secret.tsx';
+import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 
 type Open = 'add' | 'renew' | 'remove';
 
@@ -56,7 +56,7 @@ export function SecondFactorSettings() {
 
 function AddFactor({ onClose }: { onClose: () => void }) {
   const starting = useMutation({
-    mutationFn: (password: string) => ask(api.POST('/api/v1/me/totp', { body: { password } })),
+    mutationFn: (password: string) => unwrap(api.POST('/api/v1/me/totp', { body: { password } })),
   });
   if (starting.data) return <ConfirmFactor setup={starting.data} onClose={onClose} />;
   return (
@@ -75,13 +75,13 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
   const queries = useQueryClient();
   const [code, setCode] = useState('');
   const confirming = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/me/totp/confirm', { body: { code: code.trim() } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ME }),
+    mutationFn: () => unwrap(api.POST('/api/v1/me/totp/confirm', { body: { code: code.trim() } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ME_QUERY_KEY }),
   });
   if (confirming.data)
     return <RecoveryCodes codes={confirming.data.recovery_codes} onClose={onClose} />;
   return (
-    <Dialog title="Scan this with your authenticator" onClose={onClose} nothingToLose>
+    <Dialog title="Scan this with your authenticator" onClose={onClose} skipDiscardCheck>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -106,8 +106,8 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
             required
           />
         </Field>
-        {confirming.isError && !isAboutFields(confirming.error, ['/code']) && (
-          <ProblemNote error={confirming.error} />
+        {confirming.isError && !hasOnlyFieldErrors(confirming.error, ['/code']) && (
+          <ErrorAlert error={confirming.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -124,8 +124,8 @@ function RenewCodes({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const renewing = useMutation({
     mutationFn: (password: string) =>
-      ask(api.POST('/api/v1/me/totp/recovery-codes', { body: { password } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ME }),
+      unwrap(api.POST('/api/v1/me/totp/recovery-codes', { body: { password } })),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ME_QUERY_KEY }),
   });
   if (renewing.data)
     return <RecoveryCodes codes={renewing.data.recovery_codes} onClose={onClose} />;
@@ -147,10 +147,10 @@ function RemoveFactor({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const removing = useMutation({
     mutationFn: (password: string) =>
-      ask(api.POST('/api/v1/me/totp/remove', { body: { password } })),
+      unwrap(api.POST('/api/v1/me/totp/remove', { body: { password } })),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ME });
-      tell('The second factor is off.');
+      await queries.invalidateQueries({ queryKey: ME_QUERY_KEY });
+      showToast('The second factor is off.');
       onClose();
     },
   });
@@ -194,7 +194,7 @@ function PasswordDialog({
     onSubmit(password);
   };
   return (
-    <Dialog title={title} onClose={onClose} nothingToLose>
+    <Dialog title={title} onClose={onClose} skipDiscardCheck>
       <form className="grid gap-4" onSubmit={submit}>
         {children}
         <Field label="Your password" error={fieldError(error, '/password')}>
@@ -206,7 +206,7 @@ function PasswordDialog({
             required
           />
         </Field>
-        {error !== null && !isAboutFields(error, ['/password']) && <ProblemNote error={error} />}
+        {error !== null && !hasOnlyFieldErrors(error, ['/password']) && <ErrorAlert error={error} />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={busy}>
@@ -219,16 +219,16 @@ function PasswordDialog({
 }
 
 function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => void }) {
-  useShownOnce();
+  usePreventLeaving();
   return (
-    <Dialog title="Your recovery codes" onClose={onClose} stays>
+    <Dialog title="Your recovery codes" onClose={onClose} persistent>
       <div className="grid gap-4">
-        <Note tone="warn" title="They are shown this once">
+        <Alert tone="warn" title="They are shown this once">
           <p>
             Each works once in place of a code, when your phone is lost. Keep them where you keep
             your passwords.
           </p>
-        </Note>
+        </Alert>
         <CodeBlock code={codes.join('\n')} label="recovery codes" />
         <DialogButtons>
           <Button kind="primary" onClick={onClose}>

@@ -1,15 +1,15 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { LogOut, Monitor } from 'lucide-react';
-import { api, ask } from '../../api/client.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell } from '../../frame/toasts.tsx';
-import { Badge } from '../../parts/badge.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
+import { api, unwrap } from '../../api/client.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Section } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
 
 /** Where the person is signed in, with a way to end each. */
 export function SessionList() {
@@ -17,35 +17,35 @@ export function SessionList() {
   const navigate = useNavigate();
   const sessions = useQuery({
     queryKey: ['sessions'],
-    queryFn: () => ask(api.GET('/api/v1/me/sessions', { params: { query: { limit: 100 } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/me/sessions', { params: { query: { limit: 100 } } })),
   });
   if (sessions.isPending) return <SkeletonRows rows={3} />;
-  if (sessions.isLoadingError) return <ProblemNote error={sessions.error} />;
+  if (sessions.isLoadingError) return <ErrorAlert error={sessions.error} />;
   const refresh = () => queries.invalidateQueries({ queryKey: ['sessions'] });
   const endOthers = () =>
-    confirmFirst({
+    requestConfirmation({
       title: 'Sign out everywhere else?',
       body: 'Every other browser and machine must sign in again.',
-      verb: 'Sign out elsewhere',
+      confirmLabel: 'Sign out elsewhere',
       run: async () => {
-        await ask(api.DELETE('/api/v1/me/sessions', { params: { query: { keep_current: true } } }));
+        await unwrap(api.DELETE('/api/v1/me/sessions', { params: { query: { keep_current: true } } }));
         await refresh();
-        tell('You are signed out everywhere else.');
+        showToast('You are signed out everywhere else.');
       },
     });
   const endAll = () =>
-    confirmFirst({
+    requestConfirmation({
       title: 'Sign out everywhere?',
       body: 'Here too.',
-      verb: 'Sign out everywhere',
+      confirmLabel: 'Sign out everywhere',
       run: async () => {
-        await ask(api.DELETE('/api/v1/me/sessions'));
+        await unwrap(api.DELETE('/api/v1/me/sessions'));
         queries.clear();
         void navigate({ to: '/sign-in' });
       },
     });
   const end = async (id: string) => {
-    await ask(api.DELETE('/api/v1/me/sessions/{id}', { params: { path: { id } } }));
+    await unwrap(api.DELETE('/api/v1/me/sessions/{id}', { params: { path: { id } } }));
     await refresh();
   };
   return (

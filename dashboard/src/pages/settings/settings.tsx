@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Page } from '../../parts/page.tsx';
-import { Tabs } from '../../parts/tabs.tsx';
+import { Page } from '../../components/page.tsx';
+import { Tabs } from '../../components/tabs.tsx';
 import { AccountSettings } from './account.tsx';
 import { LimitsView } from './limits.tsx';
 import { SessionList } from './sessions.tsx';

@@ -1,30 +1,30 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ask } from '../../api/client.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { CopyCode } from '../../parts/copy.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { Fact, Facts, Section } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { Time } from '../../parts/time.tsx';
-import { ME, useMay, useWorkspace } from '../../session/session.ts';
+import { api, unwrap } from '../../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Detail, DetailList, Section } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { Time } from '../../components/time.tsx';
+import { ME_QUERY_KEY, useCan, useWorkspace } from '../../session/session.ts';
 
 export function WorkspaceSettings() {
   const workspace = useWorkspace();
   return (
     <div className="grid max-w-2xl gap-5">
       <Section title="Workspace">
-        <Facts>
-          <Fact name="Id">
+        <DetailList>
+          <Detail name="Id">
             <CopyCode text={workspace.id} />
-          </Fact>
-          <Fact name="Your role">{workspace.role}</Fact>
-          <Fact name="Made">
+          </Detail>
+          <Detail name="Your role">{workspace.role}</Detail>
+          <Detail name="Made">
             <Time at={workspace.created_at} />
-          </Fact>
-        </Facts>
+          </Detail>
+        </DetailList>
         <Rename key={workspace.id} />
       </Section>
     </div>
@@ -34,19 +34,19 @@ export function WorkspaceSettings() {
 function Rename() {
   const workspace = useWorkspace();
   const queries = useQueryClient();
-  const may = useMay()('write:workspace');
+  const may = useCan()('write:workspace');
   const [name, setName] = useState(workspace.name);
   const renaming = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.PATCH('/api/v1/workspaces/{id}', {
           params: { path: { id: workspace.id } },
           body: { name: name.trim() },
         }),
       ),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ME });
-      tell('The workspace has a new name.');
+      await queries.invalidateQueries({ queryKey: ME_QUERY_KEY });
+      showToast('The workspace has a new name.');
     },
   });
   if (!may) return null;
@@ -61,8 +61,8 @@ function Rename() {
       <Field label="Name" error={fieldError(renaming.error, '/name')}>
         <TextInput value={name} onChange={(event) => setName(event.target.value)} required />
       </Field>
-      {renaming.isError && !isAboutFields(renaming.error, ['/name']) && (
-        <ProblemNote error={renaming.error} />
+      {renaming.isError && !hasOnlyFieldErrors(renaming.error, ['/name']) && (
+        <ErrorAlert error={renaming.error} />
       )}
       <div>
         <Button

@@ -1,20 +1,20 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, Select, TextArea, TextInput } from '../../parts/field.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { count } from '../../parts/size.ts';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { formatCount } from '../../lib/format.ts';
 import { REASONS, type Reason } from './suppressions.tsx';
 
 const ENTRIES_MAX = 1_000;
 
 /** One or many: a line with an @ is an address, one without it a whole domain. */
 export function AddSuppressions({ onClose }: { onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const [text, setText] = useState('');
   const [reason, setReason] = useState<Reason>('manual');
@@ -22,7 +22,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
   const lines = [...new Set(text.split(/[\s,;]+/).filter((line) => line !== ''))];
   const adding = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/api/v1/suppressions/bulk', {
           body: {
             suppressions: lines.map((line) => ({
@@ -36,7 +36,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
     onSuccess: async (answer) => {
       await queries.invalidateQueries({ queryKey: ['suppressions'] });
       if (answer.failed > 0) return;
-      tell(`${count(answer.created, 'entry', 'entries')} added.`);
+      showToast(`${formatCount(answer.created, 'entry', 'entries')} added.`);
       onClose();
     },
   });
@@ -80,7 +80,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
           />
         </Field>
         {failed.length > 0 && (
-          <Note tone="bad" title={`${count(failed.length, 'line is', 'lines are')} not right`}>
+          <Alert tone="bad" title={`${formatCount(failed.length, 'line is', 'lines are')} not right`}>
             <ul className="list-disc pl-4">
               {failed.slice(0, 8).map(({ index, error }) => (
                 <li key={index}>
@@ -89,9 +89,9 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
                 </li>
               ))}
             </ul>
-          </Note>
+          </Alert>
         )}
-        {adding.isError && <ProblemNote error={adding.error} />}
+        {adding.isError && <ErrorAlert error={adding.error} />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button

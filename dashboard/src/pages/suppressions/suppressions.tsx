@@ -2,24 +2,24 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Ban, Plus, SearchX, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell, tellProblem } from '../../frame/toasts.tsx';
-import { Badge, type Tone } from '../../parts/badge.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Select } from '../../parts/field.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useFormOpen, useMay } from '../../session/session.ts';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { Badge, type Tone } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Select } from '../../components/field.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useFormOpen, useCan } from '../../session/session.ts';
 import { AddSuppressions } from './add-suppressions.tsx';
 
 export type Suppression = Schema<'Suppression'>;
@@ -35,15 +35,15 @@ export const REASONS: Record<Reason, { label: string; tone: Tone }> = {
 export function SuppressionsPage() {
   const { q, reason, new: adding } = useSearch({ from: '/inside/suppressions' });
   const formOpen = useFormOpen(adding !== undefined, 'write:suppressions');
-  const { api, key } = useHere();
-  const mayWrite = useMay()('write:suppressions');
+  const { api, key } = useApi();
+  const mayWrite = useCan()('write:suppressions');
   const navigate = useNavigate();
-  const list = usePages(key('suppressions', q, reason), (cursor) =>
-    ask(
+  const list = usePaginatedQuery(key('suppressions', q, reason), (cursor) =>
+    unwrap(
       api.GET('/api/v1/suppressions', {
         params: {
           query: {
-            ...pageQuery(cursor),
+            ...pageParams(cursor),
             ...(q ? { q } : {}),
             ...(reason ? { reason: reason as Reason } : {}),
           },
@@ -91,7 +91,7 @@ export function SuppressionsPage() {
       {list.isPending ? (
         <SkeletonRows />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
@@ -194,10 +194,10 @@ function Evidence({ suppression }: { suppression: Suppression }) {
 }
 
 function useRemove(): (row: Suppression) => void {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   return (row) =>
-    confirmFirst({
+    requestConfirmation({
       title: `Write to ${nameOf(row)} again?`,
       body: (
         <div className="grid gap-2">
@@ -211,19 +211,19 @@ function useRemove(): (row: Suppression) => void {
           </div>
         </div>
       ),
-      verb: 'Remove',
+      confirmLabel: 'Remove',
       run: async () => {
-        await ask(api.DELETE('/api/v1/suppressions/{id}', { params: { path: { id: row.id } } }));
+        await unwrap(api.DELETE('/api/v1/suppressions/{id}', { params: { path: { id: row.id } } }));
         await queries.invalidateQueries({ queryKey: ['suppressions'] });
-        tell(`${nameOf(row)} may be written to again.`, {
+        showToast(`${nameOf(row)} may be written to again.`, {
           label: 'Undo',
-          run: () => void putBack(row).catch(tellProblem),
+          run: () => void putBack(row).catch(showErrorToast),
         });
       },
     });
   async function putBack(row: Suppression): Promise<void> {
     const { email, domain, reason, note, expires_at } = row;
-    await ask(
+    await unwrap(
       api.POST('/api/v1/suppressions', {
         body: { ...(email ? { email } : { domain: domain ?? '' }), reason, note, expires_at },
       }),
@@ -236,13 +236,13 @@ function NoSuppressions({ filtered }: { filtered: boolean }) {
   const [origin] = useState(() => location.origin);
   if (filtered) {
     return (
-      <Empty icon={SearchX} title="Nothing on the list fits">
+      <EmptyState icon={SearchX} title="Nothing on the list fits">
         Whatever you look for may be written to.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty
+    <EmptyState
       icon={Ban}
       title="Nobody is suppressed"
       teach={
@@ -259,6 +259,6 @@ function NoSuppressions({ filtered }: { filtered: boolean }) {
     >
       When an address bounces for good or somebody complains, it appears here with the evidence, and
       is not written to again.
-    </Empty>
+    </EmptyState>
   );
 }

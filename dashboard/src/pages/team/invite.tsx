@@ -1,35 +1,35 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Choice, Field, TextInput } from '../../parts/field.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { useShownOnce } from '../../parts/secret.tsx';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { RadioCards, Field, TextInput } from '../../components/field.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { usePreventLeaving } from '../../components/secret.tsx';
 import { useWorkspace } from '../../session/session.ts';
-import { ROLES, type Role, rolesToGive } from './roles.ts';
+import { ROLES, type Role, assignableRoles } from './roles.ts';
 
 export function Invite({ onClose }: { onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const { role: own } = useWorkspace();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
   const inviting = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/invitations', { body: { email: email.trim(), role } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/invitations', { body: { email: email.trim(), role } })),
     onSuccess: async (invitation) => {
       await queries.invalidateQueries({ queryKey: ['invitations'] });
       if (!invitation.mailed) return;
-      tell(`An invitation is on its way to ${invitation.email}.`);
+      showToast(`An invitation is on its way to ${invitation.email}.`);
       onClose();
     },
   });
   const link = inviting.data?.link;
-  if (link) return <LinkToHandOver email={email} link={link} onClose={onClose} />;
+  if (link) return <InvitationLinkDialog email={email} link={link} onClose={onClose} />;
   return (
     <Dialog title="Invite somebody" onClose={onClose}>
       <form
@@ -47,18 +47,18 @@ export function Invite({ onClose }: { onClose: () => void }) {
             required
           />
         </Field>
-        <Choice
+        <RadioCards
           legend="Role"
           value={role}
           onChange={setRole}
-          options={ROLES.filter((one) => rolesToGive(own).includes(one.role)).map((one) => ({
+          options={ROLES.filter((one) => assignableRoles(own).includes(one.role)).map((one) => ({
             value: one.role,
             label: one.label,
             hint: one.hint,
           }))}
         />
-        {inviting.isError && !isAboutFields(inviting.error, ['/email']) && (
-          <ProblemNote error={inviting.error} />
+        {inviting.isError && !hasOnlyFieldErrors(inviting.error, ['/email']) && (
+          <ErrorAlert error={inviting.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -71,7 +71,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
   );
 }
 
-function LinkToHandOver({
+function InvitationLinkDialog({
   email,
   link,
   onClose,
@@ -80,13 +80,13 @@ function LinkToHandOver({
   link: string;
   onClose: () => void;
 }) {
-  useShownOnce();
+  usePreventLeaving();
   return (
-    <Dialog title="Hand over this link" onClose={onClose} stays>
+    <Dialog title="Hand over this link" onClose={onClose} persistent>
       <div className="grid gap-4">
-        <Note tone="info" title="No domain can send mail yet">
+        <Alert tone="info" title="No domain can send mail yet">
           <p>Give {email} this link yourself. It works once, and only for that address.</p>
-        </Note>
+        </Alert>
         <CodeBlock code={link} label="invitation link" wrap />
         <DialogButtons>
           <Button kind="primary" onClick={onClose}>

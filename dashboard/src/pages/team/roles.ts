@@ -15,6 +15,6 @@ export const ROLES: { role: Role; label: string; hint: string }[] = [
 ];
 
 /** Only an owner makes, changes or removes an owner. */
-export function rolesToGive(own: Role): Role[] {
+export function assignableRoles(own: Role): Role[] {
   return ROLES.map(({ role }) => role).filter((role) => role !== 'owner' || own === 'owner');
 }

@@ -1,38 +1,38 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { everyRow, pageQuery, usePages } from '../../api/use-pages.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell, tellProblem } from '../../frame/toasts.tsx';
-import { Badge, StatusBadge } from '../../parts/badge.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { Select } from '../../parts/field.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fetchAllRows, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Select } from '../../components/field.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
 import {
   leaveWorkspace,
-  ME,
+  ME_QUERY_KEY,
   useFormOpen,
-  useMay,
+  useCan,
   useMe,
   useWorkspace,
 } from '../../session/session.ts';
 import { Invite } from './invite.tsx';
-import { ROLES, type Role, rolesToGive } from './roles.ts';
+import { ROLES, type Role, assignableRoles } from './roles.ts';
 
 type Member = Schema<'Member'>;
 
 export function TeamPage() {
   const { q, new: inviting } = useSearch({ from: '/inside/team' });
   const formOpen = useFormOpen(inviting !== undefined, 'write:members');
-  const may = useMay();
+  const may = useCan();
   const navigate = useNavigate();
   const go = (search: { q?: string; new?: string }) =>
     void navigate({ to: '/team', search, replace: search.new === undefined });
@@ -59,11 +59,11 @@ export function TeamPage() {
 }
 
 function Members({ q, onSearch }: { q: string | undefined; onSearch: (text: string) => void }) {
-  const { api, place } = useHere();
-  const list = usePages(['members', place.workspaceId, 'pages', q], (cursor) =>
-    ask(
+  const { api, selection: place } = useApi();
+  const list = usePaginatedQuery(['members', place.workspaceId, 'pages', q], (cursor) =>
+    unwrap(
       api.GET('/api/v1/members', {
-        params: { query: { ...pageQuery(cursor), ...(q === undefined ? {} : { q }) } },
+        params: { query: { ...pageParams(cursor), ...(q === undefined ? {} : { q }) } },
       }),
     ),
   );
@@ -75,13 +75,13 @@ function Members({ q, onSearch }: { q: string | undefined; onSearch: (text: stri
       {list.isPending ? (
         <SkeletonRows rows={3} />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 && q !== undefined ? (
-        <NothingFound
+        <NoSearchResults
           what="member"
           text={q}
           where="names and addresses"
@@ -121,9 +121,9 @@ function MemberTable({ members }: { members: Member[] }) {
 function MemberRow({ member }: { member: Member }) {
   const me = useMe();
   const { role: own } = useWorkspace();
-  const mayWrite = useMay()('write:members');
+  const mayWrite = useCan()('write:members');
   const { change, remove, leave } = useMemberChanges();
-  const roles = rolesToGive(own);
+  const roles = assignableRoles(own);
   const mayTouch = mayWrite && roles.includes(member.role);
   return (
     <Tr>
@@ -185,43 +185,43 @@ function MemberRow({ member }: { member: Member }) {
 }
 
 function useMemberChanges() {
-  const { api } = useHere();
+  const { api } = useApi();
   const workspace = useWorkspace();
   const queries = useQueryClient();
   const refresh = () =>
     Promise.all([
       queries.invalidateQueries({ queryKey: ['members'] }),
-      queries.invalidateQueries({ queryKey: ME }),
+      queries.invalidateQueries({ queryKey: ME_QUERY_KEY }),
     ]);
   const changing = useMutation({
     mutationFn: ({ member, role }: { member: Member; role: Role }) =>
-      ask(
+      unwrap(
         api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } }),
       ),
-    onSuccess: (member) => tell(`${member.name} is ${member.role} now.`),
-    onError: tellProblem,
+    onSuccess: (member) => showToast(`${member.name} is ${member.role} now.`),
+    onError: showErrorToast,
     onSettled: refresh,
   });
   return {
     change: (member: Member, role: Role) => changing.mutate({ member, role }),
     remove: (member: Member) =>
-      confirmFirst({
+      requestConfirmation({
         title: `Remove ${member.name}?`,
         body: 'They lose this workspace at once. API keys they made go on working; revoke those apart.',
-        verb: 'Remove',
+        confirmLabel: 'Remove',
         run: async () => {
-          await ask(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } }));
+          await unwrap(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } }));
           await refresh();
-          tell(`${member.name} is removed.`);
+          showToast(`${member.name} is removed.`);
         },
       }),
     leave: () =>
-      confirmFirst({
+      requestConfirmation({
         title: `Leave ${workspace.name}?`,
         body: 'You lose it at once, and come back only by another invitation.',
-        verb: 'Leave',
+        confirmLabel: 'Leave',
         run: async () => {
-          await ask(
+          await unwrap(
             api.POST('/api/v1/workspaces/{id}/leave', { params: { path: { id: workspace.id } } }),
           );
           leaveWorkspace(queries);
@@ -231,22 +231,22 @@ function useMemberChanges() {
 }
 
 function Invitations() {
-  const { api, place } = useHere();
-  const mayWrite = useMay()('write:members');
+  const { api, selection: place } = useApi();
+  const mayWrite = useCan()('write:members');
   const queries = useQueryClient();
   const invitations = useQuery({
     queryKey: ['invitations', place.workspaceId],
-    queryFn: () => everyRow((query) => ask(api.GET('/api/v1/invitations', { params: { query } }))),
+    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/invitations', { params: { query } }))),
   });
   const open = invitations.data?.filter(({ status }) => status === 'pending') ?? [];
   if (open.length === 0) return null;
   const revoke = (id: string, email: string) =>
-    confirmFirst({
+    requestConfirmation({
       title: `Take the invitation of ${email} back?`,
       body: 'The link that was sent works no longer.',
-      verb: 'Take back',
+      confirmLabel: 'Take back',
       run: async () => {
-        await ask(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id } } }));
+        await unwrap(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id } } }));
         await queries.invalidateQueries({ queryKey: ['invitations'] });
       },
     });

@@ -1,4 +1,4 @@
-import { type Api, ask, type Schema } from '../../api/client.ts';
+import { type Api, unwrap, type Schema } from '../../api/client.ts';
 
 /** Templates, layouts and partials live alike: the same calls under three names. */
 export type ContentKind = 'template' | 'layout' | 'partial';
@@ -40,24 +40,24 @@ export function contentApi(api: Api, kind: ContentKind) {
   const versions = `${one}/versions` as '/api/v1/templates/{key}/versions';
   const publish = `${one}/publish` as '/api/v1/templates/{key}/publish';
   const path = (key: string) => ({ params: { path: { key } } });
-  const seen = (key: string, etag: string) => ({
+  const ifMatch = (key: string, etag: string) => ({
     params: { path: { key }, header: { 'If-Match': etag } },
   });
   return {
     list: (query: { limit: number; cursor?: string; q?: string }) =>
-      ask(api.GET(all, { params: { query } })),
-    get: (key: string) => ask(api.GET(one, path(key))),
-    create: (body: Schema<'CreateTemplate'>) => ask(api.POST(all, { body })),
+      unwrap(api.GET(all, { params: { query } })),
+    get: (key: string) => unwrap(api.GET(one, path(key))),
+    create: (body: Schema<'CreateTemplate'>) => unwrap(api.POST(all, { body })),
     /** Refused with `draft_changed` when the draft is no longer the one with this etag. */
     change: (key: string, body: TemplateChange, etag: string) =>
-      ask(api.PATCH(one, { ...seen(key, etag), body })),
-    remove: (key: string) => ask(api.DELETE(one, path(key))),
+      unwrap(api.PATCH(one, { ...ifMatch(key, etag), body })),
+    remove: (key: string) => unwrap(api.DELETE(one, path(key))),
     versions: (key: string, query: { limit: number; cursor?: string }) =>
-      ask(api.GET(versions, { params: { path: { key }, query } })),
+      unwrap(api.GET(versions, { params: { path: { key }, query } })),
     publish: (key: string, body: { version?: number; note?: string }) =>
-      ask(api.POST(publish, { ...path(key), body })),
+      unwrap(api.POST(publish, { ...path(key), body })),
     /** Refused like a change when it would publish what nobody here has seen. */
     publishSeen: (key: string, body: { note?: string }, etag: string) =>
-      ask(api.POST(publish, { ...seen(key, etag), body })),
+      unwrap(api.POST(publish, { ...ifMatch(key, etag), body })),
   };
 }

@@ -14,7 +14,7 @@ export interface DraftFields {
 
 export type FieldName = keyof DraftFields;
 
-export function fieldsOf(template: Template): DraftFields {
+export function toDraftFields(template: Template): DraftFields {
   return {
     name: template.name,
     subject: template.subject ?? '',
@@ -28,7 +28,7 @@ export function fieldsOf(template: Template): DraftFields {
 }
 
 /** An emptied text is none: the text part is then made from the html. */
-export function changeOf(fields: Partial<DraftFields>): TemplateChange {
+export function toTemplateChange(fields: Partial<DraftFields>): TemplateChange {
   const change: Record<string, unknown> = { ...fields };
   for (const name of ['subject', 'html', 'text']) {
     if (change[name] === '') change[name] = null;
@@ -46,19 +46,19 @@ export function isEmpty(change: Partial<DraftFields>): boolean {
  * What was written here and elsewhere at the same time, each in its own way. All else goes together:
  * one wrote the subject and the other the html, or both the same.
  */
-export function clashesOf(
-  seen: DraftFields,
+export function conflictingFields(
+  base: DraftFields,
   mine: Partial<DraftFields>,
   theirs: DraftFields,
 ): FieldName[] {
   return (Object.keys(mine) as FieldName[]).filter((name) => {
-    const written = wordsIn(name, theirs);
-    return written !== wordsIn(name, seen) && written !== wordsIn(name, mine);
+    const written = contentOf(name, theirs);
+    return written !== contentOf(name, base) && written !== contentOf(name, mine);
   });
 }
 
 /** Variables that nobody wrote down follow from the other fields. */
-function wordsIn(name: FieldName, fields: Partial<DraftFields>): string {
+function contentOf(name: FieldName, fields: Partial<DraftFields>): string {
   if (name !== 'variables') return JSON.stringify(fields[name]);
   return JSON.stringify(fields.variables?.filter(({ inferred }) => !inferred));
 }

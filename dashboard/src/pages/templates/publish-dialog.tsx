@@ -1,17 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { count } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { useNameOf } from '../team/name-of.ts';
-import { Changes } from './changes.tsx';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { useActorName } from '../team/actor-name.ts';
+import { TemplateDiff } from './template-diff.tsx';
 import { type ContentKind, contentApi, KINDS } from './content-api.ts';
 import type { Draft } from './use-draft.ts';
 
@@ -25,7 +25,7 @@ export function PublishDialog({
   draft: Draft;
   onClose: () => void;
 }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const [note, setNote] = useState('');
   const { stored } = draft;
@@ -45,9 +45,9 @@ export function PublishDialog({
       ]);
       const also =
         touches.length > 0
-          ? ` ${count(touches.length, 'template goes', 'templates go')} out changed.`
+          ? ` ${formatCount(touches.length, 'template goes', 'templates go')} out changed.`
           : '';
-      tell(`Version ${version} is published.${also}`);
+      showToast(`Version ${version} is published.${also}`);
       onClose();
     },
     onError: async (error) => {
@@ -89,24 +89,24 @@ export function PublishDialog({
 }
 
 function isChanged(error: unknown): boolean {
-  return problemOf(error).code === 'draft_changed';
+  return toProblem(error).code === 'draft_changed';
 }
 
 function Refused({ error, draft }: { error: unknown; draft: Draft }) {
-  const nameOf = useNameOf();
-  if (!isChanged(error)) return <ProblemNote error={error} />;
-  if (draft.conflict) return <Note tone="warn" title={CHOOSE_FIRST} />;
+  const nameOf = useActorName();
+  if (!isChanged(error)) return <ErrorAlert error={error} />;
+  if (draft.conflict) return <Alert tone="warn" title={CHOOSE_FIRST} />;
   return (
-    <Note tone="warn" title={`Changed meanwhile by ${nameOf(draft.stored.updated_by)}`}>
+    <Alert tone="warn" title={`Changed meanwhile by ${nameOf(draft.stored.updated_by)}`}>
       Nothing was published. Look at it once more, then publish.
-    </Note>
+    </Alert>
   );
 }
 
 const CHOOSE_FIRST = 'Somebody else wrote in the same place: choose between theirs and yours first';
 
 function Summary({ draft }: { draft: Draft }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const { saveNow, stored } = draft;
   // What was typed a moment ago belongs to what is compared.
   const save = useRef(saveNow);
@@ -119,12 +119,12 @@ function Summary({ draft }: { draft: Draft }) {
   const comparison = useQuery({
     queryKey: key('template-compare', stored.key, 'published', draft.saves),
     queryFn: () =>
-      ask(api.GET('/api/v1/templates/{key}/compare', { params: { path: { key: stored.key } } })),
+      unwrap(api.GET('/api/v1/templates/{key}/compare', { params: { path: { key: stored.key } } })),
     enabled: ready,
     staleTime: 0,
   });
   if (unsaved !== undefined) return <Refused error={unsaved} draft={draft} />;
-  if (comparison.isError) return <ProblemNote error={comparison.error} />;
+  if (comparison.isError) return <ErrorAlert error={comparison.error} />;
   if (!comparison.data) return <SkeletonRows rows={3} />;
-  return <Changes comparison={comparison.data} />;
+  return <TemplateDiff comparison={comparison.data} />;
 }

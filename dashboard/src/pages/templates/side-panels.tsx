@@ -1,18 +1,18 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleX, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { Badge } from '../../parts/badge.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { MailPreview } from '../../parts/mail-preview.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { sizeInWords } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { type Tab, Tabs } from '../../parts/tabs.tsx';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmailPreview } from '../../components/email-preview.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { formatBytes } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { type Tab, Tabs } from '../../components/tabs.tsx';
 import type { ContentKind, Finding, Rendered } from './content-api.ts';
 import type { Draft } from './use-draft.ts';
-import type { Findings } from './use-findings.ts';
+import type { Checks } from './use-checks.ts';
 import { VariablesPanel } from './variables-panel.tsx';
 import { VersionsPanel } from './versions-panel.tsx';
 
@@ -25,7 +25,7 @@ export function SidePanels({
 }: {
   kind: ContentKind;
   draft: Draft;
-  findings: Findings;
+  findings: Checks;
   locale: string | null;
 }) {
   const [tab, setTab] = useState('preview');
@@ -38,7 +38,7 @@ export function SidePanels({
         kind === 'template' ? (
           <RenderedPreview draft={draft} locale={locale} />
         ) : (
-          <MailPreview html={withPlaceholder(draft.fields.html)} />
+          <EmailPreview html={withPlaceholder(draft.fields.html)} />
         ),
     },
     ...(kind === 'template'
@@ -79,11 +79,11 @@ function withPlaceholder(html: string): string {
 
 /** Rendered on the server, with the examples of the variables, after every pause in the typing. */
 function RenderedPreview({ draft, locale }: { draft: Draft; locale: string | null }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const rendered = useQuery({
     queryKey: key('template-render', draft.stored.key, draft.saves, locale),
     queryFn: () =>
-      ask(
+      unwrap(
         api.POST('/api/v1/templates/{key}/render', {
           params: { path: { key: draft.stored.key } },
           body: { version: 'draft', ...(locale === null ? {} : { locale }) },
@@ -94,7 +94,7 @@ function RenderedPreview({ draft, locale }: { draft: Draft; locale: string | nul
   });
   return (
     <div className="grid gap-3">
-      {rendered.isError && <ProblemNote error={rendered.error} />}
+      {rendered.isError && <ErrorAlert error={rendered.error} />}
       {rendered.data ? (
         <RenderedMail rendered={rendered.data} />
       ) : (
@@ -109,13 +109,13 @@ function RenderedMail({ rendered }: { rendered: Rendered }) {
   return (
     <>
       {rendered.missing.length > 0 && (
-        <Note tone="warn" title="A send like this would be refused">
+        <Alert tone="warn" title="A send like this would be refused">
           <ul className="list-disc pl-4">
             {rendered.missing.map(({ path, detail }) => (
               <li key={path}>{detail}</li>
             ))}
           </ul>
-        </Note>
+        </Alert>
       )}
       <div className="rounded-lg border border-line px-3 py-2 text-sm">
         <span className="text-faint">Subject </span>
@@ -133,16 +133,16 @@ function RenderedMail({ rendered }: { rendered: Rendered }) {
             {{ html: 'Mail', text: 'Text', source: 'Source' }[value]}
           </button>
         ))}
-        <span className="ml-auto">{sizeInWords(rendered.size_bytes)}</span>
+        <span className="ml-auto">{formatBytes(rendered.size_bytes)}</span>
       </div>
-      {view === 'html' && <MailPreview html={rendered.html} />}
+      {view === 'html' && <EmailPreview html={rendered.html} />}
       {view === 'text' && <CodeBlock code={rendered.text} label="text part" wrap />}
       {view === 'source' && <CodeBlock code={rendered.html} label="html" wrap />}
     </>
   );
 }
 
-function ChecksPanel({ findings: { errors, warnings } }: { findings: Findings }) {
+function ChecksPanel({ findings: { errors, warnings } }: { findings: Checks }) {
   if (errors.length + warnings.length === 0) {
     return (
       <p className="flex items-center gap-2 text-sm text-good">

@@ -2,35 +2,35 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { ChevronLeft, Ellipsis, Send, Trash2, UploadCloud } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { NotHere } from '../../frame/not-here.tsx';
-import { tell } from '../../frame/toasts.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { useMay } from '../../session/session.ts';
-import { ConflictNote } from './conflict-note.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { useCan } from '../../session/session.ts';
+import { ConflictAlert } from './conflict-alert.tsx';
 import { type ContentKind, contentApi, isKind, KINDS, type Template } from './content-api.ts';
 import { PublishDialog } from './publish-dialog.tsx';
 import { SidePanels } from './side-panels.tsx';
 import { PublishedBadge } from './templates.tsx';
 import { TestSendDialog } from './test-send-dialog.tsx';
 import { type Draft, useDraft } from './use-draft.ts';
-import { useFindings } from './use-findings.ts';
-import { Words } from './words.tsx';
+import { useChecks } from './use-checks.ts';
+import { ContentEditor } from './content-editor.tsx';
 
 const BACK = { to: '/templates', label: 'Templates' };
 
 export function TemplatePage() {
   const params = useParams({ from: '/inside/templates/$kind/$key' });
   const kind = isKind(params.kind) ? params.kind : 'template';
-  const { api, place } = useHere();
+  const { api, selection: place } = useApi();
   const query = useQuery({
     // One for both modes: who changes the mode in the middle of a word goes on writing.
     queryKey: ['template', place.workspaceId, 'both', kind, params.key],
@@ -41,13 +41,13 @@ export function TemplatePage() {
     refetchOnWindowFocus: 'always',
   });
   if (query.isPending) return <SkeletonPage />;
-  if (query.isLoadingError && problemOf(query.error).status === 404) {
-    return <NotHere what={KINDS[kind].one} back={BACK} />;
+  if (query.isLoadingError && toProblem(query.error).status === 404) {
+    return <NotFound what={KINDS[kind].one} back={BACK} />;
   }
   if (query.isLoadingError) {
     return (
       <Page title="Template" back={BACK}>
-        <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorAlert error={query.error} onRetry={() => void query.refetch()} />
       </Page>
     );
   }
@@ -56,7 +56,7 @@ export function TemplatePage() {
 
 function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
   const draft = useDraft(kind, loaded);
-  const findings = useFindings(kind, draft);
+  const findings = useChecks(kind, draft);
   const [locale, setLocale] = useState<string | null>(null);
   const [pane, setPane] = useState<'write' | 'look'>('write');
   useEffect(() => {
@@ -64,10 +64,10 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
   }, [draft.fields.name]);
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <Head kind={kind} draft={draft} />
-      {draft.conflict && <ConflictNote conflict={draft.conflict} />}
+      <EditorHeader kind={kind} draft={draft} />
+      {draft.conflict && <ConflictAlert conflict={draft.conflict} />}
       {draft.state === 'failed' && !draft.conflict && (
-        <ProblemNote
+        <ErrorAlert
           error={draft.error}
           onRetry={() => void draft.saveNow().catch(() => {})}
           className="mx-4 mb-3 sm:mx-6"
@@ -97,7 +97,7 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
             pane === 'write' ? 'flex' : 'hidden',
           )}
         >
-          <Words
+          <ContentEditor
             kind={kind}
             draft={draft}
             findings={findings}
@@ -115,12 +115,12 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
           <SidePanels kind={kind} draft={draft} findings={findings} locale={locale} />
         </div>
       </div>
-      {draft.leaving && <LeaveDialog error={draft.error} {...draft.leaving} />}
+      {draft.leaving && <DiscardDraftDialog error={draft.error} {...draft.leaving} />}
     </div>
   );
 }
 
-function LeaveDialog({
+function DiscardDraftDialog({
   error,
   stay,
   leave,
@@ -135,7 +135,7 @@ function LeaveDialog({
       description="What you wrote last could not be saved, and is lost when you go."
       onClose={stay}
     >
-      <ProblemNote error={error} />
+      <ErrorAlert error={error} />
       <DialogButtons>
         <Button kind="danger" onClick={leave}>
           Leave
@@ -155,9 +155,9 @@ const STATES = {
   failed: 'Not saved',
 } as const;
 
-function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
-  const mayWrite = useMay()('write:templates');
-  const maySend = useMay()('send:transactional');
+function EditorHeader({ kind, draft }: { kind: ContentKind; draft: Draft }) {
+  const mayWrite = useCan()('write:templates');
+  const maySend = useCan()('send:transactional');
   const [open, setOpen] = useState<'publish' | 'test'>();
   const { stored, fields, state } = draft;
   return (
@@ -219,20 +219,20 @@ function Head({ kind, draft }: { kind: ContentKind; draft: Draft }) {
 }
 
 function DeleteMenu({ kind, stored }: { kind: ContentKind; stored: Template }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const remove = () =>
-    confirmFirst({
+    requestConfirmation({
       title: `Delete ${stored.name}?`,
       body: `Sends that name ${stored.key} are refused from then on. Its versions go too.`,
-      verb: `Delete ${KINDS[kind].one}`,
-      typed: stored.key,
+      confirmLabel: `Delete ${KINDS[kind].one}`,
+      typeToConfirm: stored.key,
       run: async () => {
         await contentApi(api, kind).remove(stored.key);
         await queries.invalidateQueries({ queryKey: ['templates'] });
         void navigate({ to: '/templates', search: { kind } });
-        tell(`${stored.name} is deleted.`);
+        showToast(`${stored.name} is deleted.`);
       },
     });
   return (

@@ -2,24 +2,24 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { FileCode2, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { NothingFound, SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
 import {
   type ContentKind,
   contentApi,
@@ -32,12 +32,12 @@ import { STARTERS } from './starters.ts';
 export function TemplatesPage() {
   const search = useSearch({ from: '/inside/templates' });
   const kind = isKind(search.kind) ? search.kind : 'template';
-  const { api, key } = useHere();
-  const may = useMay()('write:templates');
+  const { api, key } = useApi();
+  const may = useCan()('write:templates');
   const navigate = useNavigate();
   const filter = search.q === undefined ? {} : { q: search.q };
-  const list = usePages(key('templates', kind, search.q), (cursor) =>
-    contentApi(api, kind).list({ ...pageQuery(cursor), ...filter }),
+  const list = usePaginatedQuery(key('templates', kind, search.q), (cursor) =>
+    contentApi(api, kind).list({ ...pageParams(cursor), ...filter }),
   );
   const go = (next: { q?: string; new?: string }) =>
     void navigate({ to: '/templates', search: { kind, ...next }, replace: next.new === undefined });
@@ -75,13 +75,13 @@ export function TemplatesPage() {
       {list.isPending ? (
         <SkeletonRows rows={5} />
       ) : list.isLoadingError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 && search.q !== undefined ? (
-        <NothingFound
+        <NoSearchResults
           what={KINDS[kind].one}
           text={search.q}
           where="keys, names and subjects"
@@ -161,7 +161,7 @@ export function PublishedBadge({
 
 function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactNode }) {
   return (
-    <Empty
+    <EmptyState
       icon={FileCode2}
       title={`No ${KINDS[kind].one} yet`}
       actions={action}
@@ -181,12 +181,12 @@ function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactN
       }
     >
       {KINDS[kind].hint}
-    </Empty>
+    </EmptyState>
   );
 }
 
 function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState('');
@@ -229,8 +229,8 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
             required
           />
         </Field>
-        {making.isError && !isAboutFields(making.error, ['/name', '/key']) && (
-          <ProblemNote error={making.error} />
+        {making.isError && !hasOnlyFieldErrors(making.error, ['/name', '/key']) && (
+          <ErrorAlert error={making.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

@@ -1,15 +1,15 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { fieldError, isAboutFields } from '../../api/problem.ts';
-import { everyRow } from '../../api/use-pages.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Field, TextInput } from '../../parts/field.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fetchAllRows } from '../../api/pagination.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { useMe } from '../../session/session.ts';
 import type { Draft } from './use-draft.ts';
 
@@ -17,7 +17,7 @@ const FIELDS = ['/to/email', '/from/email'];
 
 /** The draft as a real message: into the test inbox, or in live mode to a real address. */
 export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () => void }) {
-  const { api, place } = useHere();
+  const { api, selection: place } = useApi();
   const me = useMe();
   const navigate = useNavigate();
   const [to, setTo] = useState(me.email);
@@ -27,7 +27,7 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
   const sending = useMutation({
     mutationFn: async () => {
       await draft.saveNow();
-      return ask(
+      return unwrap(
         api.POST('/api/v1/templates/{key}/test-send', {
           params: { path: { key: draft.stored.key } },
           body: {
@@ -39,7 +39,7 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
     },
     onSuccess: ({ id }) => {
       onClose();
-      tell('The test is on its way.', {
+      showToast('The test is on its way.', {
         label: 'Look',
         run: () =>
           void (place.mode === 'test'
@@ -62,7 +62,7 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
         }}
       >
         {place.mode === 'live' && (
-          <Note tone="warn" title="You are in live mode: this mail really goes out" />
+          <Alert tone="warn" title="You are in live mode: this mail really goes out" />
         )}
         <Field label="To" error={fieldError(sending.error, '/to/email')}>
           <TextInput
@@ -85,8 +85,8 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
             required={draft.fields.from === null}
           />
         </Field>
-        {sending.isError && !isAboutFields(sending.error, FIELDS) && (
-          <ProblemNote error={sending.error} />
+        {sending.isError && !hasOnlyFieldErrors(sending.error, FIELDS) && (
+          <ErrorAlert error={sending.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -101,10 +101,10 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
 
 /** An address on a domain of the workspace, best one that may send; empty when there is none. */
 function useSuggestedSender(wanted: boolean): string {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const domains = useQuery({
     queryKey: key('domains', 'of senders'),
-    queryFn: () => everyRow((query) => ask(api.GET('/api/v1/domains', { params: { query } }))),
+    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
     enabled: wanted,
   });
   const rows = domains.data ?? [];

@@ -1,17 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { sessionEnded } from '../../api/session-ended.ts';
-import { askBeforeLeaving } from '../../session/leaving.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { sessionEnded } from '../../api/session-signals.ts';
+import { addLeaveGuard } from '../../session/leave-guards.ts';
 import { type ContentKind, contentApi, type Template } from './content-api.ts';
 import {
-  changeOf,
-  clashesOf,
+  toTemplateChange,
+  conflictingFields,
   type DraftFields,
   type FieldName,
-  fieldsOf,
+  toDraftFields,
   isEmpty,
 } from './draft-fields.ts';
 
@@ -49,57 +49,57 @@ export interface Conflict {
 const PAUSE_MS = 600;
 
 export function useDraft(kind: ContentKind, loaded: Template): Draft {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const [stored, setStored] = useState(loaded);
-  const [fields, setFields] = useState(() => fieldsOf(loaded));
+  const [fields, setFields] = useState(() => toDraftFields(loaded));
   const [state, setState] = useState<Draft['state']>('saved');
   const [error, setError] = useState<unknown>();
   const [saves, setSaves] = useState(0);
-  const [clash, setClash] = useState<Pick<Conflict, 'theirs' | 'fields'>>();
+  const [conflict, setConflict] = useState<Pick<Conflict, 'theirs' | 'fields'>>();
   // What `fields` began with: a save names it, and is refused when somebody else was faster.
-  const seen = useRef(loaded);
+  const base = useRef(loaded);
   const pending = useRef<Partial<DraftFields>>({});
   const saving = useRef<Promise<Template>>(undefined);
 
-  const goOnFrom = useCallback((now: Template) => {
-    seen.current = now;
+  const rebase = useCallback((now: Template) => {
+    base.current = now;
     setStored(now);
-    setFields({ ...fieldsOf(now), ...pending.current });
+    setFields({ ...toDraftFields(now), ...pending.current });
     setSaves((count) => count + 1);
-    setClash(undefined);
+    setConflict(undefined);
   }, []);
 
   /** False where the person must choose first. */
-  const meet = useCallback(
+  const mergeRemote = useCallback(
     (theirs: Template): boolean => {
-      const both = clashesOf(fieldsOf(seen.current), pending.current, fieldsOf(theirs));
-      if (both.length === 0) goOnFrom(theirs);
-      else setClash({ theirs, fields: both });
+      const both = conflictingFields(toDraftFields(base.current), pending.current, toDraftFields(theirs));
+      if (both.length === 0) rebase(theirs);
+      else setConflict({ theirs, fields: both });
       return both.length === 0;
     },
-    [goOnFrom],
+    [rebase],
   );
 
   const save = useCallback(async (): Promise<Template> => {
     const content = contentApi(api, kind);
     const store = async (): Promise<Template> => {
       const change = pending.current;
-      if (isEmpty(change)) return seen.current;
+      if (isEmpty(change)) return base.current;
       pending.current = {};
       try {
-        seen.current = await content.change(loaded.key, changeOf(change), seen.current.etag);
-        return seen.current;
+        base.current = await content.change(loaded.key, toTemplateChange(change), base.current.etag);
+        return base.current;
       } catch (problem) {
         pending.current = { ...change, ...pending.current };
-        if (problemOf(problem).code !== 'draft_changed') throw problem;
-        if (!meet(await content.get(loaded.key))) throw problem;
+        if (toProblem(problem).code !== 'draft_changed') throw problem;
+        if (!mergeRemote(await content.get(loaded.key))) throw problem;
         return store();
       }
     };
     // One after the other: two saves at once could land in the wrong order.
     while (saving.current) await saving.current.catch(() => {});
-    if (isEmpty(pending.current)) return seen.current;
+    if (isEmpty(pending.current)) return base.current;
     setState('saving');
     saving.current = store()
       .then(
@@ -121,7 +121,7 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
         saving.current = undefined;
       });
     return saving.current;
-  }, [api, kind, loaded.key, queries, meet]);
+  }, [api, kind, loaded.key, queries, mergeRemote]);
   const trySave = useCallback(() => void save().catch(() => {}), [save]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: every change starts the pause anew.
@@ -141,8 +141,8 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
 
   // Written on in another tab or by somebody else: going on from the text of before would undo theirs.
   useEffect(() => {
-    if (!saving.current && loaded.updated_at > stored.updated_at) meet(loaded);
-  }, [loaded, stored, meet]);
+    if (!saving.current && loaded.updated_at > stored.updated_at) mergeRemote(loaded);
+  }, [loaded, stored, mergeRemote]);
 
   const blocker = useBlocker({
     // Whoever comes back at once must find what they wrote, so the way on is free after the save.
@@ -155,21 +155,21 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     withResolver: true,
   });
 
-  const [asked, setAsked] = useState<(go: boolean) => void>();
+  const [resolveLeave, setResolveLeave] = useState<(go: boolean) => void>();
   useEffect(
     () =>
-      askBeforeLeaving(() =>
+      addLeaveGuard(() =>
         save().then(
           () => true,
-          () => new Promise<boolean>((answer) => setAsked(() => answer)),
+          () => new Promise<boolean>((answer) => setResolveLeave(() => answer)),
         ),
       ),
     [save],
   );
   const answer = (go: boolean) => {
     if (go) pending.current = {};
-    setAsked(undefined);
-    asked?.(go);
+    setResolveLeave(undefined);
+    resolveLeave?.(go);
     if (blocker.status !== 'blocked') return;
     if (go) blocker.proceed();
     else blocker.reset();
@@ -182,21 +182,21 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     error,
     saves,
     saveNow: save,
-    conflict: clash && {
-      ...clash,
+    conflict: conflict && {
+      ...conflict,
       takeTheirs: async () => {
         while (saving.current) await saving.current.catch(() => {});
         pending.current = {};
-        goOnFrom(clash.theirs);
+        rebase(conflict.theirs);
         setState('saved');
       },
       keepMine: () => {
-        goOnFrom(clash.theirs);
+        rebase(conflict.theirs);
         trySave();
       },
     },
     leaving:
-      asked || blocker.status === 'blocked'
+      resolveLeave || blocker.status === 'blocked'
         ? { stay: () => answer(false), leave: () => answer(true) }
         : undefined,
     set: (change) => {
@@ -204,6 +204,6 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       setFields((now) => ({ ...now, ...change }));
       setState('waiting');
     },
-    reload: meet,
+    reload: mergeRemote,
   };
 }

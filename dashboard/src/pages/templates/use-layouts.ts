@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { useHere } from '../../api/here.ts';
-import { everyRow } from '../../api/use-pages.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fetchAllRows } from '../../api/pagination.ts';
 import { contentApi, type TemplateSummary } from './content-api.ts';
 
 const NONE: TemplateSummary[] = [];
 
 export function useLayouts(): TemplateSummary[] {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const { data } = useQuery({
     queryKey: key('templates', 'layout', 'choice'),
-    queryFn: () => everyRow(contentApi(api, 'layout').list),
+    queryFn: () => fetchAllRows(contentApi(api, 'layout').list),
   });
   return data ?? NONE;
 }

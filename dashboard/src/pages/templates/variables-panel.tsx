@@ -1,11 +1,11 @@
 import { Braces } from 'lucide-react';
 import { useState } from 'react';
-import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { Checkbox, Field, Select, TextInput } from '../../parts/field.tsx';
-import { useMay } from '../../session/session.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Checkbox, Field, Select, TextInput } from '../../components/field.tsx';
+import { useCan } from '../../session/session.ts';
 import type { TemplateVariable } from './content-api.ts';
 import type { Draft } from './use-draft.ts';
 
@@ -14,14 +14,14 @@ const TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const
 /** What a send must bring, read off the placeholders and told better by people. */
 export function VariablesPanel({ draft }: { draft: Draft }) {
   const [open, setOpen] = useState<TemplateVariable>();
-  const mayWrite = useMay()('write:templates');
+  const mayWrite = useCan()('write:templates');
   const { variables } = draft.stored;
   if (variables.length === 0) {
     return (
-      <Empty icon={Braces} title="No variables">
+      <EmptyState icon={Braces} title="No variables">
         Write <code className="font-mono text-xs">{'{{ first_name }}'}</code> or{' '}
         <code className="font-mono text-xs">{'${first_name}'}</code>, and it appears here.
-      </Empty>
+      </EmptyState>
     );
   }
   const save = (changed: TemplateVariable) => {

@@ -1,41 +1,41 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { History } from 'lucide-react';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { tell } from '../../frame/toasts.tsx';
-import { Badge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
-import { useNameOf } from '../team/name-of.ts';
-import { Changes } from './changes.tsx';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
+import { useActorName } from '../team/actor-name.ts';
+import { TemplateDiff } from './template-diff.tsx';
 import { type ContentKind, contentApi } from './content-api.ts';
 import type { Draft } from './use-draft.ts';
 
 export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft }) {
-  const { api, key } = useHere();
-  const nameOf = useNameOf();
-  const mayWrite = useMay()('write:templates');
+  const { api, key } = useApi();
+  const nameOf = useActorName();
+  const mayWrite = useCan()('write:templates');
   const publishAgain = usePublishAgain(kind, draft);
   const [comparing, setComparing] = useState<number>();
-  const list = usePages(key('template-versions', kind, draft.stored.key), (cursor) =>
-    contentApi(api, kind).versions(draft.stored.key, pageQuery(cursor)),
+  const list = usePaginatedQuery(key('template-versions', kind, draft.stored.key), (cursor) =>
+    contentApi(api, kind).versions(draft.stored.key, pageParams(cursor)),
   );
   if (list.isPending) return <SkeletonRows rows={3} />;
-  if (list.isLoadingError) return <ProblemNote error={list.error} />;
+  if (list.isLoadingError) return <ErrorAlert error={list.error} />;
   if (list.rows.length === 0) {
     return (
-      <Empty icon={History} title="Never published">
+      <EmptyState icon={History} title="Never published">
         Each publication makes a version that never changes again. You can go back to any of them.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
@@ -80,19 +80,19 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
 }
 
 function usePublishAgain(kind: ContentKind, draft: Draft): (version: number) => void {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const { key } = draft.stored;
   return (version) =>
-    confirmFirst({
+    requestConfirmation({
       title: `Publish version ${version} again?`,
       body: 'Sends use it from now on, in both modes. The draft stays as it is.',
-      verb: 'Publish again',
+      confirmLabel: 'Publish again',
       run: async () => {
         await contentApi(api, kind).publish(key, { version });
         draft.reload(await contentApi(api, kind).get(key));
         await queries.invalidateQueries({ queryKey: ['template-versions'] });
-        tell(`Version ${version} is published again.`);
+        showToast(`Version ${version} is published again.`);
       },
     });
 }
@@ -106,11 +106,11 @@ function CompareDialog({
   version: number;
   onClose: () => void;
 }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const comparison = useQuery({
     queryKey: key('template-compare', templateKey, version),
     queryFn: () =>
-      ask(
+      unwrap(
         api.GET('/api/v1/templates/{key}/compare', {
           params: { path: { key: templateKey }, query: { from: String(version), to: 'draft' } },
         }),
@@ -125,8 +125,8 @@ function CompareDialog({
       wide
     >
       {comparison.isPending && <SkeletonRows rows={4} />}
-      {comparison.isError && <ProblemNote error={comparison.error} />}
-      {comparison.data && <Changes comparison={comparison.data} />}
+      {comparison.isError && <ErrorAlert error={comparison.error} />}
+      {comparison.data && <TemplateDiff comparison={comparison.data} />}
     </Dialog>
   );
 }

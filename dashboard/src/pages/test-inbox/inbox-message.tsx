@@ -2,27 +2,27 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ChevronLeft, KeySquare, Link2, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { doUnlessUndone } from '../../frame/undo.ts';
-import { buttonClass, IconButton } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { CopyCode } from '../../parts/copy.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { MailPreview } from '../../parts/mail-preview.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { Tabs } from '../../parts/tabs.tsx';
-import { exactTime } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
-import { Attachments } from '../messages/content.tsx';
-import { useRead } from './read-mail.ts';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { runWithUndo } from '../../layout/undo.ts';
+import { buttonClass, IconButton } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { EmailPreview } from '../../components/email-preview.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { exactTime } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
+import { Attachments } from '../messages/message-content.tsx';
+import { useRead } from './read-messages.ts';
 
 type InboxMessage = Schema<'InboxMessage'>;
 
-const ARRIVING_LOOKS = 8;
-const ARRIVING_LOOK_MS = 300;
+const ARRIVAL_RETRIES = 8;
+const ARRIVAL_RETRY_MS = 300;
 
 /** One mail as its recipient sees it, with the links and codes that a test would look for. */
 export function InboxMessagePane({
@@ -34,19 +34,19 @@ export function InboxMessagePane({
   onBack: () => void;
   onHide: (on: boolean) => void;
 }) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const [, markRead] = useRead(id);
   const query = useQuery({
     queryKey: key('test-inbox-message', id),
-    queryFn: () => ask(api.GET('/api/v1/test/inbox/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/test/inbox/{id}', { params: { path: { id } } })),
     staleTime: 60_000,
     // Who comes straight from a send may be here before the mail is.
     retry: (looks, error) => {
-      const { status } = problemOf(error);
-      if (status === 404) return looks < ARRIVING_LOOKS;
+      const { status } = toProblem(error);
+      if (status === 404) return looks < ARRIVAL_RETRIES;
       return looks < 2 && (status === 0 || status >= 500);
     },
-    retryDelay: ARRIVING_LOOK_MS,
+    retryDelay: ARRIVAL_RETRY_MS,
   });
   const loaded = query.data !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: read once it is there.
@@ -55,18 +55,18 @@ export function InboxMessagePane({
   }, [loaded]);
   if (query.isPending) return <SkeletonPage />;
   if (query.isError) {
-    return problemOf(query.error).status === 404 ? (
-      <Empty icon={Trash2} title="This mail is gone">
+    return toProblem(query.error).status === 404 ? (
+      <EmptyState icon={Trash2} title="This mail is gone">
         It was deleted, or it is past its retention.
-      </Empty>
+      </EmptyState>
     ) : (
-      <ProblemNote error={query.error} className="m-6" onRetry={() => void query.refetch()} />
+      <ErrorAlert error={query.error} className="m-6" onRetry={() => void query.refetch()} />
     );
   }
-  return <Mail mail={query.data} onBack={onBack} onHide={onHide} />;
+  return <InboxMessageView mail={query.data} onBack={onBack} onHide={onHide} />;
 }
 
-function Mail({
+function InboxMessageView({
   mail,
   onBack,
   onHide,
@@ -75,16 +75,16 @@ function Mail({
   onBack: () => void;
   onHide: (on: boolean) => void;
 }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useMay()('write:messages');
+  const mayWrite = useCan()('write:messages');
   const [view, setView] = useState('html');
   const remove = () =>
-    doUnlessUndone('Mail deleted.', {
+    runWithUndo('Mail deleted.', {
       hide: () => onHide(true),
       show: () => onHide(false),
       run: async () => {
-        await ask(api.DELETE('/api/v1/test/inbox/{id}', { params: { path: { id: mail.id } } }));
+        await unwrap(api.DELETE('/api/v1/test/inbox/{id}', { params: { path: { id: mail.id } } }));
         await queries.invalidateQueries({ queryKey: ['test-inbox'] });
       },
     });
@@ -108,13 +108,13 @@ function Mail({
         )}
       </div>
       <Envelope mail={mail} />
-      <Finds mail={mail} />
+      <ExtractedItems mail={mail} />
       <Tabs
         label="Views of the mail"
         value={view}
         onChange={setView}
         tabs={[
-          { id: 'html', label: 'Mail', content: <MailPreview html={mail.html} /> },
+          { id: 'html', label: 'Mail', content: <EmailPreview html={mail.html} /> },
           {
             id: 'text',
             label: 'Text',
@@ -169,21 +169,21 @@ function Envelope({ mail }: { mail: InboxMessage }) {
   );
 }
 
-function Finds({ mail: { codes, links } }: { mail: InboxMessage }) {
+function ExtractedItems({ mail: { codes, links } }: { mail: InboxMessage }) {
   if (codes.length === 0 && links.length === 0) return null;
   return (
     <div className="mb-4 flex flex-wrap gap-2">
       {codes.slice(0, 3).map((code) => (
-        <Find key={code} icon={KeySquare} label="Code" text={code} />
+        <ExtractedItem key={code} icon={KeySquare} label="Code" text={code} />
       ))}
       {links.slice(0, 5).map((link) => (
-        <Find key={link} icon={Link2} label="Link" text={link} />
+        <ExtractedItem key={link} icon={Link2} label="Link" text={link} />
       ))}
     </div>
   );
 }
 
-function Find({ icon: Icon, label, text }: { icon: typeof Link2; label: string; text: string }) {
+function ExtractedItem({ icon: Icon, label, text }: { icon: typeof Link2; label: string; text: string }) {
   return (
     <span className="inline-flex max-w-full min-w-0 items-center gap-1.5 rounded-lg border border-line px-2 py-1 text-xs sm:max-w-80">
       <Icon className="size-3.5 shrink-0 text-faint" aria-hidden />

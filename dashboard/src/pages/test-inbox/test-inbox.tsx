@@ -2,65 +2,65 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Inbox, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { askAgain } from '../../api/ask-again.ts';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { onLiveEvents } from '../../frame/live-feed.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button, buttonClass, IconButton } from '../../parts/button.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { Snippets } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SearchInput } from '../../parts/search-input.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { goToMode, usePlace } from '../../session/place.ts';
-import { useMay } from '../../session/session.ts';
+import { refetchQueries } from '../../api/refetch.ts';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { onLiveEvents } from '../../layout/live-events.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button, buttonClass, IconButton } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { Snippets } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SearchInput } from '../../components/search-input.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { selectMode, useSelection } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
 import { sendSnippets } from '../api-keys/send-snippets.ts';
 import { InboxMessagePane } from './inbox-message.tsx';
-import { useRead } from './read-mail.ts';
+import { useRead } from './read-messages.ts';
 
 type InboxSummary = Schema<'InboxSummary'>;
 
 /** Where test mail arrives, like a mailbox: the list on one side, the open mail on the other. */
 export function TestInboxPage() {
-  const { mode } = usePlace();
+  const { mode } = useSelection();
   return mode === 'test' ? <Mailbox /> : <OnlyInTestMode />;
 }
 
 function OnlyInTestMode() {
   return (
     <Page title="Test inbox">
-      <Empty
+      <EmptyState
         icon={Inbox}
         title="Live mail does not end here"
         actions={
-          <Button kind="primary" onClick={() => goToMode('test')}>
+          <Button kind="primary" onClick={() => selectMode('test')}>
             Go to test mode
           </Button>
         }
       >
         The test inbox stands for the mailbox of everybody you write to with a test key.
-      </Empty>
+      </EmptyState>
     </Page>
   );
 }
 
 function Mailbox() {
   const { to, id } = useSearch({ from: '/inside/test-inbox' });
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const list = usePages(key('test-inbox', to), (cursor) =>
-    ask(
+  const list = usePaginatedQuery(key('test-inbox', to), (cursor) =>
+    unwrap(
       api.GET('/api/v1/test/inbox', {
-        params: { query: { ...pageQuery(cursor), ...(to ? { to } : {}) } },
+        params: { query: { ...pageParams(cursor), ...(to ? { to } : {}) } },
       }),
     ),
   );
@@ -69,7 +69,7 @@ function Mailbox() {
       onLiveEvents((events) => {
         const arrived = events.some(({ type }) => type === 'message.delivered');
         if (arrived || events.length === 0) {
-          askAgain(queries, { queryKey: ['test-inbox'] });
+          refetchQueries(queries, { queryKey: ['test-inbox'] });
         }
       }),
     [queries],
@@ -98,11 +98,11 @@ function Mailbox() {
           id !== undefined && 'hidden md:block',
         )}
       >
-        <ListHead to={to} empty={rows.length === 0} />
+        <ListHeader to={to} empty={rows.length === 0} />
         {list.isPending ? (
           <SkeletonRows rows={8} />
         ) : list.isLoadingError ? (
-          <ProblemNote error={list.error} className="m-4" onRetry={() => void list.refetch()} />
+          <ErrorAlert error={list.error} className="m-4" onRetry={() => void list.refetch()} />
         ) : rows.length === 0 ? (
           <p className="px-4 py-10 text-center text-sm text-soft">
             {to ? 'Nothing arrived for this address.' : 'Nothing has arrived yet.'}
@@ -110,7 +110,7 @@ function Mailbox() {
         ) : (
           <ul aria-label="Mail">
             {rows.map((row) => (
-              <MailRow key={row.id} mail={row} to={to} open={row.id === id} />
+              <InboxRow key={row.id} mail={row} to={to} open={row.id === id} />
             ))}
           </ul>
         )}
@@ -124,7 +124,7 @@ function Mailbox() {
         )}
       >
         {id === undefined ? (
-          <NothingOpen empty={rows.length === 0 && !list.isPending} />
+          <NoSelection empty={rows.length === 0 && !list.isPending} />
         ) : (
           <InboxMessagePane
             key={id}
@@ -138,24 +138,24 @@ function Mailbox() {
   );
 }
 
-function ListHead({ to, empty }: { to: string | undefined; empty: boolean }) {
-  const { api } = useHere();
+function ListHeader({ to, empty }: { to: string | undefined; empty: boolean }) {
+  const { api } = useApi();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const mayWrite = useMay()('write:messages');
+  const mayWrite = useCan()('write:messages');
   useEffect(() => {
     document.title = 'Test inbox · Postrider';
   }, []);
   const clear = () =>
-    confirmFirst({
+    requestConfirmation({
       title: 'Empty the test inbox?',
       body: 'All test mail of this workspace is deleted, for everybody who works in it.',
-      verb: 'Delete all',
+      confirmLabel: 'Delete all',
       run: async () => {
-        await ask(api.DELETE('/api/v1/test/inbox'));
+        await unwrap(api.DELETE('/api/v1/test/inbox'));
         await queries.invalidateQueries({ queryKey: ['test-inbox'] });
         void navigate({ to: '/test-inbox' });
-        tell('The test inbox is empty.');
+        showToast('The test inbox is empty.');
       },
     });
   return (
@@ -178,7 +178,7 @@ function ListHead({ to, empty }: { to: string | undefined; empty: boolean }) {
   );
 }
 
-function MailRow({
+function InboxRow({
   mail,
   to,
   open,
@@ -221,17 +221,17 @@ function MailRow({
   );
 }
 
-function NothingOpen({ empty }: { empty: boolean }) {
+function NoSelection({ empty }: { empty: boolean }) {
   if (!empty) {
     return (
-      <Empty icon={Inbox} title="Choose a mail">
+      <EmptyState icon={Inbox} title="Choose a mail">
         <kbd className="font-mono text-xs">j</kbd> and <kbd className="font-mono text-xs">k</kbd>{' '}
         move through the list.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty
+    <EmptyState
       icon={Inbox}
       title="Everything you send with a test key arrives here"
       actions={
@@ -243,6 +243,6 @@ function NothingOpen({ empty }: { empty: boolean }) {
     >
       Whatever the address, nothing leaves. An end-to-end test can wait for a mail and read its
       links and codes: <code className="font-mono text-xs">GET /api/v1/test/inbox/wait</code>
-    </Empty>
+    </EmptyState>
   );
 }

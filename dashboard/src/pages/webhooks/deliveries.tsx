@@ -1,19 +1,19 @@
 import { Link } from '@tanstack/react-router';
 import { SearchX, Send } from 'lucide-react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages, type Watch } from '../../api/use-pages.ts';
-import { useAskedAgain } from '../../frame/live-feed.ts';
-import { Badge, Dot, StatusBadge } from '../../parts/badge.tsx';
-import { Button } from '../../parts/button.tsx';
-import { classNames } from '../../parts/class-names.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { Select } from '../../parts/field.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { count } from '../../parts/size.ts';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { pageParams, usePaginatedQuery, type Polling } from '../../api/pagination.ts';
+import { useRefetchOnEvents } from '../../layout/live-events.ts';
+import { Badge, Dot, StatusBadge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Select } from '../../components/field.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
 import { EventTypeSelect } from '../events/event-type-select.tsx';
 import type { EventType } from '../events/event-types.ts';
 
@@ -68,19 +68,19 @@ export function Deliveries({
         {list.isPending ? (
           <SkeletonRows rows={16} />
         ) : list.isError ? (
-          <ProblemNote error={list.error} className="m-4" onRetry={() => void list.refetch()} />
+          <ErrorAlert error={list.error} className="m-4" onRetry={() => void list.refetch()} />
         ) : list.rows.length === 0 && !list.hasNextPage ? (
           filtered ? (
-            <Empty
+            <EmptyState
               icon={SearchX}
               title="No delivery fits these filters"
               actions={<Button onClick={() => onChange({})}>Clear the filters</Button>}
             />
           ) : (
-            <Empty icon={Send} title="Nothing was sent yet">
+            <EmptyState icon={Send} title="Nothing was sent yet">
               The next event that this endpoint is for appears here by itself, with what the
               receiver answered.
-            </Empty>
+            </EmptyState>
           )
         ) : (
           <ul className="divide-y divide-line">
@@ -96,38 +96,38 @@ export function Deliveries({
 }
 
 /** An event is posted a moment after it was told. */
-const POSTED_MS = 1_000;
+const DELIVERY_DELAY_MS = 1_000;
 
 /** A try that comes again tells no event. */
-const RETRIES: Watch<WebhookDelivery> = {
+const POLL_PENDING: Polling<WebhookDelivery> = {
   while: ({ status }) => status === 'pending',
   everyMs: 8_000,
 };
 
 /** Lists of deliveries are asked for again when something happened. */
-export function useFollowedDeliveries(): void {
-  useAskedAgain(['webhook-deliveries', 'webhook'], POSTED_MS);
+export function useLiveDeliveries(): void {
+  useRefetchOnEvents(['webhook-deliveries', 'webhook'], DELIVERY_DELAY_MS);
 }
 
 function useDeliveries(webhookId: string, { status, type }: DeliveryFilters) {
-  const { api, key } = useHere();
-  useFollowedDeliveries();
-  return usePages(
+  const { api, key } = useApi();
+  useLiveDeliveries();
+  return usePaginatedQuery(
     key('webhook-deliveries', webhookId, status, type),
     (cursor) =>
-      ask(
+      unwrap(
         api.GET('/api/v1/webhooks/{id}/deliveries', {
           params: {
             path: { id: webhookId },
             query: {
-              ...pageQuery(cursor),
+              ...pageParams(cursor),
               ...(status ? { status: status as WebhookDelivery['status'] } : {}),
               ...(type ? { event_type: type as EventType } : {}),
             },
           },
         }),
       ),
-    { watch: RETRIES },
+    { watch: POLL_PENDING },
   );
 }
 
@@ -157,7 +157,7 @@ export function DeliveryRow({
       </span>
       <span className="order-4 col-span-2 flex items-center gap-3 text-xs text-faint sm:order-none sm:col-span-1 sm:justify-end">
         {endpoint !== undefined && <span>{delivery.event_type}</span>}
-        {tries_count > 1 && <span>{count(tries_count, 'try', 'tries')}</span>}
+        {tries_count > 1 && <span>{formatCount(tries_count, 'try', 'tries')}</span>}
         <HttpStatus status={last_status} />
         <Time at={delivery.created_at} className="sm:min-w-20 sm:text-right" />
       </span>

@@ -1,6 +1,6 @@
-import { classNames } from '../../parts/class-names.ts';
-import { Choice } from '../../parts/field.tsx';
-import { EVENT_FAMILIES, type EventFamily, meaningOf } from '../events/event-types.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { RadioCards } from '../../components/field.tsx';
+import { EVENT_FAMILIES, type EventFamily, describeEventType } from '../events/event-types.ts';
 
 /** Which events an endpoint is for: everything, whole families, or one by one. */
 export function EventPicker({
@@ -13,7 +13,7 @@ export function EventPicker({
   const all = value.includes('*');
   return (
     <div className="grid gap-3">
-      <Choice
+      <RadioCards
         legend="Events"
         columns
         value={all ? 'all' : 'some'}
@@ -77,7 +77,7 @@ function FamilyRow({
             faded={whole}
             label={type.slice(id.length + 1)}
             name={type}
-            title={meaningOf(type)}
+            title={describeEventType(type)}
             onClick={() => toggle(type)}
           />
         ))}

@@ -1,7 +1,7 @@
 import { Plus, Undo2, X } from 'lucide-react';
 import { fieldError } from '../../api/problem.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { TextInput } from '../../parts/field.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { TextInput } from '../../components/field.tsx';
 
 /**
  * Headers that go with every request. The values that are kept are never shown again: such a row

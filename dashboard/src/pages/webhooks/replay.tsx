@@ -1,15 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Choice, Field, TextInput } from '../../parts/field.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { count, formatNumber } from '../../parts/size.ts';
-import { localTime } from '../../parts/time.tsx';
-import type { Webhook } from './endpoint-state.tsx';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { RadioCards, Field, TextInput } from '../../components/field.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatCount, formatNumber } from '../../lib/format.ts';
+import { localTime } from '../../components/time.tsx';
+import type { Webhook } from './endpoint-status.tsx';
 import { useWebhookChanged } from './webhook-dialogs.tsx';
 
 /** Sending again: one delivery, all that failed, or every event of a time range. */
@@ -44,7 +44,7 @@ export function ReplayOne({
           <b className="font-medium break-all text-ink">{webhook.url}</b> once more, now. It keeps
           its id.
         </p>
-        {replaying.isError && <ProblemNote error={replaying.error} className="mt-4" />}
+        {replaying.isError && <ErrorAlert error={replaying.error} className="mt-4" />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={replaying.isPending} data-first-focus>
@@ -93,7 +93,7 @@ export function ReplayMany({
           );
         }}
       >
-        <Choice
+        <RadioCards
           legend="What is sent again"
           hideLegend
           value={which}
@@ -132,7 +132,7 @@ export function ReplayMany({
           </div>
         )}
         <p className="text-xs text-faint">{KEEPS_ID}</p>
-        {replaying.isError && <ProblemNote error={replaying.error} />}
+        {replaying.isError && <ErrorAlert error={replaying.error} />}
         {replaying.isPending && queued > 0 && (
           <p className="text-sm text-soft" role="status">
             {formatNumber(queued)} queued so far
@@ -151,14 +151,14 @@ export function ReplayMany({
 
 /** A long range is queued in several requests. */
 function useReplay(webhook: Webhook, onDone: () => void, onQueued?: (sum: number) => void) {
-  const { api } = useHere();
+  const { api } = useApi();
   const changed = useWebhookChanged();
   return useMutation({
     mutationFn: async (body: Replay) => {
       let sum = 0;
       let from: string | null | undefined;
       do {
-        const { replayed, next_from } = await ask(
+        const { replayed, next_from } = await unwrap(
           api.POST('/api/v1/webhooks/{id}/replay', {
             params: { path: { id: webhook.id } },
             body: (from ? { ...body, from } : body) as ReplayBody,
@@ -172,7 +172,7 @@ function useReplay(webhook: Webhook, onDone: () => void, onQueued?: (sum: number
     },
     onSuccess: async (sum) => {
       await changed();
-      tell(sum === 0 ? 'There was nothing to send again.' : `${count(sum, 'event')} queued again.`);
+      showToast(sum === 0 ? 'There was nothing to send again.' : `${formatCount(sum, 'event')} queued again.`);
       onDone();
     },
   });

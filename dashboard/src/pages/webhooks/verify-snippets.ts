@@ -1,4 +1,4 @@
-import type { Snippet } from '../../parts/code-block.tsx';
+import type { Snippet } from '../../components/code-block.tsx';
 
 /** How a receiver knows that a request is ours: by any library of the standard, or in a few lines. */
 export function verifySnippets(): Snippet[] {

@@ -2,24 +2,24 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Repeat } from 'lucide-react';
 import { useState } from 'react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { NotHere } from '../../frame/not-here.tsx';
-import { Button } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { CopyCode } from '../../parts/copy.tsx';
-import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { count } from '../../parts/size.ts';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { NotFound } from '../../layout/not-found.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
 import { prettyJson } from '../events/pretty-json.ts';
 import { DeliveryBadge } from './deliveries.tsx';
-import { EndpointUrl } from './endpoint-state.tsx';
+import { EndpointUrl } from './endpoint-status.tsx';
 import { ReplayOne } from './replay.tsx';
-import { Try } from './try.tsx';
+import { DeliveryAttempt } from './delivery-attempt.tsx';
 import { useWebhook } from './webhook.tsx';
 
 type Delivery = Schema<'WebhookDeliveryWithTries'>;
@@ -28,14 +28,14 @@ const WATCH_MS = 3_000;
 
 export function WebhookDeliveryPage() {
   const { id, deliveryId } = useParams({ from: '/inside/webhooks/$id/deliveries/$deliveryId' });
-  const { api, key } = useHere();
-  const mayWrite = useMay()('write:webhooks');
+  const { api, key } = useApi();
+  const mayWrite = useCan()('write:webhooks');
   const [replaying, setReplaying] = useState(false);
   const webhook = useWebhook(id);
   const delivery = useQuery({
     queryKey: key('webhook-deliveries', id, deliveryId),
     queryFn: () =>
-      ask(
+      unwrap(
         api.GET('/api/v1/webhooks/{id}/deliveries/{delivery_id}', {
           params: { path: { id, delivery_id: deliveryId } },
         }),
@@ -45,13 +45,13 @@ export function WebhookDeliveryPage() {
   });
   const back = { to: `/webhooks/${id}`, label: 'Endpoint' };
   if (delivery.isPending) return <SkeletonPage />;
-  if (delivery.isError && problemOf(delivery.error).status === 404) {
-    return <NotHere what="webhook delivery" back={back} modes />;
+  if (delivery.isError && toProblem(delivery.error).status === 404) {
+    return <NotFound what="webhook delivery" back={back} modes />;
   }
   if (delivery.isError) {
     return (
       <Page title="Webhook delivery" back={back}>
-        <ProblemNote error={delivery.error} onRetry={() => void delivery.refetch()} />
+        <ErrorAlert error={delivery.error} onRetry={() => void delivery.refetch()} />
       </Page>
     );
   }
@@ -79,13 +79,13 @@ export function WebhookDeliveryPage() {
     >
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_19rem]">
         <div className="grid min-w-0 gap-5">
-          <Outcome delivery={delivery.data} />
+          <DeliveryStatus delivery={delivery.data} />
           <section className="grid gap-3" aria-labelledby="tries">
             <h2 id="tries" className="text-sm font-semibold">
-              {tries.length === 0 ? 'Not tried yet' : count(tries.length, 'try', 'tries')}
+              {tries.length === 0 ? 'Not tried yet' : formatCount(tries.length, 'try', 'tries')}
             </h2>
             {tries.toReversed().map((one, index) => (
-              <Try key={one.number} one={one} open={index === 0} />
+              <DeliveryAttempt key={one.number} one={one} open={index === 0} />
             ))}
           </section>
           <section aria-labelledby="body" className="grid gap-3">
@@ -113,22 +113,22 @@ export function WebhookDeliveryPage() {
 }
 
 /** What came of it, and what happens next. */
-function Outcome({ delivery }: { delivery: Delivery }) {
+function DeliveryStatus({ delivery }: { delivery: Delivery }) {
   const { status, last_error, next_try_at, tries_count } = delivery;
   if (status === 'succeeded') return null;
   if (status === 'failed') {
     return (
-      <Note tone="bad" title={last_error ?? 'It was given up.'}>
+      <Alert tone="bad" title={last_error ?? 'It was given up.'}>
         <p>
-          Given up after {count(tries_count, 'try', 'tries')}. Mend the receiver, then send it
+          Given up after {formatCount(tries_count, 'try', 'tries')}. Mend the receiver, then send it
           again: the event keeps its id.
         </p>
-      </Note>
+      </Alert>
     );
   }
   if (last_error === null) return null;
   return (
-    <Note tone="warn" title={last_error}>
+    <Alert tone="warn" title={last_error}>
       <p>
         {next_try_at === null ? (
           'It is being tried right now.'
@@ -138,22 +138,22 @@ function Outcome({ delivery }: { delivery: Delivery }) {
           </>
         )}
       </p>
-    </Note>
+    </Alert>
   );
 }
 
 function Details({ delivery }: { delivery: Delivery }) {
   return (
     <Section title="Details">
-      <Facts>
-        <Fact name="Delivery">
+      <DetailList>
+        <Detail name="Delivery">
           <CopyCode text={delivery.id} />
-        </Fact>
-        <Fact name="Event">
+        </Detail>
+        <Detail name="Event">
           <CopyCode text={delivery.event_id} />
-        </Fact>
+        </Detail>
         {delivery.message_id !== null && (
-          <Fact name="Message">
+          <Detail name="Message">
             <Link
               to="/messages/$id"
               params={{ id: delivery.message_id }}
@@ -161,17 +161,17 @@ function Details({ delivery }: { delivery: Delivery }) {
             >
               {delivery.message_id}
             </Link>
-          </Fact>
+          </Detail>
         )}
-        <Fact name="Begun">
+        <Detail name="Begun">
           <Time at={delivery.created_at} />
-        </Fact>
+        </Detail>
         {delivery.finished_at !== null && (
-          <Fact name="Finished">
+          <Detail name="Finished">
             <Time at={delivery.finished_at} />
-          </Fact>
+          </Detail>
         )}
-      </Facts>
+      </DetailList>
     </Section>
   );
 }

@@ -1,16 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ask, type Schema } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { isAboutFields } from '../../api/problem.ts';
-import { tell } from '../../frame/toasts.tsx';
-import { Button } from '../../parts/button.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { GRACE_DEFAULT_SECONDS, GraceField } from '../../parts/secret.tsx';
-import { Time } from '../../parts/time.tsx';
-import type { Webhook } from './endpoint-state.tsx';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { hasOnlyFieldErrors } from '../../api/problem.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { DEFAULT_GRACE_SECONDS, GracePeriodField } from '../../components/secret.tsx';
+import { Time } from '../../components/time.tsx';
+import type { Webhook } from './endpoint-status.tsx';
 import { headerChange, rowsOf } from './header-fields.tsx';
 import { shownByFields, type WebhookFields, WebhookForm } from './webhook-form.tsx';
 import { WebhookSecret } from './webhook-secret.tsx';
@@ -29,7 +29,7 @@ function bodyOf({ url, description, events, enabled, headers }: WebhookFields) {
 }
 
 export function CreateWebhook({ onClose }: { onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [fields, setFields] = useState<WebhookFields>({
@@ -40,7 +40,7 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
     headers: [],
   });
   const making = useMutation({
-    mutationFn: () => ask(api.POST('/api/v1/webhooks', { body: bodyOf(fields) })),
+    mutationFn: () => unwrap(api.POST('/api/v1/webhooks', { body: bodyOf(fields) })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
   });
   if (making.data) {
@@ -62,8 +62,8 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
         }}
       >
         <WebhookForm value={fields} onChange={setFields} error={making.error} />
-        {making.isError && !isAboutFields(making.error, shownByFields(fields)) && (
-          <ProblemNote error={making.error} className="mt-4" />
+        {making.isError && !hasOnlyFieldErrors(making.error, shownByFields(fields)) && (
+          <ErrorAlert error={making.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -82,7 +82,7 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
 }
 
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const { api } = useHere();
+  const { api } = useApi();
   const changed = useWebhookChanged();
   const [fields, setFields] = useState<WebhookFields>({
     url: webhook.url,
@@ -93,7 +93,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   });
   const changing = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.PATCH('/api/v1/webhooks/{id}', {
           params: { path: { id: webhook.id } },
           body: bodyOf(fields),
@@ -101,7 +101,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
       ),
     onSuccess: async () => {
       await changed();
-      tell('The endpoint is changed.');
+      showToast('The endpoint is changed.');
       onClose();
     },
   });
@@ -114,8 +114,8 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
         }}
       >
         <WebhookForm value={fields} onChange={setFields} error={changing.error} />
-        {changing.isError && !isAboutFields(changing.error, shownByFields(fields)) && (
-          <ProblemNote error={changing.error} className="mt-4" />
+        {changing.isError && !hasOnlyFieldErrors(changing.error, shownByFields(fields)) && (
+          <ErrorAlert error={changing.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
@@ -134,11 +134,11 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
 }
 
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const { api } = useHere();
-  const [grace, setGrace] = useState(GRACE_DEFAULT_SECONDS);
+  const { api } = useApi();
+  const [grace, setGrace] = useState(DEFAULT_GRACE_SECONDS);
   const rotating = useMutation({
     mutationFn: () =>
-      ask(
+      unwrap(
         api.POST('/api/v1/webhooks/{id}/rotate-secret', {
           params: { path: { id: webhook.id } },
           body: { grace_seconds: grace },
@@ -149,12 +149,12 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
     return (
       <WebhookSecret title="The new secret" secret={rotating.data.secret} onClose={onClose}>
         {grace > 0 && (
-          <Note tone="info" title="Both secrets sign for now">
+          <Alert tone="info" title="Both secrets sign for now">
             <p>
               Until the old one ends, <Time at={rotating.data.previous_ends_at} />, every request
               carries a signature of each. Change over whenever you like.
             </p>
-          </Note>
+          </Alert>
         )}
       </WebhookSecret>
     );
@@ -171,7 +171,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
           rotating.mutate();
         }}
       >
-        <GraceField
+        <GracePeriodField
           label="How long the old secret goes on signing"
           seconds={grace}
           onChange={setGrace}
@@ -181,7 +181,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
             Requests fail your check until the receiver knows the new secret.
           </p>
         )}
-        {rotating.isError && <ProblemNote error={rotating.error} className="mt-4" />}
+        {rotating.isError && <ErrorAlert error={rotating.error} className="mt-4" />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={rotating.isPending}>

@@ -1,6 +1,6 @@
 import { fieldError } from '../../api/problem.ts';
-import { Checkbox, Field, TextInput } from '../../parts/field.tsx';
-import { usePlace } from '../../session/place.ts';
+import { Checkbox, Field, TextInput } from '../../components/field.tsx';
+import { useSelection } from '../../session/selection.ts';
 import { EventPicker } from './event-picker.tsx';
 import { HeaderFields, type HeaderRow, pointerOf } from './header-fields.tsx';
 
@@ -27,7 +27,7 @@ export function WebhookForm({
   onChange: (next: WebhookFields) => void;
   error: unknown;
 }) {
-  const { mode } = usePlace();
+  const { mode } = useSelection();
   return (
     <div className="grid gap-5">
       <Field

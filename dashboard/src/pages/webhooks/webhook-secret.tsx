@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { Button } from '../../parts/button.tsx';
-import { Snippets } from '../../parts/code-block.tsx';
-import { Dialog, DialogButtons } from '../../parts/dialog.tsx';
-import { ShownSecret } from '../../parts/secret.tsx';
+import { Button } from '../../components/button.tsx';
+import { Snippets } from '../../components/code-block.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { OneTimeSecret } from '../../components/secret.tsx';
 import { verifySnippets } from './verify-snippets.ts';
 
 /** The signing secret, this once, and what to do with it. */
@@ -23,10 +23,10 @@ export function WebhookSecret({
       description="Copy the secret now: it is shown this once."
       onClose={onClose}
       wide
-      stays
+      persistent
     >
       <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-        <ShownSecret secret={secret} copy="Copy secret" />
+        <OneTimeSecret secret={secret} copy="Copy secret" />
         {children}
         <div>
           <h3 className="text-sm font-semibold">Verify what arrives</h3>

@@ -2,26 +2,26 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Ellipsis, KeyRound, Pencil, Power, Repeat, Send, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { problemOf } from '../../api/problem.ts';
-import { confirmFirst } from '../../frame/confirm.tsx';
-import { NotHere } from '../../frame/not-here.tsx';
-import { tell, tellProblem } from '../../frame/toasts.tsx';
-import { Badge } from '../../parts/badge.tsx';
-import { Button, IconButton } from '../../parts/button.tsx';
-import { CopyCode } from '../../parts/copy.tsx';
-import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
-import { Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { Note, ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonPage } from '../../parts/skeleton.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useMay } from '../../session/session.ts';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
 import { Deliveries } from './deliveries.tsx';
-import { EndpointBadge, EndpointUrl, stateOf, type Webhook } from './endpoint-state.tsx';
+import { EndpointBadge, EndpointUrl, endpointStatus, type Webhook } from './endpoint-status.tsx';
 import { ReplayMany } from './replay.tsx';
 import { EditWebhook, RotateSecret, useWebhookChanged } from './webhook-dialogs.tsx';
-import { TestWebhook } from './webhook-test.tsx';
+import { TestWebhookDialog } from './test-webhook-dialog.tsx';
 
 const BACK = { to: '/webhooks', label: 'Webhooks' };
 
@@ -31,13 +31,13 @@ export function WebhookPage() {
   const navigate = useNavigate();
   const webhook = useWebhook(id);
   if (webhook.isPending) return <SkeletonPage />;
-  if (webhook.isError && problemOf(webhook.error).status === 404) {
-    return <NotHere what="endpoint" back={BACK} modes />;
+  if (webhook.isError && toProblem(webhook.error).status === 404) {
+    return <NotFound what="endpoint" back={BACK} modes />;
   }
   if (webhook.isError) {
     return (
       <Page title="Webhook endpoint" back={BACK}>
-        <ProblemNote error={webhook.error} onRetry={() => void webhook.refetch()} />
+        <ErrorAlert error={webhook.error} onRetry={() => void webhook.refetch()} />
       </Page>
     );
   }
@@ -56,7 +56,7 @@ export function WebhookPage() {
     >
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_19rem]">
         <div className="grid min-w-0 gap-4">
-          <StateNote webhook={webhook.data} />
+          <StatusAlert webhook={webhook.data} />
           <Deliveries
             webhookId={id}
             filters={filters}
@@ -72,33 +72,33 @@ export function WebhookPage() {
 }
 
 export function useWebhook(id: string) {
-  const { api, key } = useHere();
+  const { api, key } = useApi();
   return useQuery({
     queryKey: key('webhook', id),
-    queryFn: () => ask(api.GET('/api/v1/webhooks/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/api/v1/webhooks/{id}', { params: { path: { id } } })),
   });
 }
 
-function useSwitch({ id }: Webhook) {
-  const { api } = useHere();
+function useSetEnabled({ id }: Webhook) {
+  const { api } = useApi();
   const changed = useWebhookChanged();
   return useMutation({
     mutationFn: (enabled: boolean) =>
-      ask(api.PATCH('/api/v1/webhooks/{id}', { params: { path: { id } }, body: { enabled } })),
+      unwrap(api.PATCH('/api/v1/webhooks/{id}', { params: { path: { id } }, body: { enabled } })),
     onSuccess: async (_webhook, enabled) => {
       await changed();
-      tell(enabled ? 'The endpoint is on again.' : 'The endpoint is off.');
+      showToast(enabled ? 'The endpoint is on again.' : 'The endpoint is off.');
     },
-    onError: tellProblem,
+    onError: showErrorToast,
   });
 }
 
 /** Why it is off or failing, and the way back. */
-function StateNote({ webhook }: { webhook: Webhook }) {
-  const switching = useSwitch(webhook);
-  const mayWrite = useMay()('write:webhooks');
+function StatusAlert({ webhook }: { webhook: Webhook }) {
+  const switching = useSetEnabled(webhook);
+  const mayWrite = useCan()('write:webhooks');
   const [missedSince, setMissedSince] = useState<string>();
-  const { why } = stateOf(webhook);
+  const { explanation: why } = endpointStatus(webhook);
   const replay = missedSince !== undefined && (
     <ReplayMany webhook={webhook} since={missedSince} onClose={() => setMissedSince(undefined)} />
   );
@@ -106,12 +106,12 @@ function StateNote({ webhook }: { webhook: Webhook }) {
   if (webhook.enabled) {
     return (
       <>
-        <Note tone="warn" title={why}>
+        <Alert tone="warn" title={why}>
           <p>
             We ask it one event at a time until it answers. The tries below tell what it says. After
             five days without a success it is switched off.
           </p>
-        </Note>
+        </Alert>
         {replay}
       </>
     );
@@ -123,7 +123,7 @@ function StateNote({ webhook }: { webhook: Webhook }) {
   };
   return (
     <>
-      <Note
+      <Alert
         tone={webhook.disabled_reason === 'manual' ? 'info' : 'bad'}
         title={<>This endpoint is off. {why}</>}
         icon={<Power className="mt-0.5 size-4 shrink-0" aria-hidden />}
@@ -142,7 +142,7 @@ function StateNote({ webhook }: { webhook: Webhook }) {
             </Button>
           </div>
         )}
-      </Note>
+      </Alert>
       {replay}
     </>
   );
@@ -151,9 +151,9 @@ function StateNote({ webhook }: { webhook: Webhook }) {
 type Open = 'edit' | 'rotate' | 'test' | 'replay';
 
 function WebhookActions({ webhook }: { webhook: Webhook }) {
-  const mayWrite = useMay()('write:webhooks');
+  const mayWrite = useCan()('write:webhooks');
   const [open, setOpen] = useState<Open>();
-  const switching = useSwitch(webhook);
+  const switching = useSetEnabled(webhook);
   const remove = useRemove(webhook);
   const close = () => setOpen(undefined);
   if (!mayWrite) return null;
@@ -175,25 +175,25 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
         <MenuItem icon={Power} onSelect={() => switching.mutate(!webhook.enabled)}>
           {webhook.enabled ? 'Switch off' : 'Switch on'}
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Trash2} danger onSelect={remove}>
           Delete
         </MenuItem>
       </Menu>
       {open === 'edit' && <EditWebhook webhook={webhook} onClose={close} />}
       {open === 'rotate' && <RotateSecret webhook={webhook} onClose={close} />}
-      {open === 'test' && <TestWebhook webhook={webhook} onClose={close} />}
+      {open === 'test' && <TestWebhookDialog webhook={webhook} onClose={close} />}
       {open === 'replay' && <ReplayMany webhook={webhook} onClose={close} />}
     </>
   );
 }
 
 function useRemove(webhook: Webhook): () => void {
-  const { api } = useHere();
+  const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
   return () =>
-    confirmFirst({
+    requestConfirmation({
       title: 'Delete this endpoint?',
       body: (
         <>
@@ -202,12 +202,12 @@ function useRemove(webhook: Webhook): () => void {
           instead.
         </>
       ),
-      verb: 'Delete endpoint',
+      confirmLabel: 'Delete endpoint',
       run: async () => {
-        await ask(api.DELETE('/api/v1/webhooks/{id}', { params: { path: { id: webhook.id } } }));
+        await unwrap(api.DELETE('/api/v1/webhooks/{id}', { params: { path: { id: webhook.id } } }));
         void navigate({ to: '/webhooks' });
         await queries.invalidateQueries({ queryKey: ['webhooks'] });
-        tell('The endpoint is deleted.');
+        showToast('The endpoint is deleted.');
       },
     });
 }
@@ -216,33 +216,33 @@ function Details({ webhook }: { webhook: Webhook }) {
   const headers = Object.keys(webhook.headers);
   return (
     <Section title="Details">
-      <Facts>
-        <Fact name="Id">
+      <DetailList>
+        <Detail name="Id">
           <CopyCode text={webhook.id} />
-        </Fact>
-        <Fact name="Events">
+        </Detail>
+        <Detail name="Events">
           <span className="flex flex-wrap gap-1">
             {webhook.events.map((type) => (
               <Badge key={type}>{type === '*' ? 'everything' : type}</Badge>
             ))}
           </span>
-        </Fact>
+        </Detail>
         {headers.length > 0 && (
-          <Fact name="Headers">
+          <Detail name="Headers">
             {headers.map((name) => (
               <span key={name} className="flex flex-wrap gap-x-2 font-mono text-xs leading-5">
                 {name} <span className="text-faint">hidden</span>
               </span>
             ))}
-          </Fact>
+          </Detail>
         )}
-        <Fact name="Added">
+        <Detail name="Added">
           <Time at={webhook.created_at} />
-        </Fact>
-        <Fact name="Changed">
+        </Detail>
+        <Detail name="Changed">
           <Time at={webhook.updated_at} />
-        </Fact>
-      </Facts>
+        </Detail>
+      </DetailList>
     </Section>
   );
 }

@@ -1,36 +1,36 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
-import { ask } from '../../api/client.ts';
-import { useHere } from '../../api/here.ts';
-import { pageQuery, usePages } from '../../api/use-pages.ts';
-import { Button } from '../../parts/button.tsx';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { Empty } from '../../parts/empty.tsx';
-import { LoadMore } from '../../parts/load-more.tsx';
-import { Page } from '../../parts/page.tsx';
-import { ProblemNote } from '../../parts/problem-note.tsx';
-import { SkeletonRows } from '../../parts/skeleton.tsx';
-import { Table, Td, Th, Tr } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { usePlace } from '../../session/place.ts';
-import { useFormOpen, useMay } from '../../session/session.ts';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Page } from '../../components/page.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useSelection } from '../../session/selection.ts';
+import { useFormOpen, useCan } from '../../session/session.ts';
 import {
   EndpointBadge,
   EndpointUrl,
-  eventsInWords,
-  stateOf,
+  summarizeEvents,
+  endpointStatus,
   type Webhook,
-} from './endpoint-state.tsx';
+} from './endpoint-status.tsx';
 import { CreateWebhook } from './webhook-dialogs.tsx';
 
 export function WebhooksPage() {
-  const { api, key } = useHere();
-  const mayWrite = useMay()('write:webhooks');
+  const { api, key } = useApi();
+  const mayWrite = useCan()('write:webhooks');
   const navigate = useNavigate();
   const { new: adding } = useSearch({ from: '/inside/webhooks' });
   const formOpen = useFormOpen(adding !== undefined, 'write:webhooks');
-  const list = usePages(key('webhooks'), (cursor) =>
-    ask(api.GET('/api/v1/webhooks', { params: { query: pageQuery(cursor) } })),
+  const list = usePaginatedQuery(key('webhooks'), (cursor) =>
+    unwrap(api.GET('/api/v1/webhooks', { params: { query: pageParams(cursor) } })),
   );
   const add = (on: boolean) =>
     void navigate({ to: '/webhooks', search: on ? { new: 'true' } : {}, replace: !on });
@@ -49,7 +49,7 @@ export function WebhooksPage() {
       {list.isPending ? (
         <SkeletonRows rows={4} />
       ) : list.isError ? (
-        <ProblemNote
+        <ErrorAlert
           error={list.error}
           className="mx-4 sm:mx-6"
           onRetry={() => void list.refetch()}
@@ -82,7 +82,7 @@ export function WebhooksPage() {
 }
 
 function WebhookRow({ webhook }: { webhook: Webhook }) {
-  const { short } = stateOf(webhook);
+  const { short } = endpointStatus(webhook);
   return (
     <Tr className="row-link">
       <Td className="w-full max-w-0">
@@ -105,7 +105,7 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
         </span>
       </Td>
       <Td later className="whitespace-nowrap text-soft">
-        <span title={webhook.events.join(', ')}>{eventsInWords(webhook.events)}</span>
+        <span title={webhook.events.join(', ')}>{summarizeEvents(webhook.events)}</span>
       </Td>
       <Td later className="whitespace-nowrap text-soft">
         <Time at={webhook.created_at} />
@@ -115,9 +115,9 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
 }
 
 function NoWebhooks({ addButton }: { addButton: React.ReactNode }) {
-  const { mode } = usePlace();
+  const { mode } = useSelection();
   return (
-    <Empty
+    <EmptyState
       icon={WebhookIcon}
       title={mode === 'live' ? 'No live endpoint yet' : 'No test endpoint yet'}
       actions={addButton}
@@ -135,6 +135,6 @@ function NoWebhooks({ addButton }: { addButton: React.ReactNode }) {
     >
       Learn of deliveries, bounces and complaints the moment they happen. Give a URL, choose the
       events, and check the signature of what arrives.
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,0 +1,93 @@
+import { CircleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { type Problem, toProblem } from '../api/problem.ts';
+import { Button } from './button.tsx';
+import { classNames } from '../lib/class-names.ts';
+import { CopyCode } from './copy.tsx';
+
+/** A refusal in the API's own words: what happened, and what to do about it. */
+export function ErrorAlert({
+  error,
+  onRetry,
+  className,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  className?: string;
+}) {
+  const problem = toProblem(error);
+  const { errors = [] } = problem;
+  const [only] = errors;
+  const more = errors.length === 1 && problem.detail.endsWith(only?.detail ?? '') ? [] : errors;
+  const ofFields = problem.code === 'validation_failed';
+  const retry = ofFields ? undefined : onRetry;
+  return (
+    <Alert tone="bad" title={problem.detail || problem.title} className={className}>
+      {more.length > 0 && (
+        <ul className="list-disc space-y-0.5 pl-4">
+          {more.map((one) => (
+            <li key={`${locationOf(one)}${one.code}${one.detail}`}>
+              {locationOf(one) && <code className="font-mono text-xs">{locationOf(one)}</code>}{' '}
+              {one.detail}
+            </li>
+          ))}
+        </ul>
+      )}
+      {/* It speaks of the answer's fields, which stand here in words, or says what was said. */}
+      {!ofFields && !problem.detail.endsWith(problem.fix) && <p>{problem.fix}</p>}
+      {(problem.request_id !== '' || retry) && (
+        <div className="mt-1 flex flex-wrap items-center gap-3">
+          {retry && (
+            <Button size="small" onClick={retry}>
+              Try again
+            </Button>
+          )}
+          {problem.request_id !== '' && <CopyCode text={problem.request_id} />}
+        </div>
+      )}
+    </Alert>
+  );
+}
+
+function locationOf({ pointer, parameter, line, column }: NonNullable<Problem['errors']>[number]) {
+  const field = pointer ?? parameter ?? '';
+  return line === undefined ? field : `${field} ${line}:${column}`;
+}
+
+const TONES = {
+  bad: 'bg-bad-wash text-bad',
+  warn: 'bg-warn-wash text-warn',
+  good: 'bg-good-wash text-good',
+  info: 'bg-info-wash text-info',
+} as const;
+
+export function Alert({
+  tone,
+  title,
+  icon,
+  children,
+  className,
+}: {
+  tone: keyof typeof TONES;
+  title: ReactNode;
+  icon?: ReactNode;
+  children?: ReactNode;
+  className?: string | undefined;
+}) {
+  return (
+    <div
+      role={tone === 'bad' ? 'alert' : 'status'}
+      className={classNames('flex gap-2.5 rounded-lg px-3 py-2.5 text-sm', TONES[tone], className)}
+    >
+      {icon ?? <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />}
+      <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-1">
+        <p className="font-medium break-words">{title}</p>
+        {children !== undefined && (
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-1 break-words text-ink/85">
+            {children}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}

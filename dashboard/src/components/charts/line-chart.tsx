@@ -1,0 +1,58 @@
+import { ChartArea } from './chart-area.tsx';
+import type { Axis, Series } from './chart-panel.tsx';
+import { ticksUpTo } from './scale.ts';
+
+/** Values over time; where there was nothing the line goes straight on to the next. */
+export function LineChart({
+  series,
+  axis,
+  format,
+}: {
+  series: readonly Series[];
+  axis: Axis;
+  format: (value: number) => string;
+}) {
+  const max = Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  return (
+    <ChartArea series={series} axis={axis} ticks={ticksUpTo(max)} format={format}>
+      {({ x, y, chosen }) => (
+        <>
+          {chosen !== undefined && (
+            <line x1={x(chosen)} x2={x(chosen)} y1={8} y2={y(0)} stroke="var(--line-strong)" />
+          )}
+          {series.map(({ name, color, values }) => {
+            const points = values.flatMap((value, place) =>
+              value === null ? [] : [[x(place), y(value)] as const],
+            );
+            const at = chosen === undefined ? null : (values[chosen] ?? null);
+            return (
+              <g key={name}>
+                <polyline
+                  points={points.map((point) => point.join(',')).join(' ')}
+                  fill="none"
+                  stroke={`var(${color})`}
+                  strokeWidth={1.75}
+                  strokeLinejoin="round"
+                  strokeLinecap="round"
+                />
+                {points.length === 1 && points[0] && (
+                  <circle cx={points[0][0]} cy={points[0][1]} r={2.5} fill={`var(${color})`} />
+                )}
+                {chosen !== undefined && at !== null && (
+                  <circle
+                    cx={x(chosen)}
+                    cy={y(at)}
+                    r={3.5}
+                    fill={`var(${color})`}
+                    stroke="var(--panel)"
+                    strokeWidth={1.5}
+                  />
+                )}
+              </g>
+            );
+          })}
+        </>
+      )}
+    </ChartArea>
+  );
+}

@@ -1,0 +1,161 @@
+import { ImageOff, Link2, Monitor, Moon, Smartphone, Sun } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { Button } from './button.tsx';
+import { classNames } from '../lib/class-names.ts';
+import { CopyCode } from './copy.tsx';
+
+/**
+ * The html of a mail, which anybody may have written. It is shown inside a frame that comes from the
+ * server with a policy of its own: no script of the mail's, no cookie, no request to anywhere. Links
+ * are shown, not followed; pictures from elsewhere load only when asked for.
+ */
+
+const MIN_HEIGHT_PX = 320;
+const MAX_HEIGHT_PX = 20_000;
+const PHONE_PX = 390;
+
+interface FrameMessage {
+  postrider: 'preview';
+  ready?: true;
+  height?: number;
+  remote?: number;
+  link?: string;
+}
+
+export function EmailPreview({
+  html,
+  title = 'Preview of the mail',
+}: {
+  html: string;
+  title?: string;
+}) {
+  const [phone, setPhone] = useState(false);
+  const [dark, setDark] = useState(false);
+  const [images, setImages] = useState(false);
+  const [link, setLink] = useState<string>();
+  const [remote, setRemote] = useState(0);
+  return (
+    <div>
+      <div className="mb-3 flex flex-wrap items-center gap-2">
+        <Toggle
+          label="Width"
+          options={[
+            { icon: Monitor, label: 'Desktop', on: !phone, choose: () => setPhone(false) },
+            { icon: Smartphone, label: 'Phone', on: phone, choose: () => setPhone(true) },
+          ]}
+        />
+        <Toggle
+          label="Colours"
+          options={[
+            { icon: Sun, label: 'Light', on: !dark, choose: () => setDark(false) },
+            { icon: Moon, label: 'Dark', on: dark, choose: () => setDark(true) },
+          ]}
+        />
+        {remote > 0 && !images && (
+          <Button size="small" icon={ImageOff} onClick={() => setImages(true)}>
+            Load {remote === 1 ? 'the picture' : `${remote} pictures`} from elsewhere
+          </Button>
+        )}
+      </div>
+      <PreviewFrame
+        key={String(images)}
+        {...{ html, title, dark, images }}
+        width={phone ? PHONE_PX : undefined}
+        onRemote={setRemote}
+        onLink={setLink}
+      />
+      {link !== undefined && (
+        <p role="status" className="mt-2 flex min-w-0 items-center gap-2 text-xs text-soft">
+          <Link2 className="size-3.5 shrink-0" aria-hidden />
+          <span className="shrink-0">This link leads to</span>
+          <CopyCode text={link} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function PreviewFrame({
+  html,
+  title,
+  dark,
+  images,
+  width,
+  onRemote,
+  onLink,
+}: {
+  html: string;
+  title: string;
+  dark: boolean;
+  images: boolean;
+  width: number | undefined;
+  onRemote: (count: number) => void;
+  onLink: (href: string) => void;
+}) {
+  const ref = useRef<HTMLIFrameElement>(null);
+  const [height, setHeight] = useState(MIN_HEIGHT_PX);
+  const [ready, setReady] = useState(false);
+  const callbacks = useRef({ onRemote, onLink });
+  callbacks.current = { onRemote, onLink };
+  useEffect(() => {
+    const listen = ({ source, data }: MessageEvent<FrameMessage>): void => {
+      if (source !== ref.current?.contentWindow || data?.postrider !== 'preview') return;
+      if (data.ready) setReady(true);
+      if (typeof data.height === 'number') {
+        setHeight(Math.min(Math.max(Math.ceil(data.height), MIN_HEIGHT_PX), MAX_HEIGHT_PX));
+      }
+      if (typeof data.remote === 'number') callbacks.current.onRemote(data.remote);
+      if (typeof data.link === 'string') callbacks.current.onLink(data.link);
+    };
+    addEventListener('message', listen);
+    return () => removeEventListener('message', listen);
+  }, []);
+  useEffect(() => {
+    // The frame has no origin that could be named: it is sandboxed away from ours.
+    if (ready) ref.current?.contentWindow?.postMessage({ html, dark }, '*');
+  }, [ready, html, dark]);
+  return (
+    <iframe
+      ref={ref}
+      title={title}
+      src={`/app/preview/${images ? 'with-images' : 'closed'}`}
+      sandbox="allow-scripts"
+      referrerPolicy="no-referrer"
+      style={{ height, width: width ?? '100%' }}
+      className={classNames(
+        'block max-w-full rounded-lg border border-line transition-[width]',
+        dark ? 'bg-[#121212]' : 'bg-white',
+        width !== undefined && 'mx-auto',
+      )}
+    />
+  );
+}
+
+function Toggle({
+  label,
+  options,
+}: {
+  label: string;
+  options: { icon: typeof Sun; label: string; on: boolean; choose: () => void }[];
+}) {
+  return (
+    <fieldset className="flex gap-0.5 rounded-md bg-sunken p-0.5 ring-1 ring-line ring-inset">
+      <legend className="sr-only">{label}</legend>
+      {options.map(({ icon: Icon, label: name, on, choose }) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={on}
+          onClick={choose}
+          className={classNames(
+            'inline-flex h-6 items-center gap-1.5 rounded px-2 text-xs font-medium',
+            on ? 'bg-raised text-ink shadow-panel' : 'text-soft hover:text-ink',
+          )}
+        >
+          <Icon className="size-3.5" aria-hidden />
+          {name}
+        </button>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,98 @@
+import { useEffect } from 'react';
+import { createStore, useStore } from '../lib/store.ts';
+import { classNames } from '../lib/class-names.ts';
+
+/** How long ago, or how long until; the exact moment shows on hover. All of them tick together. */
+export function Time({ at, className }: { at: string | null | undefined; className?: string }) {
+  const now = useNow();
+  if (!at) return <span className={classNames('whitespace-nowrap', className)}>never</span>;
+  return (
+    <time dateTime={at} title={exactTime(at)} className={className}>
+      {relativeTime(at, now)}
+    </time>
+  );
+}
+
+const TICK_MS = 10_000;
+const clock = createStore(Date.now());
+let watchers = 0;
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function useNow(): number {
+  const now = useStore(clock);
+  useEffect(() => {
+    watchers += 1;
+    timer ??= setInterval(() => clock.set(Date.now()), TICK_MS);
+    return () => {
+      watchers -= 1;
+      if (watchers > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }, []);
+  return Math.max(now, Date.now() - TICK_MS);
+}
+
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['second', 60],
+  ['minute', 60],
+  ['hour', 24],
+  ['day', 30],
+  ['month', 12],
+  ['year', Number.POSITIVE_INFINITY],
+];
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+
+export function relativeTime(at: string, now: number): string {
+  let amount = (Date.parse(at) - now) / 1000;
+  if (Math.abs(amount) < 10) return 'just now';
+  for (const [unit, count] of UNITS) {
+    if (Math.abs(amount) < count) return relative.format(Math.round(amount), unit);
+    amount /= count;
+  }
+  return at;
+}
+
+const exact = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+});
+
+/** In the reader's own zone, and in UTC as the API has it. */
+export function exactTime(at: string): string {
+  return `${exact.format(new Date(at))}\n${at}`;
+}
+
+/** As fields want it: the reader's own zone, to the minute. */
+export function localTime(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+const clockTime = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+const dayTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+
+/** The time of the day; of another day than today with its date. */
+export function ExactTime({ at, className }: { at: string | null; className?: string }) {
+  if (!at) return null;
+  const date = new Date(at);
+  const today = date.toDateString() === new Date().toDateString();
+  return (
+    <time dateTime={at} title={exactTime(at)} className={className}>
+      {(today ? clockTime : dayTime).format(date)}
+    </time>
+  );
+}

@@ -1,0 +1,142 @@
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { Command, Menu as MenuIcon, Search } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { sessionEnded } from '../api/session-signals.ts';
+import { useStore } from '../lib/store.ts';
+import { IconButton } from '../components/button.tsx';
+import { useModal } from '../components/use-modal.ts';
+import { SessionEndedDialog } from '../session/session-ended-dialog.tsx';
+import { ConfirmDialog } from './confirm-dialog.tsx';
+import { PALETTE_KEYS, useKeyboardShortcuts } from './keyboard-shortcuts.ts';
+import { KeyboardHelp } from './keyboard-help.tsx';
+import { useLiveEvents } from './live-events.ts';
+import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
+import { ModeBanner, ModeSwitch } from './mode-switch.tsx';
+import { Navigation } from './navigation.tsx';
+import { AccountMenu, WorkspaceMenu } from './workspace-menu.tsx';
+
+const Palette = lazy(() => import('./command-palette.tsx').then((file) => ({ default: file.CommandPalette })));
+
+/** What stays while pages change: navigation, mode, workspace, person, and the windows over it all. */
+export function AppLayout() {
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const [drawer, setDrawer] = useState(false);
+  const openPalette = useCallback(() => setPalette(true), []);
+  const openHelp = useCallback(() => setHelp(true), []);
+  useKeyboardShortcuts({ openPalette, openHelp });
+  useLiveEvents();
+  const ended = useStore(sessionEnded);
+  return (
+    // On paper nothing scrolls: the page goes on over as many sheets as it needs, without its frame.
+    <div className="flex h-dvh flex-col bg-canvas print:block print:h-auto">
+      <a
+        href="#content"
+        className="absolute left-2 z-70 -translate-y-20 rounded-md bg-accent px-3 py-1.5 text-sm font-medium text-on-accent focus:translate-y-2"
+      >
+        Skip to the content
+      </a>
+      <ModeBanner />
+      <RemovedFromWorkspaceBanner />
+      <div className="flex min-h-0 flex-1 print:block">
+        <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex print:hidden">
+          <SidebarContent openPalette={openPalette} />
+        </aside>
+        <div className="flex min-w-0 flex-1 flex-col print:block">
+          <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
+            <IconButton
+              icon={MenuIcon}
+              label="Open the navigation"
+              onClick={() => setDrawer(true)}
+            />
+            <span className="flex-1 text-sm font-semibold">Postrider</span>
+            <IconButton icon={Search} label="Find or do" onClick={openPalette} />
+            <div className="w-28">
+              <ModeSwitch />
+            </div>
+          </div>
+          <Content />
+        </div>
+      </div>
+      {drawer && (
+        <NavigationDrawer onClose={() => setDrawer(false)}>
+          <SidebarContent openPalette={openPalette} onChoose={() => setDrawer(false)} />
+        </NavigationDrawer>
+      )}
+      <Suspense>{palette && <Palette onClose={() => setPalette(false)} />}</Suspense>
+      {help && <KeyboardHelp onClose={() => setHelp(false)} />}
+      <ConfirmDialog />
+      {ended && <SessionEndedDialog />}
+    </div>
+  );
+}
+
+/** The panel that scrolls. A new page starts at its top. */
+function Content() {
+  const ref = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path is the reason to scroll.
+  useEffect(() => {
+    // It may answer with a promise, which an effect must not return.
+    void ref.current?.scrollTo(0, 0);
+  }, [path]);
+  return (
+    <main
+      ref={ref}
+      id="content"
+      tabIndex={-1}
+      data-scroller
+      className="min-h-0 flex-1 overflow-y-auto border-(--canvas-line) border-t bg-panel outline-none lg:mt-2 lg:mr-2 lg:mb-2 lg:rounded-xl lg:border lg:shadow-panel print:m-0 print:overflow-visible print:border-0 print:shadow-none"
+    >
+      <Outlet />
+    </main>
+  );
+}
+
+function SidebarContent({
+  openPalette,
+  onChoose,
+}: {
+  openPalette: () => void;
+  onChoose?: () => void;
+}) {
+  return (
+    <>
+      <WorkspaceMenu />
+      <ModeSwitch />
+      <button
+        type="button"
+        onClick={openPalette}
+        className="flex h-8 shrink-0 items-center gap-2 rounded-md border border-(--canvas-line) bg-panel/50 px-2 text-sm text-soft hover:bg-panel"
+      >
+        <Command className="size-3.5" aria-hidden />
+        <span className="flex-1 text-left">Find or do…</span>
+        <kbd className="font-mono text-2xs">{PALETTE_KEYS}</kbd>
+      </button>
+      <Navigation {...(onChoose ? { onChoose } : {})} />
+      <div className="flex-1" />
+      <AccountMenu />
+    </>
+  );
+}
+
+function NavigationDrawer({ onClose, children }: { onClose: () => void; children: React.ReactNode }) {
+  const ref = useModal();
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
+    <dialog
+      ref={ref}
+      aria-label="Navigation"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+      className="drawer m-0 h-dvh max-h-dvh w-68 bg-canvas text-ink shadow-pop"
+    >
+      <div className="flex min-h-full flex-col gap-3 px-2.5 pt-3 pb-2">{children}</div>
+    </dialog>
+  );
+}

@@ -1,0 +1,231 @@
+import { useNavigate } from '@tanstack/react-router';
+import {
+  ArrowRight,
+  Building2,
+  LogOut,
+  type LucideIcon,
+  Moon,
+  Plus,
+  Search,
+  Sun,
+  ToggleRight,
+} from 'lucide-react';
+import { useEffect, useId, useMemo, useState } from 'react';
+import { classNames } from '../lib/class-names.ts';
+import { useModal } from '../components/use-modal.ts';
+import { selectMode, useSelection } from '../session/selection.ts';
+import { switchWorkspace, useCan, useMe, useWorkspace } from '../session/session.ts';
+import { useSignOut } from '../session/use-sign-out.ts';
+import { Kbd } from './keyboard-help.tsx';
+import { PAGES, API_REFERENCE } from './navigation-items.ts';
+import { setTheme } from './theme.ts';
+
+interface Command {
+  label: string;
+  icon: LucideIcon;
+  /** Other words people look for. */
+  keywords?: string;
+  keys?: string;
+  run: () => void;
+}
+
+/** Everything by name: type a few letters, press Enter. */
+export function CommandPalette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [index, setIndex] = useState(0);
+  const listId = useId();
+  const dialog = useModal();
+  const commands = useCommands();
+  const matches = useMatches(commands, text);
+  const selected = Math.min(index, matches.length - 1);
+  useEffect(() => {
+    document.getElementById(`${listId}-${selected}`)?.scrollIntoView({ block: 'nearest' });
+  }, [listId, selected]);
+  const run = (command: Command | undefined) => {
+    if (!command) return;
+    onClose();
+    command.run();
+  };
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
+    <dialog
+      ref={dialog}
+      aria-label="Command palette"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+      className="dialog mx-auto mt-[12vh] w-[calc(100%-2rem)] max-w-lg overflow-hidden rounded-xl border border-line bg-raised text-ink shadow-pop"
+    >
+      <div className="flex items-center gap-2.5 border-b border-line px-4">
+        <Search className="size-4 shrink-0 text-faint" aria-hidden />
+        <input
+          type="text"
+          role="combobox"
+          aria-label="Type a command, a page or an id"
+          aria-expanded
+          aria-controls={listId}
+          aria-activedescendant={selected >= 0 ? `${listId}-${selected}` : undefined}
+          placeholder="Go to a page, do something, or paste an id"
+          spellCheck={false}
+          autoComplete="off"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setIndex(0);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') {
+              event.preventDefault();
+              run(matches[selected]);
+            } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+              event.preventDefault();
+              const step = event.key === 'ArrowDown' ? 1 : -1;
+              setIndex((selected + step + matches.length) % Math.max(matches.length, 1));
+            }
+          }}
+          className="h-12 min-w-0 flex-1 bg-transparent text-base outline-none placeholder:text-faint"
+        />
+      </div>
+      <div
+        id={listId}
+        role="listbox"
+        aria-label="Commands"
+        className="max-h-80 overflow-y-auto p-1.5"
+      >
+        {matches.map((command, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are handled by the input that owns the list.
+          // biome-ignore lint/a11y/useFocusableInteractive: focus stays in the input (aria-activedescendant).
+          <div
+            key={command.label}
+            id={`${listId}-${index}`}
+            role="option"
+            aria-selected={index === selected}
+            onPointerMove={() => setIndex(index)}
+            onClick={() => run(command)}
+            className={classNames(
+              'flex min-h-9 cursor-default items-center gap-2.5 rounded-md px-2.5 py-1.5 text-sm',
+              index === selected && 'bg-accent-wash',
+            )}
+          >
+            <command.icon className="size-4 shrink-0 text-faint" aria-hidden />
+            <span className="min-w-0 flex-1 break-words">{command.label}</span>
+            {command.keys && <Kbd>{command.keys}</Kbd>}
+          </div>
+        ))}
+        {matches.length === 0 && (
+          <p className="px-2.5 py-6 text-center text-sm text-soft">Nothing of that name.</p>
+        )}
+      </div>
+    </dialog>
+  );
+}
+
+function useCommands(): Command[] {
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const { workspaces } = useMe();
+  const current = useWorkspace();
+  const { mode } = useSelection();
+  const may = useCan();
+  const go =
+    (to: string, search: Record<string, string> = {}) =>
+    () =>
+      void navigate({ to, search } as never);
+  const pages = PAGES.filter(({ permission: right }) => right === undefined || may(right)).map(
+    ({ to, label, icon, key }): Command => ({ label, icon, keys: `g ${key}`, run: go(to) }),
+  );
+  const createCommands: [string, string, string][] = [
+    ['write:api_keys', 'Create an API key', '/api-keys'],
+    ['write:domains', 'Add a domain', '/domains'],
+    ['write:templates', 'Create a template', '/templates'],
+    ['write:webhooks', 'Add a webhook endpoint', '/webhooks'],
+    ['write:suppressions', 'Suppress an address', '/suppressions'],
+    ['write:contacts', 'Add a contact', '/contacts'],
+    ['write:members', 'Invite somebody', '/team'],
+  ];
+  const other = mode === 'live' ? 'test' : 'live';
+  return [
+    ...pages,
+    ...createCommands
+      .filter(([right]) => may(right))
+      .map(([, label, to]): Command => ({ label, icon: Plus, run: go(to, { new: 'true' }) })),
+    {
+      label: `Switch to ${other} mode`,
+      icon: ToggleRight,
+      keywords: 'live test mode',
+      run: () => selectMode(other),
+    },
+    ...workspaces
+      .filter(({ id }) => id !== current.id)
+      .map(
+        ({ id, name }): Command => ({
+          label: `Go to workspace ${name}`,
+          icon: Building2,
+          run: () => void switchWorkspace(id),
+        }),
+      ),
+    {
+      label: API_REFERENCE.label,
+      icon: API_REFERENCE.icon,
+      keywords: 'docs documentation openapi help',
+      run: () => location.assign(API_REFERENCE.href),
+    },
+    { label: 'Light theme', icon: Sun, run: () => setTheme('light') },
+    { label: 'Dark theme', icon: Moon, run: () => setTheme('dark') },
+    {
+      label: 'Sign out',
+      icon: LogOut,
+      keywords: 'log out leave',
+      run: signOut,
+    },
+  ];
+}
+
+/** Where the thing with an id is seen; `/find` looks for what has another address than its id. */
+const ID_PAGES: Record<string, (id: string) => object> = {
+  msg: (id) => ({ to: '/messages/$id', params: { id } }),
+  dom: (id) => ({ to: '/domains/$id', params: { id } }),
+  whk: (id) => ({ to: '/webhooks/$id', params: { id } }),
+  ctc: (id) => ({ to: '/contacts', search: { open: id } }),
+  ...Object.fromEntries(
+    ['whd', 'tpl', 'lay', 'prt', 'sup'].map((prefix) => [
+      prefix,
+      (id: string) => ({ to: '/find/$id', params: { id } }),
+    ]),
+  ),
+};
+
+function useMatches(commands: Command[], text: string): Command[] {
+  const navigate = useNavigate();
+  return useMemo(() => {
+    const query = text.trim();
+    if (query === '') return commands;
+    const page = ID_PAGES[/^([a-z]{3})_[0-9a-z]{26}$/.exec(query)?.[1] ?? ''];
+    if (page) {
+      return [
+        {
+          label: `Open ${query}`,
+          icon: ArrowRight,
+          run: () => void navigate(page(query) as never),
+        },
+      ];
+    }
+    const terms = query.toLowerCase().split(/\s+/);
+    const matching = commands.filter(({ label, keywords: keywords = '' }) => {
+      const all = `${label} ${keywords}`.toLowerCase();
+      return terms.every((word) => all.includes(word));
+    });
+    return [
+      ...matching,
+      {
+        label: `Search messages for “${query}”`,
+        icon: Search,
+        run: () => void navigate({ to: '/messages', search: { q: query } } as never),
+      },
+    ];
+  }, [commands, text, navigate]);
+}

@@ -1,0 +1,84 @@
+import {
+  Activity,
+  AtSign,
+  Ban,
+  BookOpen,
+  BookUser,
+  FileCode2,
+  Inbox,
+  KeyRound,
+  LayoutDashboard,
+  type LucideIcon,
+  Mail,
+  Settings,
+  Users,
+  Webhook,
+} from 'lucide-react';
+
+/** The pages, in the order of the navigation; `key` follows `g`. */
+export interface NavigationItem {
+  to: string;
+  label: string;
+  icon: LucideIcon;
+  key: string;
+  /** The right without which the page shows nothing. */
+  permission?: string;
+}
+
+/** What the server shows outside of the application. */
+export const API_REFERENCE = { href: '/docs', label: 'API reference', icon: BookOpen };
+
+export interface NavigationGroup {
+  label: string | null;
+  pages: NavigationItem[];
+  external?: typeof API_REFERENCE;
+}
+
+export const NAVIGATION_GROUPS: NavigationGroup[] = [
+  {
+    label: null,
+    pages: [
+      { to: '/', label: 'Overview', icon: LayoutDashboard, key: 'o' },
+      { to: '/messages', label: 'Messages', icon: Mail, key: 'm', permission: 'read:messages' },
+      { to: '/test-inbox', label: 'Test inbox', icon: Inbox, key: 'i', permission: 'read:messages' },
+    ],
+  },
+  {
+    label: 'Content',
+    pages: [
+      { to: '/templates', label: 'Templates', icon: FileCode2, key: 't', permission: 'read:templates' },
+      { to: '/contacts', label: 'Contacts', icon: BookUser, key: 'c', permission: 'read:contacts' },
+    ],
+  },
+  {
+    label: 'Delivery',
+    pages: [
+      { to: '/domains', label: 'Domains', icon: AtSign, key: 'd', permission: 'read:domains' },
+      {
+        to: '/suppressions',
+        label: 'Suppressions',
+        icon: Ban,
+        key: 's',
+        permission: 'read:suppressions',
+      },
+    ],
+  },
+  {
+    label: 'Developers',
+    external: API_REFERENCE,
+    pages: [
+      { to: '/api-keys', label: 'API keys', icon: KeyRound, key: 'k', permission: 'read:api_keys' },
+      { to: '/webhooks', label: 'Webhooks', icon: Webhook, key: 'w', permission: 'read:webhooks' },
+      { to: '/events', label: 'Events', icon: Activity, key: 'e', permission: 'read:events' },
+    ],
+  },
+  {
+    label: 'Workspace',
+    pages: [
+      { to: '/team', label: 'Team', icon: Users, key: 'p', permission: 'read:members' },
+      { to: '/settings', label: 'Settings', icon: Settings, key: ',' },
+    ],
+  },
+];
+
+export const PAGES: NavigationItem[] = NAVIGATION_GROUPS.flatMap(({ pages }) => pages);

@@ -1,0 +1,153 @@
+import {
+  AtSign,
+  Ban,
+  BellOff,
+  BellRing,
+  FileCode2,
+  KeyRound,
+  type LucideIcon,
+  Webhook,
+} from 'lucide-react';
+import type { Schema } from '../../api/client.ts';
+import type { Tone } from '../../components/badge.tsx';
+import { exactTime } from '../../components/time.tsx';
+import { type EventData, labelEvent } from '../messages/event-labels.tsx';
+
+/** An event in a line: what happened, and to whom or what. */
+export interface EventSummary {
+  icon: LucideIcon;
+  tone: Tone;
+  title: string;
+  subject: string;
+  /** The page that tells more. */
+  link?: { to: string; search?: Record<string, string>; label: string };
+}
+
+interface Data extends EventData {
+  domain?: { id: string; name: string; status: string };
+  template?: { kind: string; key: string; version: number } | null;
+  suppression?: { email: string | null; domain: string | null; erased?: boolean };
+  api_key?: { name: string };
+  webhook?: { id: string; url: string };
+  alarm?: { subject: string | null; explanation: string };
+}
+
+export function summarizeEvent(event: Schema<'Event'>): EventSummary {
+  const data = event.data as Data;
+  switch (event.type.split('.')[0]) {
+    case 'message':
+      return summarizeMessageEvent(event.type, data);
+    case 'domain':
+      return summarizeDomainEvent(event.type, data);
+    case 'template':
+      return {
+        icon: FileCode2,
+        tone: 'info',
+        title: `${capitalize(data.template?.kind ?? 'template')} published`,
+        subject: `${data.template?.key}, version ${data.template?.version}`,
+        link: {
+          to: `/templates/${data.template?.kind}/${data.template?.key}`,
+          label: 'See the template',
+        },
+      };
+    case 'suppression':
+      return summarizeSuppressionEvent(event.type, data);
+    case 'api_key':
+      return {
+        icon: KeyRound,
+        tone: event.type === 'api_key.expiring' ? 'warn' : 'plain',
+        title: KEY_TITLES[event.type] ?? event.type,
+        subject: data.api_key?.name ?? '',
+        link: { to: '/api-keys', label: 'See the keys' },
+      };
+    case 'webhook':
+      return {
+        icon: Webhook,
+        tone: 'bad',
+        title: 'Endpoint switched off',
+        subject: data.webhook?.url ?? '',
+        link: { to: `/webhooks/${data.webhook?.id}`, label: 'See the endpoint' },
+      };
+    case 'alarm':
+      return event.type === 'alarm.raised'
+        ? { icon: BellRing, tone: 'bad', title: 'Alarm', subject: data.alarm?.explanation ?? '' }
+        : {
+            icon: BellOff,
+            tone: 'good',
+            title: 'Alarm over',
+            subject: data.alarm?.explanation ?? '',
+          };
+    default:
+      return { icon: AtSign, tone: 'plain', title: event.type, subject: '' };
+  }
+}
+
+function summarizeMessageEvent(type: string, data: Data): EventSummary {
+  const { icon, tone, title } = labelEvent(type, data);
+  const [first, ...others] = data.recipients ?? [];
+  const to =
+    data.recipient ?? (others.length > 0 ? `${first?.email} +${others.length}` : first?.email);
+  return {
+    icon,
+    tone,
+    title,
+    subject: [to, data.subject ?? data.bounce?.explanation ?? scheduledFor(data)]
+      .filter(Boolean)
+      .join(' · '),
+    ...(data.message_id
+      ? { link: { to: `/messages/${data.message_id}`, label: 'See the message' } }
+      : {}),
+  };
+}
+
+/** A message that waits for its time: its event names neither recipient nor subject. */
+function scheduledFor({ scheduled_at }: Data): string | undefined {
+  return scheduled_at ? `for ${exactTime(scheduled_at).split('\n')[0]}` : undefined;
+}
+
+function summarizeDomainEvent(type: string, { domain }: Data): EventSummary {
+  const about = domain?.name ?? '';
+  const link = { to: `/domains/${domain?.id}`, label: 'See the domain' };
+  if (type === 'domain.verified') {
+    return { icon: AtSign, tone: 'good', title: 'Domain verified', subject: about, link };
+  }
+  if (type === 'domain.claimed') {
+    return { icon: AtSign, tone: 'warn', title: 'Domain claimed elsewhere', subject: about, link };
+  }
+  const stopped = domain?.status === 'failed';
+  return {
+    icon: AtSign,
+    tone: stopped ? 'bad' : 'warn',
+    title: stopped ? 'Domain stopped sending' : 'Domain record vanished',
+    subject: about,
+    link,
+  };
+}
+
+function summarizeSuppressionEvent(type: string, { suppression }: Data): EventSummary {
+  const about =
+    suppression?.email ??
+    (suppression?.domain ? `everybody at ${suppression.domain}` : 'an erased address');
+  return {
+    icon: Ban,
+    tone: 'plain',
+    title: type === 'suppression.created' ? 'Suppressed' : 'Suppression removed',
+    subject: about,
+    link: {
+      to: '/suppressions',
+      search: { q: suppression?.email ?? suppression?.domain ?? '' },
+      label: 'See the suppression',
+    },
+  };
+}
+
+const KEY_TITLES: Record<string, string> = {
+  'api_key.created': 'Key made',
+  'api_key.rotated': 'Key rotated',
+  'api_key.expiring': 'Key ends soon',
+  'api_key.revoked': 'Key revoked',
+};
+
+function capitalize(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query';
+import { Archive, Paperclip } from 'lucide-react';
+import { useState } from 'react';
+import { unwrap, type Schema } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { toProblem } from '../../api/problem.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { EmailPreview } from '../../components/email-preview.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { formatBytes } from '../../lib/format.ts';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+
+export function MessageContentTabs({ messageId }: { messageId: string }) {
+  const { api, key } = useApi();
+  const [view, setView] = useState('html');
+  const content = useQuery({
+    queryKey: key('message', messageId, 'content'),
+    queryFn: () =>
+      unwrap(api.GET('/api/v1/messages/{id}/content', { params: { path: { id: messageId } } })),
+    staleTime: 60_000,
+  });
+  if (content.isPending) return <SkeletonRows rows={5} />;
+  if (content.isError) {
+    if (toProblem(content.error).status !== 404) return <ErrorAlert error={content.error} />;
+    return (
+      <EmptyState icon={Archive} title="The content is no longer kept">
+        Contents are deleted after their retention; the record of the message stays a while longer.
+      </EmptyState>
+    );
+  }
+  const { html, text, headers, attachments } = content.data;
+  return (
+    <Tabs
+      label="Views of the content"
+      value={view}
+      onChange={setView}
+      tabs={[
+        { id: 'html', label: 'Preview', content: <EmailPreview html={html} /> },
+        { id: 'text', label: 'Text', content: <CodeBlock code={text} label="text part" wrap /> },
+        { id: 'source', label: 'Source', content: <CodeBlock code={html} label="html" wrap /> },
+        { id: 'headers', label: 'Headers', content: <Headers headers={headers} /> },
+        ...(attachments.length > 0
+          ? [
+              {
+                id: 'attachments',
+                label: `Attachments (${attachments.length})`,
+                content: <Attachments attachments={attachments} />,
+              },
+            ]
+          : []),
+      ]}
+    />
+  );
+}
+
+function Headers({ headers }: { headers: { name: string; value: string }[] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-1.5 font-mono text-xs leading-5">
+      {headers.map(({ name, value }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a header may stand there twice.
+        <div key={index} className="contents">
+          <dt className="text-faint">{name}</dt>
+          <dd className="min-w-0 break-words whitespace-pre-wrap">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Attachments({
+  attachments,
+}: {
+  attachments: Schema<'MessageContent'>['attachments'];
+}) {
+  return (
+    <ul className="grid gap-2">
+      {attachments.map(({ filename, content_type, content_id, size_bytes }, index) => (
+        <li
+          // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same name.
+          key={index}
+          className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg border border-line px-3 py-2 text-sm"
+        >
+          <Paperclip className="size-4 shrink-0 text-faint" aria-hidden />
+          <span className="min-w-0 flex-1 basis-40 font-medium break-words">{filename}</span>
+          {content_id && <code className="font-mono text-xs text-faint">cid:{content_id}</code>}
+          <span className="text-xs text-faint">{content_type}</span>
+          <span className="text-xs text-faint">{formatBytes(size_bytes)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

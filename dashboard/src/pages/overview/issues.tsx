@@ -1,0 +1,235 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import {
+  AtSign,
+  BellRing,
+  ChevronRight,
+  CircleCheck,
+  KeyRound,
+  type LucideIcon,
+  Webhook,
+} from 'lucide-react';
+import type { ReactNode } from 'react';
+import { apiFor, unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { fetchAllRows } from '../../api/pagination.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { Time } from '../../components/time.tsx';
+import { useCan } from '../../session/session.ts';
+import { endpointStatus } from '../webhooks/endpoint-status.tsx';
+
+/** What needs a person, the worst first. */
+export interface Issue {
+  id: string;
+  tone: 'bad' | 'warn';
+  icon: LucideIcon;
+  title: ReactNode;
+  detail: ReactNode;
+  to: string;
+  search?: Record<string, string>;
+}
+
+export function Issues({ rows }: { rows: readonly Issue[] }) {
+  if (rows.length === 0) {
+    return (
+      <p className="flex items-center gap-2 text-sm text-soft">
+        <CircleCheck className="size-4 text-good" aria-hidden />
+        Nothing needs you.
+      </p>
+    );
+  }
+  return (
+    <section aria-labelledby="problems">
+      <h2 id="problems" className="sr-only">
+        Problems
+      </h2>
+      <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line">
+        {rows.map((row) => (
+          <li
+            key={row.id}
+            className="row-link flex items-center gap-3 px-4 py-2.5 transition-colors hover:bg-sunken has-focus-visible:bg-sunken"
+          >
+            <span
+              className={classNames(
+                'flex size-8 shrink-0 items-center justify-center rounded-lg',
+                row.tone === 'bad' ? 'bg-bad-wash text-bad' : 'bg-warn-wash text-warn',
+              )}
+            >
+              <row.icon className="size-4" aria-hidden />
+            </span>
+            <div className="min-w-0 flex-1 text-sm">
+              <Link
+                to={row.to}
+                search={(row.search ?? {}) as never}
+                data-row
+                className="cover font-medium break-words outline-none"
+              >
+                {row.title}
+              </Link>
+              <p className="text-soft">{row.detail}</p>
+            </div>
+            <ChevronRight className="size-4 shrink-0 text-faint" aria-hidden />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const POLL_MS = 60_000;
+
+/** Undefined until everything was looked at, so that nothing jumps while the page comes in. */
+export function useIssues(): Issue[] | undefined {
+  const domains = useDomainIssues();
+  const webhooks = useWebhookIssues();
+  const alarms = useAlarmIssues();
+  const keys = useKeyIssues();
+  const parts = [domains, alarms, webhooks, keys];
+  if (parts.includes(undefined)) return undefined;
+  const rows = parts.flatMap((part) => part ?? []);
+  return rows.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
+}
+
+/** Each of these is undefined until it is known; who may not look, or cannot, sees no problems. */
+function useDomainIssues(): Issue[] | undefined {
+  const { api, key } = useApi();
+  const may = useCan()('read:domains');
+  const { data, isError } = useQuery({
+    queryKey: key('domains', 'overview'),
+    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
+    enabled: may,
+    refetchInterval: POLL_MS,
+  });
+  if (!may || (isError && !data)) return [];
+  return data?.flatMap(({ id, name, status, sending_stops_at }): Issue[] => {
+    const row = { id, icon: AtSign, to: `/domains/${id}` };
+    if (status === 'failed') {
+      const detail = 'Its records were gone for too long. Publish them again.';
+      return [{ ...row, tone: 'bad', title: `${name} cannot send`, detail }];
+    }
+    if (status !== 'degraded') return [];
+    return [
+      {
+        ...row,
+        tone: 'warn',
+        title: `${name} has lost a record`,
+        detail: (
+          <>
+            It sends on, but stops <Time at={sending_stops_at} /> unless the record comes back.
+          </>
+        ),
+      },
+    ];
+  });
+}
+
+function useWebhookIssues(): Issue[] | undefined {
+  const { api, key } = useApi();
+  const may = useCan()('read:webhooks');
+  const { data, isError } = useQuery({
+    queryKey: key('webhooks', 'overview'),
+    queryFn: () => unwrap(api.GET('/api/v1/webhooks', { params: { query: { limit: 100 } } })),
+    enabled: may,
+    refetchInterval: POLL_MS,
+  });
+  if (!may || (isError && !data)) return [];
+  return data?.data.flatMap((webhook): Issue[] => {
+    const { id, url, enabled, disabled_reason } = webhook;
+    const { explanation: why } = endpointStatus(webhook);
+    // What somebody switched off on purpose is no problem.
+    if (why === undefined || (!enabled && disabled_reason === 'manual')) return [];
+    const host = new URL(url).host;
+    return [
+      {
+        id,
+        icon: Webhook,
+        to: `/webhooks/${id}`,
+        tone: enabled ? 'warn' : 'bad',
+        title: enabled ? `The endpoint at ${host} fails` : `The endpoint at ${host} is off`,
+        detail: why,
+      },
+    ];
+  });
+}
+
+function useAlarmIssues(): Issue[] | undefined {
+  const { api, key } = useApi();
+  const may = useCan()('read:events');
+  const { data, isError } = useQuery({
+    queryKey: key('alarms'),
+    queryFn: () => unwrap(api.GET('/api/v1/alarms')),
+    enabled: may,
+    refetchInterval: POLL_MS,
+  });
+  if (!may || (isError && !data)) return [];
+  return data?.data.flatMap(({ kind, subject, raised_at, explanation }): Issue[] => {
+    if (COVERED_ELSEWHERE.includes(kind)) return [];
+    return [
+      {
+        id: `${kind} ${subject}`,
+        icon: BellRing,
+        tone: 'bad',
+        title: explanation,
+        detail: (
+          <>
+            {ALARM_ADVICE[kind]} Raised <Time at={raised_at} />
+          </>
+        ),
+        ...(ALARM_LINKS[kind] ?? { to: '/events' }),
+      },
+    ];
+  });
+}
+
+/** The endpoint, the key or the domain stands in the list already, with its name. */
+const COVERED_ELSEWHERE = ['webhook_failing', 'key_expiring', 'domain_degraded'];
+
+type IssueLink = Pick<Issue, 'to' | 'search'>;
+const ALARM_LINKS: Record<string, IssueLink> = {
+  bounce_rate: { to: '/messages', search: { status: 'bounced' } },
+  complaint_rate: { to: '/suppressions', search: { reason: 'complaint' } },
+  queue_age: { to: '/messages', search: { status: 'queued' } },
+};
+
+const ALARM_ADVICE: Record<string, string> = {
+  bounce_rate:
+    'Look where the addresses come from. Receivers block senders whose mail bounces a lot.',
+  complaint_rate:
+    'Write only to people who asked for it. Receivers put the rest into spam, and soon all of it.',
+  queue_age: 'See whether the server is busy, and whether receivers take anything.',
+};
+
+const SOON_MS = 7 * 86_400_000;
+
+function useKeyIssues(): Issue[] | undefined {
+  const { selection: place } = useApi();
+  const may = useCan()('read:api_keys');
+  const { data, isError } = useQuery({
+    queryKey: ['api-keys', place.workspaceId, 'overview'],
+    queryFn: () =>
+      fetchAllRows((query) =>
+        unwrap(apiFor({ ...place, mode: 'live' }).GET('/api/v1/api-keys', { params: { query } })),
+      ),
+    enabled: may,
+  });
+  if (!may || (isError && !data)) return [];
+  return data?.flatMap(({ id, name, expires_at, revoked_at }): Issue[] => {
+    const leftMs =
+      expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - Date.now();
+    if (revoked_at !== null || leftMs > SOON_MS || leftMs < 0) return [];
+    return [
+      {
+        id,
+        icon: KeyRound,
+        tone: 'warn',
+        title: `The key ${name} ends soon`,
+        detail: (
+          <>
+            It stops working <Time at={expires_at} />
+          </>
+        ),
+        to: '/api-keys',
+      },
+    ];
+  });
+}

@@ -1,0 +1,214 @@
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { Select, TextInput } from '../../components/field.tsx';
+import { SkeletonPage } from '../../components/skeleton.tsx';
+import { useCan } from '../../session/session.ts';
+import type { EditorMark } from './code-editor.tsx';
+import type { ContentKind } from './content-api.ts';
+import type { Draft } from './use-draft.ts';
+import type { Checks } from './use-checks.ts';
+import { useLayouts } from './use-layouts.ts';
+
+const CodeEditor = lazy(() =>
+  import('./code-editor.tsx').then((file) => ({ default: file.CodeEditor })),
+);
+
+type Part = 'html' | 'text';
+
+/** The words themselves: subject, html and text, of the template or of one of its languages. */
+export function ContentEditor({
+  kind,
+  draft,
+  findings,
+  locale,
+  onLocale,
+}: {
+  kind: ContentKind;
+  draft: Draft;
+  findings: Checks;
+  locale: string | null;
+  onLocale: (locale: string | null) => void;
+}) {
+  const [part, setPart] = useState<Part>('html');
+  const readOnly = !useCan()('write:templates');
+  const content = locale === null ? draft.fields : (draft.fields.locales[locale] ?? {});
+  const set = (change: Record<string, string>) => {
+    if (locale === null) draft.set(change);
+    else {
+      const { locales } = draft.fields;
+      draft.set({ locales: { ...locales, [locale]: { ...locales[locale], ...change } } });
+    }
+  };
+  const field = locale === null ? part : `locales.${locale}.${part}`;
+  const marks = useMarks(findings, field);
+  return (
+    <>
+      <div className="grid gap-3 px-4 py-3 sm:px-6">
+        {kind === 'template' && (
+          <div className="flex items-center gap-3">
+            <span className="text-sm text-soft" aria-hidden>
+              Subject
+            </span>
+            <TextInput
+              aria-label="Subject"
+              placeholder={locale === null ? '' : draft.fields.subject || 'As in the template'}
+              value={content.subject ?? ''}
+              readOnly={readOnly}
+              onChange={(event) => set({ subject: event.target.value })}
+            />
+          </div>
+        )}
+        <div className="flex flex-wrap items-center gap-2">
+          <fieldset className="flex gap-0.5 rounded-md bg-sunken p-0.5 ring-1 ring-line ring-inset">
+            <legend className="sr-only">Part</legend>
+            {(['html', 'text'] as const).map((value) => (
+              <button
+                key={value}
+                type="button"
+                aria-pressed={part === value}
+                onClick={() => setPart(value)}
+                className={classNames(
+                  'h-6 rounded px-2.5 text-xs font-medium',
+                  part === value ? 'bg-raised text-ink shadow-panel' : 'text-soft hover:text-ink',
+                )}
+              >
+                {value === 'html' ? 'HTML' : 'Text'}
+              </button>
+            ))}
+          </fieldset>
+          {kind === 'template' && <LayoutChoice draft={draft} readOnly={readOnly} />}
+          <LocaleChoice draft={draft} locale={locale} onLocale={onLocale} readOnly={readOnly} />
+        </div>
+        {part === 'text' && (content.text ?? '') === '' && (
+          <p className="text-xs text-faint">Empty: the text is made from the html.</p>
+        )}
+      </div>
+      <div className="min-h-80 flex-1 border-t border-line">
+        <Suspense fallback={<SkeletonPage />}>
+          <CodeEditor
+            key={field}
+            label={part === 'html' ? 'HTML' : 'Text'}
+            language={part}
+            value={content[part] ?? ''}
+            onChange={(text) => set({ [part]: text })}
+            marks={marks}
+            readOnly={readOnly}
+          />
+        </Suspense>
+      </div>
+    </>
+  );
+}
+
+function useMarks({ errors, warnings }: Checks, field: string): EditorMark[] {
+  return useMemo(
+    () => [
+      ...errors
+        .filter((one) => one.field === field)
+        .map((one): EditorMark => ({ ...one, severity: 'error' })),
+      ...warnings
+        .filter((one) => one.field === field)
+        .map((one): EditorMark => ({ ...one, severity: 'warning' })),
+    ],
+    [errors, warnings, field],
+  );
+}
+
+function LayoutChoice({ draft, readOnly }: { draft: Draft; readOnly: boolean }) {
+  const layouts = useLayouts();
+  const { layout } = draft.fields;
+  if (layouts.length === 0 && layout === null) return null;
+  const known = layouts.some(({ key }) => key === layout);
+  return (
+    <div className="w-32">
+      <Select
+        aria-label="Layout"
+        value={layout ?? ''}
+        disabled={readOnly}
+        onChange={(event) => draft.set({ layout: event.target.value || null })}
+      >
+        <option value="">No layout</option>
+        {layouts.map(({ key, name }) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+        {layout !== null && !known && <option value={layout}>{layout}</option>}
+      </Select>
+    </div>
+  );
+}
+
+/** BCP 47, loosely: the API tells exactly what is wrong with a tag. */
+const TAG = /^[a-z]{2,8}(-[a-z0-9]{1,8})*$/i;
+
+function LocaleChoice({
+  draft,
+  locale,
+  onLocale,
+  readOnly,
+}: {
+  draft: Draft;
+  locale: string | null;
+  onLocale: (locale: string | null) => void;
+  readOnly: boolean;
+}) {
+  const [adding, setAdding] = useState(false);
+  const [tag, setTag] = useState('');
+  const locales = Object.keys(draft.fields.locales);
+  const add = () => {
+    const wanted = tag.trim();
+    if (!TAG.test(wanted)) return;
+    draft.set({ locales: { ...draft.fields.locales, [wanted]: {} } });
+    onLocale(wanted);
+    setAdding(false);
+    setTag('');
+  };
+  if (adding) {
+    return (
+      <form
+        className="flex items-center gap-1.5"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add();
+        }}
+      >
+        <TextInput
+          aria-label="Language tag"
+          placeholder="de-AT"
+          className="w-24"
+          value={tag}
+          onChange={(event) => setTag(event.target.value)}
+          ref={(input) => input?.focus()}
+        />
+        <Button type="submit" size="small" disabled={!TAG.test(tag.trim())}>
+          Add
+        </Button>
+        <Button size="small" kind="quiet" onClick={() => setAdding(false)}>
+          Cancel
+        </Button>
+      </form>
+    );
+  }
+  return (
+    <div className="w-44">
+      <Select
+        aria-label="Language"
+        value={locale ?? ''}
+        onChange={(event) => {
+          if (event.target.value === '+') setAdding(true);
+          else onLocale(event.target.value || null);
+        }}
+      >
+        <option value="">Every other language</option>
+        {locales.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+        {!readOnly && <option value="+">Add a language…</option>}
+      </Select>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import type { ContentKind, Finding } from './content-api.ts';
+import type { Draft } from './use-draft.ts';
+
+export interface Checks {
+  errors: readonly Finding[];
+  warnings: readonly Finding[];
+}
+
+const NONE: Checks = { errors: [], warnings: [] };
+
+/** What publishing would say, looked up after every save. */
+export function useChecks(kind: ContentKind, draft: Draft): Checks {
+  const { api, key } = useApi();
+  const { data } = useQuery({
+    queryKey: key('template-check', draft.stored.key, draft.saves),
+    queryFn: () =>
+      unwrap(
+        api.POST('/api/v1/templates/{key}/check', { params: { path: { key: draft.stored.key } } }),
+      ),
+    enabled: kind === 'template',
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  return data ?? NONE;
+}

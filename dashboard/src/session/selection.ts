@@ -1,0 +1,37 @@
+import { savePreference, readPreference } from '../lib/preferences.ts';
+import { createStore, useStore } from '../lib/store.ts';
+
+/**
+ * Where the person is: which workspace, and live or test. Every request names it in two headers, and
+ * every cached answer is filed under it, so that nothing of one place is ever shown in another.
+ */
+export type Mode = 'live' | 'test';
+
+export interface Selection {
+  workspaceId: string | null;
+  mode: Mode;
+}
+
+const selectionStore = createStore<Selection>({
+  workspaceId: readPreference('workspace'),
+  mode: readPreference('mode') === 'live' ? 'live' : 'test',
+});
+
+export function currentSelection(): Selection {
+  return selectionStore.get();
+}
+
+export function useSelection(): Selection {
+  return useStore(selectionStore);
+}
+
+export function selectMode(mode: Mode): void {
+  savePreference('mode', mode);
+  document.documentElement.dataset.mode = mode;
+  selectionStore.set({ ...selectionStore.get(), mode });
+}
+
+export function selectWorkspace(workspaceId: string): void {
+  savePreference('workspace', workspaceId);
+  selectionStore.set({ ...selectionStore.get(), workspaceId });
+}

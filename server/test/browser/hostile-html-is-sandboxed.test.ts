@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+
+/**
+ * Goal: what strangers write is shown and never obeyed, wherever it appears.
+ * Method: words that would mark the page, open a dialog, load a picture from elsewhere or leave the
+ * page, in every place that takes words from outside. A server plays the outside and counts who
+ * comes; the harness notes dialogs and requests.
+ */
+
+const visits: string[] = [];
+const outside = createServer((request, response) => {
+  visits.push(request.url ?? '');
+  response.end();
+});
+outside.listen(0, '127.0.0.1');
+await once(outside, 'listening');
+afterAll(() => void outside.close());
+const OUTSIDE = `http://127.0.0.1:${(outside.address() as AddressInfo).port}`;
+
+const MARK = 'globalThis.__ran = (globalThis.__ran ?? 0) + 1; alert(1)';
+const TAG = `<img src=x onerror="${MARK}"><script>${MARK}</script>`;
+
+/** For a name, which is short. */
+const SHORT_TAG = '<img src=x onerror=alert(1)>';
+
+const MAIL = `
+<!doctype html><html><head>
+  <script>${MARK}</script>
+  <meta http-equiv="refresh" content="0;url=${OUTSIDE}/meta">
+  <base href="${OUTSIDE}/"><link rel="stylesheet" href="${OUTSIDE}/sheet.css">
+  <style>@import url(${OUTSIDE}/import.css); p { background: url(${OUTSIDE}/bg.png) }</style>
+</head><body onload="${MARK}" background="${OUTSIDE}/body.png">
+  <p>Words that are seen</p>
+  <img src="${OUTSIDE}/pixel.gif"><img src="x" onerror="${MARK}">
+  <svg onload="${MARK}"><script>${MARK}</script><a href="javascript:${MARK}"><text y="20">svg link</text></a></svg>
+  <iframe src="${OUTSIDE}/frame"></iframe><iframe srcdoc="<script>parent.${MARK}</script>"></iframe>
+  <object data="${OUTSIDE}/object"></object><embed src="${OUTSIDE}/embed">
+  <video src="${OUTSIDE}/video" autoplay></video><audio src="${OUTSIDE}/audio"></audio>
+  <form action="${OUTSIDE}/form"><button>Send the form</button></form>
+  <a href="javascript:${MARK}">A script link</a>
+  <a href="${OUTSIDE}/link" target="_top">A link to outside</a>
+  <details open ontoggle="${MARK}"><summary>More</summary></details>
+  <input autofocus onfocus="${MARK}"><math><mtext><table><mglyph><style><img src=x onerror="${MARK}">
+</body></html>`;
+
+browserSuite('hostile words', (suite) => {
+  test('in the html of a mail load nothing, run nothing and lead nowhere', async () => {
+    const { json } = await suite.app().call('POST', '/transactional/send', {
+      body: {
+        to: { email: 'jane@example.com', name: TAG },
+        from: { email: 'hello@example.org', name: TAG },
+        subject: `Subject ${TAG}`,
+        html: MAIL,
+        metadata: { order: TAG },
+        tags: ['tag'],
+      },
+    });
+    const page = await suite.openAs('owner');
+    await page.goto('/app/messages');
+    await page.getByRole('link', { name: `Subject ${TAG}` }).click();
+    await page.getByText(TAG).first().waitFor();
+    await page.getByRole('tab', { name: 'Content' }).click();
+    await lookAround(page);
+    for (const view of ['Text', 'Source', 'Headers']) {
+      await page.getByRole('tab', { name: view }).click();
+    }
+    await nothingRan(page);
+
+    await page.goto(`/app/test-inbox?id=${json.id}`);
+    await page.getByRole('heading', { name: `Subject ${TAG}` }).waitFor();
+    await lookAround(page);
+    await nothingRan(page);
+  });
+
+  test('are shown in a frame that is cut off from everything', async () => {
+    const page = await suite.openAs('owner');
+    const answer = await page.goto('/app/preview/closed');
+    const policy = answer?.headers()['content-security-policy'] ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain('img-src data:;');
+    expect(policy).toContain('sandbox allow-scripts');
+    expect(policy).not.toMatch(/allow-same-origin|allow-top|allow-popups|connect-src|unsafe-eval/);
+    expect(await page.evaluate('origin')).toBe('null');
+    const app = await page.goto('/app/messages');
+    const outer = app?.headers()['content-security-policy'] ?? '';
+    expect(outer).toContain("script-src 'self';");
+    expect(outer).toContain("connect-src 'self';");
+    expect(outer).toContain("require-trusted-types-for 'script'");
+  });
+
+  test('in the names of contacts, templates and people are only words', async () => {
+    const app = suite.app();
+    const contact = { email: 'eve@example.com', first_name: TAG, attributes: { note: TAG } };
+    expect((await app.call('POST', '/contacts', { body: contact })).status).toBe(201);
+    const template = { key: 'evil', name: TAG, subject: `Dear ${TAG}`, html: MAIL };
+    expect((await app.call('POST', '/templates', { body: template })).status).toBe(201);
+    const page = await suite.openAs('owner', { width: 1440 });
+    await page.goto('/app/contacts');
+    await page.getByRole('cell', { name: TAG }).waitFor();
+    await page.getByRole('link', { name: 'eve@example.com' }).click();
+    await page.getByLabel('First name').waitFor();
+    expect(await page.getByLabel('First name').inputValue()).toBe(TAG);
+    await nothingRan(page);
+
+    await page.goto('/app/templates');
+    await page.getByRole('link', { name: TAG }).click();
+    await page.getByText(`Dear ${TAG}`).waitFor();
+    await lookAround(page);
+    await nothingRan(page);
+
+    await page.goto('/app/settings');
+    await page.getByRole('textbox', { name: 'Name' }).fill(SHORT_TAG);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Your name is saved.').waitFor();
+    await page.getByRole('link', { name: 'Team' }).click();
+    await page.getByRole('row').getByText(SHORT_TAG).waitFor();
+    await nothingRan(page);
+  });
+
+  /** What a reader would do with the mail: read it and click everything in it. */
+  async function lookAround(page: Page): Promise<void> {
+    const mail = page.frameLocator('iframe[title="Preview of the mail"]');
+    await mail.getByText('Words that are seen').waitFor();
+    await mail.getByText('A script link').click();
+    await mail.getByText('svg link').click();
+    await mail.getByText('Send the form').click();
+    await mail.getByText('A link to outside').click();
+    await page.getByText('This link leads to').waitFor();
+    await page.getByText(`${OUTSIDE}/link`, { exact: true }).last().waitFor();
+    await page.getByRole('button', { name: /pictures? from elsewhere/ }).waitFor();
+  }
+
+  async function nothingRan(page: Page): Promise<void> {
+    for (const frame of page.frames()) {
+      expect(await frame.evaluate('globalThis.__ran ?? 0')).toBe(0);
+    }
+    expect(page.url().startsWith(suite.app().url)).toBe(true);
+    expect(page.context().pages()).toHaveLength(1);
+    // The policy may have had to say no, and says so; nothing else may have happened.
+    const refusals = /Content Security Policy|Blocked (script|form|autofocus)|sandboxed/;
+    expect(visits).toEqual([]);
+    expect(suite.takeErrors().filter((trouble) => !refusals.test(trouble))).toEqual([]);
+  }
+});

@@ -1,0 +1,155 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { goodSend } from '../harness/app.ts';
+import { browserSuite } from '../harness/browser.ts';
+import { overflows } from '../harness/browser-checks.ts';
+import { makePerson, signedInAs } from '../harness/dashboard-session.ts';
+
+/**
+ * Goal: the longest names that are taken can be read to their end on the smallest screen, with every
+ * page enlarged to twice its size, and on paper: nothing is cut off for good, nothing scrolls sideways.
+ */
+browserSuite('long names', (suite) => {
+  const WORD = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente';
+  const NAME = `${WORD}-${WORD.slice(0, 40)}-END`;
+  const ADDRESS = `${WORD}@${WORD}.example.com`.toLowerCase();
+
+  async function makeThings() {
+    const app = suite.app();
+    const owner = await makePerson(app, `${WORD}@shop.example`, 'owner');
+    const visitor = await signedInAs(app, owner);
+    const done = async (call: ReturnType<typeof app.call>) => {
+      const { status, json, text } = await call;
+      expect([status < 300, text]).toEqual([true, text]);
+      return json;
+    };
+    await done(visitor.call('PATCH', '/me', { body: { name: NAME } }));
+    await done(visitor.call('PATCH', `/workspaces/${visitor.workspace}`, { body: { name: NAME } }));
+    const key = NAME.toLowerCase();
+    const html = `<p>{{ ${WORD.toLowerCase()}_${WORD.toLowerCase()} }}</p>`;
+    await done(app.call('POST', '/templates', { body: { key, name: NAME, subject: NAME, html } }));
+    const domain = await done(
+      visitor.call('POST', '/domains', { body: { name: `${WORD}.${WORD}.example.net` } }),
+    );
+    await done(visitor.call('POST', '/api-keys', { body: { name: NAME, mode: 'test' } }));
+    const url = `https://${WORD}.example.org/${NAME}`;
+    const hook = { url, description: NAME, events: ['*'] };
+    const webhook = await done(visitor.call('POST', '/webhooks', { body: hook }));
+    await done(visitor.call('POST', '/suppressions', { body: { email: ADDRESS, note: NAME } }));
+    const contact = { email: ADDRESS, first_name: NAME, attributes: { [WORD]: NAME } };
+    await done(visitor.call('POST', '/contacts', { body: contact }));
+    await done(visitor.call('POST', '/invitations', { body: { email: ADDRESS, role: 'viewer' } }));
+    const message = await done(
+      app.call('POST', '/transactional/send', {
+        key: app.testKey,
+        body: goodSend({
+          to: { email: `other-${ADDRESS}`, name: NAME },
+          cc: [{ email: `copy-${ADDRESS}` }],
+          subject: NAME,
+          tags: [NAME.slice(-60)],
+          metadata: { [WORD.slice(0, 40)]: NAME },
+          attachments: [{ filename: `${NAME}.txt`, content: 'aGVsbG8=' }],
+        }),
+      }),
+    );
+    return { owner, key, messageId: message.id, domainId: domain.id, webhookId: webhook.id };
+  }
+
+  /** All of it is on screen: no line ends in dots, and nothing lies beyond the edge. */
+  async function isWhole(text: Locator): Promise<void> {
+    await text.waitFor();
+    expect(await text.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(1);
+    const box = await text.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(360);
+  }
+
+  async function choose(page: Page, name: RegExp): Promise<void> {
+    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await page.getByRole('button', { name }).click();
+  }
+
+  const made = new WeakMap<object, ReturnType<typeof makeThings>>();
+
+  /** Once for each server. */
+  function things() {
+    const making = made.get(suite.app()) ?? makeThings();
+    made.set(suite.app(), making);
+    return making;
+  }
+
+  test('make no page scroll sideways, on a phone or enlarged', async () => {
+    const { owner, key, messageId, domainId, webhookId } = await things();
+    const page = await suite.openFor(owner, { width: 360, height: 780 });
+    const places = [
+      ['/app/', 'Overview'],
+      ['/app/messages', 'Messages'],
+      [`/app/messages/${messageId}`, NAME],
+      ['/app/templates', 'Templates'],
+      [`/app/templates/template/${key}`, NAME],
+      ['/app/contacts', 'Contacts'],
+      ['/app/domains', 'Domains'],
+      [`/app/domains/${domainId}`, WORD.toLowerCase()],
+      ['/app/suppressions', 'Suppressions'],
+      ['/app/api-keys', 'API keys'],
+      ['/app/webhooks', 'Webhooks'],
+      [`/app/webhooks/${webhookId}`, WORD.toLowerCase()],
+      ['/app/events', 'Events'],
+      ['/app/team', 'Team'],
+      ['/app/settings', 'Settings'],
+      ['/docs', 'Postrider API'],
+    ] as const;
+    for (const [path, heading] of places) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      for (const width of [360, 640]) {
+        await page.setViewportSize({ width, height: 780 });
+        await expect
+          .poll(async () => [path, width, await overflows(page)])
+          .toEqual([path, width, []]);
+      }
+      await page.setViewportSize({ width: 360, height: 780 });
+    }
+    const cut = `[...document.querySelectorAll('.panel-title')]
+      .filter((title) => title.scrollWidth > title.clientWidth + 1).length`;
+    expect(await page.evaluate<number>(cut)).toBe(0);
+  });
+
+  test('stand whole on a phone where they are looked up', async () => {
+    const { owner, messageId } = await things();
+    const page = await suite.openFor(owner, { width: 360, height: 780 });
+    await page.goto(`/app/messages/${messageId}`);
+    const people = page.getByRole('complementary').last();
+    await isWhole(people.getByText(`other-${ADDRESS}`));
+    await isWhole(people.getByText(`copy-${ADDRESS}`));
+    await page.getByRole('tab', { name: 'Attempts' }).click();
+    await isWhole(page.locator('summary').getByText(`other-${ADDRESS}`));
+    await page.getByRole('tab', { name: 'Content' }).click();
+    await page.getByRole('tab', { name: 'Attachments' }).click();
+    await isWhole(page.getByText(`${NAME}.txt`));
+    await choose(page, /Switch/);
+    await isWhole(page.getByRole('menuitem').getByText(NAME));
+  });
+
+  test('are printed with the whole page, and without its frame', async () => {
+    const { owner, messageId } = await things();
+    const page = await suite.openFor(owner, { width: 794, height: 400 });
+    await page.goto(`/app/messages/${messageId}`);
+    await page.getByText('Delivered').first().waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const main = page.locator('main');
+    await expect
+      .poll(() => main.evaluate((one) => one.scrollHeight - one.clientHeight))
+      .toBeLessThanOrEqual(0);
+    expect(await main.evaluate((one) => one.clientHeight)).toBeGreaterThan(400);
+    expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
+    expect(await page.getByRole('button', { name: 'Find or do' }).isVisible()).toBe(false);
+    // How long ago it was says nothing on paper.
+    const when = await page.evaluate<string>(
+      "getComputedStyle(document.querySelector('main time'), '::after').content",
+    );
+    expect(when).toMatch(/\d{4}-\d\d-\d\dT/);
+    const sheets = (await page.pdf({ width: '794px', height: '400px' })).toString('latin1');
+    expect(sheets.match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1);
+  });
+});

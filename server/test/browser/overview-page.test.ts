@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { sqlTime } from '../../src/db/row-types.ts';
+import { browserSuite } from '../harness/browser.ts';
+
+/** What a person sees first: what needs them, what is still to set up, and how sending goes. */
+browserSuite('the overview', (suite) => {
+  const hello = (email: string) => ({
+    to: { email },
+    from: { email: 'hello@shop.example' },
+    subject: 'Hello',
+    html: '<p>Hello</p>',
+  });
+  const send = (email: string) =>
+    suite.app().call('POST', '/transactional/send', { body: hello(email) });
+
+  test('the steps to the first message, and figures that follow what happens', async () => {
+    const page = await suite.openAs('owner');
+    await page.goto('/app');
+    await page.getByText('Nothing needs you.').waitFor();
+    await page.getByText('1 of 5 done').waitFor();
+    await page.getByRole('region', { name: 'curl example' }).waitFor();
+    await page.getByText('Nothing in this time').first().waitFor();
+    await send('delivered@simulator.test');
+    await send('bounced@simulator.test');
+    await page.getByText('2 of 5 done').waitFor();
+    await page.getByText('The mailbox does not exist').waitFor();
+    await page.getByRole('button', { name: 'Hour' }).click();
+    await page.waitForURL(/range=hour$/);
+    await page.getByRole('figure', { name: /^In the last hour: 1 delivered, 1 bounced/ }).waitFor();
+    await page.getByRole('button', { name: 'Table' }).first().click();
+    const table = page.getByRole('region', { name: 'What became of it, table' });
+    await table.getByRole('columnheader', { name: 'Delivered' }).waitFor();
+    expect(await table.getByRole('row').count()).toBe(61);
+    const cells = await table.getByRole('cell').allTextContents();
+    expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(2);
+    await page.getByRole('link', { name: 'See them' }).click();
+    await page.waitForURL('**/app/messages?status=bounced');
+    expect(suite.takeErrors()).toEqual([]);
+  });
+
+  test('figures by group lead to the messages they count', async () => {
+    const tagged = (email: string, tag: string) =>
+      suite.app().call('POST', '/transactional/send', {
+        body: { ...hello(email), tags: [tag] },
+      });
+    await tagged('delivered@simulator.test', 'receipts');
+    await tagged('bounced@simulator.test', 'receipts');
+    await tagged('delivered@simulator.test', 'welcome');
+    const page = await suite.openAs('owner');
+    await page.goto('/app?range=week');
+    const receipts = page
+      .getByRole('table', { name: 'Figures by tag' })
+      .getByRole('row', { name: /^receipts / });
+    await receipts.getByRole('cell', { name: '50%' }).first().waitFor();
+    await page.getByRole('button', { name: 'Sender' }).click();
+    await page.waitForURL(/by=domain/);
+    const senders = page.getByRole('table', { name: 'Figures by sender' });
+    await senders.getByRole('row', { name: /^shop\.example .*100%/ }).waitFor();
+    await senders.getByRole('link', { name: 'shop.example' }).click();
+    await page.waitForURL('**/app/messages?domain=shop.example&since=7d');
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Receiver' }).click();
+    await page
+      .getByRole('table', { name: 'Figures by receiver' })
+      .getByRole('link', { name: 'Everybody else' })
+      .click();
+    await page.waitForURL('**/app/messages?receiver=other&since=7d');
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    await page.getByRole('button', { name: 'receiver: Everybody else' }).click();
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('Receiver').fill('gmail.com');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('No message fits these filters').waitFor();
+    await page.goto('/app?range=week&by=domain');
+    await page.getByRole('button', { name: 'Template' }).click();
+    await page.getByText('No message of this time was made from a template.').waitFor();
+    await page.getByRole('button', { name: 'Tag' }).click();
+    await receipts.getByRole('link', { name: '50%' }).click();
+    await page.waitForURL('**/app/messages?tag=receipts&since=7d&status=bounced');
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    await page.goBack();
+    await receipts.getByRole('link', { name: 'receipts' }).click();
+    await page.waitForURL('**/app/messages?tag=receipts&since=7d');
+    expect(suite.takeErrors()).toEqual([]);
+  });
+
+  test('problems come first, each with the way to where it is mended', async () => {
+    const { database, workspaceId } = suite.app();
+    const made = await suite.app().call('POST', '/webhooks', {
+      body: { url: 'https://hooks.example/mail' },
+    });
+    await database.pool.query(
+      `update webhooks set enabled = false, disabled_at = $1, disabled_reason = 'gone'`,
+      [sqlTime(Date.now())],
+    );
+    await database.pool.query(`insert into alarms values ($1, 'test', 'queue_age', '', $2)`, [
+      workspaceId,
+      sqlTime(Date.now()),
+    ]);
+    const page = await suite.openAs('owner');
+    await page.goto('/app');
+    await page
+      .getByRole('link', { name: 'Mail has been waiting to leave for too long.' })
+      .waitFor();
+    await page.getByRole('link', { name: 'The endpoint at hooks.example is off' }).click();
+    await page.waitForURL(`**/app/webhooks/${made.json.id}`);
+    await page.getByText(/This endpoint is off. It answered 410/).waitFor();
+    expect(suite.takeErrors()).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+/** What keeps people from reading or using a page. */
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Everything once; what depends on colours in every theme and mode. */
+export async function accessibilityViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const all = await run(page, '{}');
+  const colours = "{ runOnly: ['color-contrast'] }";
+  for (const [theme, mode] of [
+    ['dark', 'test'],
+    ['dark', 'live'],
+    ['light', 'live'],
+  ]) {
+    await page.evaluate(`Object.assign(document.documentElement.dataset, {
+      theme: '${theme}', mode: '${mode}',
+    })`);
+    all.push(...(await run(page, colours)).map((fault) => `${theme} ${mode}: ${fault}`));
+  }
+  return all;
+}
+
+function run(page: Page, options: string): Promise<string[]> {
+  return page.evaluate(`axe
+    .run(document, { resultTypes: ['violations'], iframes: false, ...${options} })
+    .then(({ violations }) => violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.map(({ html, any }) =>
+        id + ': ' + html.slice(0, 160) + ' ' + (any[0]?.message ?? ''))))`);
+}
+
+/** What reaches beyond a phone's edge, unless it scrolls in a box of its own. */
+export function overflows(page: Page): Promise<string[]> {
+  return page.evaluate(`[document.documentElement, ...document.querySelectorAll('[data-scroller], dialog[open]')]
+    .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.tagName + ' ' + box.scrollWidth + ' in ' + box.clientWidth)`);
+}

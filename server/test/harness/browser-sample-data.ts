@@ -1,0 +1,158 @@
+/**
+ * A workspace as it looks after a while of use: something on every page. It is made by the API alone,
+ * like everything else in it.
+ */
+
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<{ status: number; json: ApiResponse }>;
+
+interface ApiResponse {
+  id: string;
+  [field: string]: unknown;
+}
+
+export interface SampleData {
+  /** A message that bounced. */
+  bouncedId: string;
+  /** One that arrived, made from a template. */
+  deliveredId: string;
+}
+
+export async function createSampleData(call: Call): Promise<SampleData> {
+  // Both modes share the templates.
+  if ((await call('GET', '/templates/order-shipped')).status === 404) await writeTemplates(call);
+  for (const body of CONTACTS) await done(call, 'PUT', `/contacts/${body.email}`, bodyOf(body));
+  await done(call, 'POST', '/suppressions', { email: 'old.address@example.net', reason: 'manual' });
+  await done(call, 'POST', '/suppressions', { domain: 'closed.example', reason: 'manual' });
+  await done(call, 'POST', '/api-keys', { name: 'Web shop', scopes: ['send:transactional'] });
+  await done(call, 'POST', '/api-keys', { name: 'Night report', scopes: ['read:messages'] });
+  let bouncedId = '';
+  let arrivedId = '';
+  for (const [index, to] of RECIPIENTS.entries()) {
+    const { json } = await done(call, 'POST', '/transactional/send', orderEmail(to, 1000 + index));
+    if (to.startsWith('bounced')) bouncedId = json.id;
+    else if (!to.endsWith('simulator.test')) arrivedId = json.id;
+  }
+  return { bouncedId, deliveredId: arrivedId };
+}
+
+export const SENDER_DOMAIN = 'fernhill.example';
+
+const SENDER = { email: `orders@${SENDER_DOMAIN}`, name: 'Fernhill Bakery' };
+
+const CONTACTS = [
+  { email: 'ada@example.com', first_name: 'Ada', last_name: 'Byron', locale: 'en' },
+  { email: 'emil@example.com', first_name: 'Emil', last_name: 'Berger', locale: 'de-AT' },
+  { email: 'noor@example.org', first_name: 'Noor', last_name: 'Haddad', locale: 'en' },
+  { email: 'sofia@example.net', first_name: 'Sofía', last_name: 'Prieto', locale: 'es' },
+  { email: 'kenji@example.com', first_name: 'Kenji', last_name: 'Mori', locale: 'ja' },
+];
+
+const RECIPIENTS = [
+  'ada@example.com',
+  'bounced+order@simulator.test',
+  'emil@example.com',
+  'mailbox-full@simulator.test',
+  'noor@example.org',
+  'old.address@example.net',
+  'complained@simulator.test',
+  'kenji@example.com',
+  'sofia@example.net',
+];
+
+function bodyOf({ email: _, ...fields }: (typeof CONTACTS)[number]) {
+  return { ...fields, attributes: { plan: 'weekly box', loaves: 3 } };
+}
+
+export function orderEmail(to: string, order: number): Record<string, unknown> {
+  return {
+    to: { email: to },
+    from: SENDER,
+    template_key: 'order-shipped',
+    template_variables: { order: String(order), day: 'Friday' },
+    tags: ['orders'],
+    metadata: { order_id: String(order) },
+  };
+}
+
+/** Mail of a day: mostly orders, some receipts and passwords. */
+export function everydayEmail(to: string, order: number): Record<string, unknown> {
+  const common = { to: { email: to }, from: SENDER, metadata: { order_id: String(order) } };
+  if (order % 4 === 1) {
+    return {
+      ...common,
+      subject: `Receipt for order ${order}`,
+      html: '<p>Thank you. The receipt is attached.</p>',
+      tags: ['receipts'],
+    };
+  }
+  if (order % 9 === 2) {
+    return {
+      ...common,
+      subject: 'Choose a new password',
+      html: '<p>Follow the link within an hour.</p>',
+      tags: ['account'],
+    };
+  }
+  return orderEmail(to, order);
+}
+
+async function writeTemplates(call: Call): Promise<void> {
+  await done(call, 'POST', '/layouts', { key: 'letter', name: 'Letter', html: LAYOUT });
+  await done(call, 'POST', '/layouts/letter/publish', {});
+  await done(call, 'POST', '/templates', {
+    key: 'order-shipped',
+    name: 'Order shipped',
+    layout: 'letter',
+    from: SENDER,
+    subject: 'Your order ${order} is on its way',
+    html: SHIPPED,
+    variables: [
+      { name: 'order', example: '1042', description: 'The number on the receipt.' },
+      { name: 'day', example: 'Friday' },
+    ],
+  });
+  await done(call, 'POST', '/templates/order-shipped/publish', { note: 'The first words' });
+  await done(call, 'POST', '/templates', {
+    key: 'password-reset',
+    name: 'Password reset',
+    subject: 'Choose a new password',
+    html: '<p>Follow <a href="{{ reset_url }}">this link</a> within an hour.</p>',
+    variables: [{ name: 'reset_url', example: 'https://fernhill.example/reset', secret: true }],
+  });
+}
+
+const LAYOUT = `<!doctype html>
+<html>
+  <head>
+    <style>
+      body { margin: 0; background: #f6f1e7; font-family: Georgia, serif; color: #3b2f20; }
+      .sheet { max-width: 520px; margin: 0 auto; padding: 32px 28px; background: #fffdf8; }
+      .mark { color: #8a5a1f; font-size: 20px; letter-spacing: .04em; }
+      .foot { margin-top: 32px; color: #7a6a55; font-size: 13px; }
+    </style>
+  </head>
+  <body>
+    <div class="sheet">
+      <p class="mark">Fernhill Bakery</p>
+      {{ content }}
+      <p class="foot">Fernhill Bakery, 12 Mill Lane. You get this mail because you ordered.</p>
+    </div>
+  </body>
+</html>
+`;
+
+const SHIPPED = `<h1>It is out of the oven</h1>
+<p>Dear {{ contact.first_name | default: "friend" }},</p>
+<p>your order <b>{{ order }}</b> left this morning and will be with you on {{ day }}.</p>
+<p><a href="https://fernhill.example/orders/{{ order }}">See where it is</a></p>
+`;
+
+async function done(call: Call, method: string, path: string, body: unknown) {
+  const answer = await call(method, path, body);
+  if (answer.status < 300) return answer;
+  throw new Error(`${method} ${path} gave ${answer.status}: ${JSON.stringify(answer.json)}`);
+}
