@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import type { Config } from '../config/read-config.ts';
 import type { ContactLookup } from '../contacts/contact-lookup.ts';
 import type { Pool } from '../db/pool.ts';
-import type { DomainDirectory } from '../domains/domain-directory.ts';
+import type { DomainDirectory } from '../domains/sender-domain-cache.ts';
 import type { PublishedLimits } from '../http/routes/service/get-limits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHmacSha256 } from '../lib/hmac.ts';
@@ -14,7 +14,7 @@ import { Idempotency } from '../messages/accept/idempotency.ts';
 import type { SendLimits } from '../messages/accept/send-limits.ts';
 import { CONTENT_PURPOSE } from '../messages/content/message-content.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
-import type {TemplateCachey } from '../templates/template-cache.ts';
+import type { TemplateCache } from '../templates/template-cache.ts';
 import { createTracker } from '../tracking/track-html.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
 
@@ -30,7 +30,7 @@ export interface AcceptorNeeds {
   clock: Clock;
   config: Config;
   domains: DomainDirectory;
-  templates:TemplateCachey;
+  templates: TemplateCache;
   contacts: ContactLookup;
   handover: Handover;
   idempotency: Idempotency;

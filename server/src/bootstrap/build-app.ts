@@ -17,13 +17,14 @@ import { proveSecretKey } from '../db/prove-secret-key.ts';
 import { startUpkeep } from '../db/upkeep.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
-import { DomainDirectory } from '../domains/domain-directory.ts';
+import { DomainDirectory } from '../domains/sender-domain-cache.ts';
 import type { Domains } from '../domains/domains.ts';
-import { openDomains } from '../domains/open-domains.ts';
+import { openDomains } from '../domains/create-domains.ts';
 import { addPages } from '../http/pages/register-pages.ts';
 import { addApp } from '../http/pages/dashboard-files.ts';
 import { httpDoor } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
+import { LargeAnswers } from '../http/server/large-response-limiter.ts';
 import { createHttpMetrics, createRegistry } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import { allOperations } from '../http/operations.ts';
@@ -38,7 +39,7 @@ import { CONTENT_PURPOSE } from '../messages/content/message-content.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
-import {TemplateCachey } from '../templates/template-cache.ts';
+import { TemplateCache } from '../templates/template-cache.ts';
 import { Templates } from '../templates/templates.ts';
 import { VERSION } from '../version.ts';
 import { startRounds } from './background-jobs.ts';
@@ -149,19 +150,19 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
   });
-  const templateDirectory = newTemplateCachey({ pool, clock, noticesArrive });
+  const templateCache = new TemplateCache({ pool, clock, noticesArrive });
   const templates = new Templates({
     pool,
     clock,
-   onChanged: (workspaceId) => templateDirectory.forgetWorkspace(workspaceId),
+    onChange: (workspaceId) => templateCache.forgetWorkspace(workspaceId),
   });
   notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
-  notices.on('templates', (workspaceId) => templateDirectory.forgetWorkspace(workspaceId));
+  notices.on('templates', (workspaceId) => templateCache.forgetWorkspace(workspaceId));
   notices.on('domains', (workspaceId) => directory.forgetWorkspace(workspaceId));
   notices.onGap(() => {
     authenticator.forgetAll();
     directory.forgetAll();
-    templateDirectory.forgetAll();
+    templateCache.forgetAll();
   });
 
   const telling = openTelling({
@@ -202,7 +203,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     clock,
     config,
     domains: directory,
-    templates: templateDirectory,
+    templates: templateCache,
     contacts: contactLookup,
     handover,
     idempotency,
@@ -260,7 +261,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     clock,
     acceptor,
     templates,
-    templateDirectory,
+    templateCache,
     contactLookup,
     changes: new MessageChanges({ pool, clock, limits, handover }),
     inbox: new TestInbox({ pool, clock, sealer }),
@@ -278,6 +279,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     smtpSettings: () => submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
+    largeAnswers: new LargeAnswers(),
     document,
   });
   const isApi = config.roles.has('api');

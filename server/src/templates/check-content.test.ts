@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { type CheckOptions, checkContent } from './check-content.ts';
-import { parseContent } from './substitution.ts';
+import { parseContent } from './template-engine.ts';
 
 /**
  * Goal: each publishing check finds what it is for, at its place, and leaves good mail alone.

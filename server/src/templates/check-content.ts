@@ -1,4 +1,7 @@
 import { checkCss } from './check-css.ts';
+import { closest } from './engine/closest-name.ts';
+import { ContentLimitError, ContentSyntaxError, LineIndex } from './engine/content-errors.ts';
+import { type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
 import {
   attributeOf,
   type HtmlScan,
@@ -7,10 +10,12 @@ import {
   withoutPlaceholders,
 } from './html-tags.ts';
 import { type PathUse, pathUses } from './path-uses.ts';
-import { closest } from './substitution/closest-name.ts';
-import { ContentLimitError, ContentSyntaxError, Lines } from './substitution/content-errors.ts';
-import { placeholderSpans, type Span } from './substitution/lex-content.ts';
-import { type ParsedContent, type Partials, type Place, parseContent } from './substitution.ts';
+import {
+  type OutputFormat,
+  type ParsedContent,
+  type Partials,
+  parseContent,
+} from './template-engine.ts';
 
 /**
  * Looks at a content before it is published or sent: what would fail, and what would disappoint.
@@ -18,7 +23,7 @@ import { type ParsedContent, type Partials, type Place, parseContent } from './s
  * place; an error refuses publishing, a warning only tells. Linear in the size of the content.
  */
 
-export interface Finding {
+export interface TemplateFinding {
   severity: 'error' | 'warning';
   code: string;
   message: string;
@@ -49,8 +54,11 @@ const FINDINGS_MAX = 200;
 /** Gmail cuts a message off after this. */
 const CLIPPED_BYTES = 102 * 1024;
 
-export function checkContent(content: CheckedContent, options: CheckOptions = {}): Finding[] {
-  const findings: Finding[] = [];
+export function checkContent(
+  content: CheckedContent,
+  options: CheckOptions = {},
+): TemplateFinding[] {
+  const findings: TemplateFinding[] = [];
   const prefix = options.fieldPrefix ?? '';
   const parsed = [
     parseField(content.subject, 'header', `${prefix}subject`, findings),
@@ -58,25 +66,25 @@ export function checkContent(content: CheckedContent, options: CheckOptions = {}
     parseField(content.text, 'text', `${prefix}text`, findings),
   ].filter((field) => field !== undefined);
   checkPaths(parsed, options, findings);
-  const html = parsed.find((field) => field.place === 'html');
+  const html = parsed.find((field) => field.format === 'html');
   if (html) checkHtml(html, content, options, findings);
   return findings.slice(0, FINDINGS_MAX);
 }
 
 function parseField(
   source: string | undefined,
-  place: Place,
+  format: OutputFormat,
   field: string,
-  findings: Finding[],
+  findings: TemplateFinding[],
 ): ParsedContent | undefined {
   if (source === undefined) return undefined;
   try {
-    return parseContent(source, place, field);
+    return parseContent(source, format, field);
   } catch (error) {
     if (error instanceof ContentSyntaxError) {
       findings.push(...syntaxFindings(error, field));
     } else if (error instanceof ContentLimitError) {
-      findings.push(tooMuch(error, field));
+      findings.push(limitFinding(error, field));
     } else throw error;
     return undefined;
   }
@@ -87,20 +95,20 @@ const MESSAGE_FIELDS = ['id', 'to', 'from'];
 function checkPaths(
   parsed: readonly ParsedContent[],
   options: CheckOptions,
-  findings: Finding[],
+  findings: TemplateFinding[],
 ): void {
-  const lines = new Map<string, Lines>();
+  const lines = new Map<string, LineIndex>();
   const positionOf = ({ source, at }: PathUse) => {
-    const known = lines.get(source) ?? new Lines(source);
+    const known = lines.get(source) ?? new LineIndex(source);
     lines.set(source, known);
     return known.positionAt(at);
   };
   for (const field of parsed) {
-    const told = new Set<string>();
-    for (const use of usesIn(field, options, findings)) {
+    const reported = new Set<string>();
+    for (const use of pathUsesIn(field, options, findings)) {
       if (findings.length >= FINDINGS_MAX) return;
-      const problem = told.has(use.path) ? undefined : unknownPath(use, options);
-      told.add(use.path);
+      const problem = reported.has(use.path) ? undefined : unknownPath(use, options);
+      reported.add(use.path);
       if (!problem) continue;
       findings.push({
         severity: problem.severity,
@@ -113,21 +121,24 @@ function checkPaths(
   }
 }
 
-function usesIn(
+function pathUsesIn(
   field: ParsedContent,
   { partials }: CheckOptions,
-  findings: Finding[],
+  findings: TemplateFinding[],
 ): readonly PathUse[] {
   try {
     return pathUses(field, partials);
   } catch (error) {
     if (!(error instanceof ContentLimitError)) throw error;
-    findings.push(tooMuch(error, error.field));
+    findings.push(limitFinding(error, error.field));
     return [];
   }
 }
 
-export function syntaxFindings({ mistakes }: ContentSyntaxError, field: string): Finding[] {
+export function syntaxFindings(
+  { issues: mistakes }: ContentSyntaxError,
+  field: string,
+): TemplateFinding[] {
   return mistakes.map(({ detail, line, column }) => ({
     severity: 'error',
     code: 'template_syntax',
@@ -138,14 +149,17 @@ export function syntaxFindings({ mistakes }: ContentSyntaxError, field: string):
   }));
 }
 
-export function tooMuch({ detail: message }: ContentLimitError, field: string): Finding {
+export function limitFinding(
+  { detail: message }: ContentLimitError,
+  field: string,
+): TemplateFinding {
   return { severity: 'error', code: 'template_limit', message, field, line: 1, column: 1 };
 }
 
 function unknownPath(
   use: PathUse,
   { declared, contactFields }: CheckOptions,
-): Pick<Finding, 'severity' | 'message'> | undefined {
+): Pick<TemplateFinding, 'severity' | 'message'> | undefined {
   const [root = '', ...rest] = use.path.split('.');
   const below = rest.join('.');
   if (root === 'message') {
@@ -161,20 +175,20 @@ function unknownPath(
     return { severity: 'warning', message: `No contact has a field \`${name}\` yet.` };
   }
   if (!declared || declared.some((name) => covers(name, use.path))) return undefined;
-  const near = closest(use.path, declared);
+  const suggestion = closest(use.path, declared);
   return {
     // It will be inferred; only the author knows whether it is a slip.
     severity: 'warning',
-    message: `\`${use.path}\` is not among the template's variables.${near ? ` Did you mean \`${near}\`?` : ''}`,
+    message: `\`${use.path}\` is not among the template's variables.${suggestion ? ` Did you mean \`${suggestion}\`?` : ''}`,
   };
 }
 
 /** A declared `order` covers `order.id`; a declared `order.id` covers a use of `order`. */
 function covers(name: string, path: string): boolean {
-  return name === path || isBelow(path, name) || isBelow(name, path);
+  return name === path || isNestedIn(path, name) || isNestedIn(name, path);
 }
 
-function isBelow(path: string, parent: string): boolean {
+function isNestedIn(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) || path.startsWith(`${parent}[]`);
 }
 
@@ -182,11 +196,11 @@ function checkHtml(
   parsed: ParsedContent,
   content: CheckedContent,
   options: CheckOptions,
-  findings: Finding[],
+  findings: TemplateFinding[],
 ): void {
   const { source, field } = parsed;
   const spans = placeholderSpans(source, field);
-  const page = new Page(source, field, spans, findings);
+  const page = new HtmlPage(source, field, spans, findings);
   checkClosed(page);
   for (const tag of page.scan.tags) {
     if (tag.kind === 'start') checkTag(page, tag);
@@ -194,7 +208,7 @@ function checkHtml(
   checkCss(page);
   if (options.fragment) return;
   if (content.text === undefined || content.text.trim() === '') {
-    page.tell(
+    page.report(
       'warning',
       'text_missing',
       0,
@@ -203,7 +217,7 @@ function checkHtml(
   }
   const bytes = Buffer.byteLength(source);
   if (bytes > CLIPPED_BYTES) {
-    page.tell(
+    page.report(
       'warning',
       'too_large',
       0,
@@ -211,7 +225,7 @@ function checkHtml(
     );
   }
   if (!hasPreheader(page)) {
-    page.tell(
+    page.report(
       'warning',
       'preheader_missing',
       0,
@@ -221,33 +235,43 @@ function checkHtml(
 }
 
 /** An HTML field under examination: the author's text, and the same with placeholders blotted out. */
-export class Page {
+export class HtmlPage {
   readonly source: string;
   readonly field: string;
-  readonly spans: readonly Span[];
-  readonly plain: string;
+  readonly spans: readonly PlaceholderSpan[];
+  readonly masked: string;
   readonly scan: HtmlScan;
-  readonly #findings: Finding[];
-  #lines: Lines | undefined;
+  readonly #findings: TemplateFinding[];
+  #lines: LineIndex | undefined;
 
-  constructor(source: string, field: string, spans: readonly Span[], findings: Finding[]) {
+  constructor(
+    source: string,
+    field: string,
+    spans: readonly PlaceholderSpan[],
+    findings: TemplateFinding[],
+  ) {
     this.source = source;
     this.field = field;
     this.spans = spans;
-    this.plain = withoutPlaceholders(source, spans);
-    this.scan = scanHtml(this.plain);
+    this.masked = withoutPlaceholders(source, spans);
+    this.scan = scanHtml(this.masked);
     this.#findings = findings;
   }
 
-  tell(severity: Finding['severity'], code: string, offset: number, message: string): void {
+  report(
+    severity: TemplateFinding['severity'],
+    code: string,
+    offset: number,
+    message: string,
+  ): void {
     if (this.#findings.length >= FINDINGS_MAX) return;
-    this.#lines ??= new Lines(this.source);
+    this.#lines ??= new LineIndex(this.source);
     const { line, column } = this.#lines.positionAt(offset);
     this.#findings.push({ severity, code, message, field: this.field, line, column });
   }
 
   /** The text of a range as its author wrote it. */
-  written(begin: number, length: number): string {
+  sourceText(begin: number, length: number): string {
     return this.source.slice(begin, begin + length);
   }
 }
@@ -257,18 +281,18 @@ const VOID_TAGS = new Set([
   ...['source', 'track', 'wbr', 'bgsound', 'frame', 'keygen'],
 ]);
 /** HTML lets these end without an end tag. */
-const ENDS_BY_ITSELF = new Set([
+const OPTIONAL_END_TAGS = new Set([
   ...['html', 'head', 'body', 'p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'thead', 'tbody', 'tfoot'],
   ...['colgroup', 'option', 'optgroup', 'rp', 'rt', 'plaintext'],
 ]);
 
-function checkClosed(page: Page): void {
+function checkClosed(page: HtmlPage): void {
   if (page.scan.openEndAt !== undefined) {
     const at = page.scan.openEndAt;
-    page.tell('error', 'unclosed_tag', at, 'The HTML ends inside this tag or comment.');
+    page.report('error', 'unclosed_tag', at, 'The HTML ends inside this tag or comment.');
   }
   // With branches a tag can be opened twice and closed once, so only plain HTML is certain.
-  const branched = page.spans.some((span) => !span.writes && page.source[span.begin] === '{');
+  const branched = page.spans.some((span) => !span.isOutput && page.source[span.begin] === '{');
   const severity = branched ? 'warning' : 'error';
   const open: HtmlTag[] = [];
   const openByName = new Map<string, number>();
@@ -280,37 +304,37 @@ function checkClosed(page: Page): void {
       openByName.set(tag.name, count + 1);
     } else if (count === 0) {
       if (tag.name !== 'p') {
-        page.tell(severity, 'unclosed_tag', tag.begin, `\`</${tag.name}>\` closes nothing.`);
+        page.report(severity, 'unclosed_tag', tag.begin, `\`</${tag.name}>\` closes nothing.`);
       }
     } else closeUpTo(page, tag.name, open, openByName, severity);
   }
-  for (const tag of open) tellUnclosed(page, tag, severity);
+  for (const tag of open) reportUnclosed(page, tag, severity);
 }
 
 function closeUpTo(
-  page: Page,
+  page: HtmlPage,
   name: string,
   open: HtmlTag[],
   openByName: Map<string, number>,
-  severity: Finding['severity'],
+  severity: TemplateFinding['severity'],
 ): void {
   for (;;) {
     const top = open.pop();
     if (!top) return;
     openByName.set(top.name, (openByName.get(top.name) ?? 1) - 1);
     if (top.name === name) return;
-    tellUnclosed(page, top, severity);
+    reportUnclosed(page, top, severity);
   }
 }
 
-function tellUnclosed(page: Page, tag: HtmlTag, severity: Finding['severity']): void {
-  if (ENDS_BY_ITSELF.has(tag.name)) return;
-  page.tell(severity, 'unclosed_tag', tag.begin, `\`<${tag.name}>\` is not closed.`);
+function reportUnclosed(page: HtmlPage, tag: HtmlTag, severity: TemplateFinding['severity']): void {
+  if (OPTIONAL_END_TAGS.has(tag.name)) return;
+  page.report(severity, 'unclosed_tag', tag.begin, `\`<${tag.name}>\` is not closed.`);
 }
 
 /** Only foreign elements (VML, SVG, Office) may close themselves. */
-function isSelfClosed(page: Page, tag: HtmlTag): boolean {
-  return page.plain[tag.end - 2] === '/' && (tag.name.includes(':') || SVG_TAGS.has(tag.name));
+function isSelfClosed(page: HtmlPage, tag: HtmlTag): boolean {
+  return page.masked[tag.end - 2] === '/' && (tag.name.includes(':') || SVG_TAGS.has(tag.name));
 }
 
 const SVG_TAGS = new Set([
@@ -324,14 +348,14 @@ const SVG_TAGS = new Set([
   'use',
 ]);
 
-function checkTag(page: Page, tag: HtmlTag): void {
+function checkTag(page: HtmlPage, tag: HtmlTag): void {
   if (tag.name === 'img') checkImage(page, tag);
   if (tag.name === 'a' || tag.name === 'area') checkLink(page, tag);
   if (tag.name === 'script' && !/json/i.test(attributeOf(tag, 'type')?.value ?? '')) {
-    page.tell('warning', 'script', tag.begin, 'Mail clients remove scripts.');
+    page.report('warning', 'script', tag.begin, 'Mail clients remove scripts.');
   }
   if (tag.name === 'form' || tag.name === 'iframe' || tag.name === 'video') {
-    page.tell(
+    page.report(
       'warning',
       'unsupported_element',
       tag.begin,
@@ -340,9 +364,9 @@ function checkTag(page: Page, tag: HtmlTag): void {
   }
 }
 
-function checkImage(page: Page, tag: HtmlTag): void {
+function checkImage(page: HtmlPage, tag: HtmlTag): void {
   if (!attributeOf(tag, 'alt')) {
-    page.tell(
+    page.report(
       'warning',
       'image_without_alt',
       tag.begin,
@@ -350,11 +374,11 @@ function checkImage(page: Page, tag: HtmlTag): void {
     );
   }
   const src = attributeOf(tag, 'src');
-  const address = src ? page.written(src.valueBegin, src.value.length).trim() : '';
+  const address = src ? page.sourceText(src.valueBegin, src.value.length).trim() : '';
   if (address === '') {
-    page.tell('warning', 'image_not_https', tag.begin, 'The image has no `src`.');
+    page.report('warning', 'image_not_https', tag.begin, 'The image has no `src`.');
   } else if (!startsWithPlaceholder(address) && !/^(?:https:|cid:|data:image\/)/i.test(address)) {
-    page.tell(
+    page.report(
       'warning',
       'image_not_https',
       src?.begin ?? tag.begin,
@@ -363,13 +387,13 @@ function checkImage(page: Page, tag: HtmlTag): void {
   }
 }
 
-function checkLink(page: Page, tag: HtmlTag): void {
+function checkLink(page: HtmlPage, tag: HtmlTag): void {
   const href = attributeOf(tag, 'href');
   if (!href) return;
-  const address = page.written(href.valueBegin, href.value.length).trim();
+  const address = page.sourceText(href.valueBegin, href.value.length).trim();
   if (startsWithPlaceholder(address) || /^#./.test(address)) return;
   if (/^[a-z][a-z0-9+.-]*:/i.test(address)) return;
-  page.tell(
+  page.report(
     'warning',
     'link_not_absolute',
     href.begin,
@@ -386,7 +410,7 @@ function startsWithPlaceholder(text: string): boolean {
 const PREHEADER_TAGS_MAX = 30;
 
 /** A hidden element near the start of the body, as every builder of mails writes it. */
-function hasPreheader(page: Page): boolean {
+function hasPreheader(page: HtmlPage): boolean {
   const body = page.scan.tags.findIndex((tag) => tag.name === 'body' && tag.kind === 'start');
   const first = page.scan.tags.slice(body + 1, body + 1 + PREHEADER_TAGS_MAX);
   return first.some((tag) => {

@@ -1,9 +1,9 @@
-import type { Page } from './check-content.ts';
+import type { HtmlPage } from './check-content.ts';
 import { attributeOf } from './html-tags.ts';
 
 /** Tells, once each, what the large clients do not show as the author wrote it. */
 
-interface Unsupported {
+interface UnsupportedFeature {
   feature: string;
   /** On a property's name and value, or on an at-rule. */
   matches(property: string, value: string): boolean;
@@ -18,7 +18,7 @@ const is =
 const value = (name: string, pattern: RegExp) => (property: string, text: string) =>
   property === name && pattern.test(text);
 
-const UNSUPPORTED: readonly Unsupported[] = [
+const UNSUPPORTED: readonly UnsupportedFeature[] = [
   { feature: 'display: flex', matches: value('display', /^(?:inline-)?flex/), clients: OUTLOOK },
   {
     feature: 'display: grid',
@@ -71,18 +71,19 @@ const UNSUPPORTED: readonly Unsupported[] = [
   },
 ];
 
-export function checkCss(page: Page): void {
-  const told = new Set<string>();
+export function checkCss(page: HtmlPage): void {
+  const reported = new Set<string>();
   for (const { tag, begin, end } of page.scan.rawTexts) {
-    if (tag.name === 'style') checkDeclarations(page, begin, page.plain.slice(begin, end), told);
+    if (tag.name === 'style')
+      checkDeclarations(page, begin, page.masked.slice(begin, end), reported);
   }
   for (const tag of page.scan.tags) {
     const style = tag.kind === 'start' ? attributeOf(tag, 'style') : undefined;
-    if (style) checkDeclarations(page, style.valueBegin, style.value, told);
+    if (style) checkDeclarations(page, style.valueBegin, style.value, reported);
     const link = tag.name === 'link' && /stylesheet/i.test(attributeOf(tag, 'rel')?.value ?? '');
-    if (link && !told.has('link')) {
-      told.add('link');
-      page.tell(
+    if (link && !reported.has('link')) {
+      reported.add('link');
+      page.report(
         'warning',
         'unsupported_css',
         tag.begin,
@@ -93,25 +94,30 @@ export function checkCss(page: Page): void {
 }
 
 /** Cuts at `;`, `{` and `}`: each piece is a declaration, a selector or an at-rule. */
-function checkDeclarations(page: Page, offset: number, css: string, told: Set<string>): void {
+function checkDeclarations(
+  page: HtmlPage,
+  offset: number,
+  css: string,
+  reported: Set<string>,
+): void {
   let begin = 0;
   for (let i = 0; i <= css.length; i++) {
     const code = css.charCodeAt(i);
     if (i < css.length && code !== 0x3b && code !== 0x7b && code !== 0x7d) continue;
-    checkPiece(page, offset + begin, css.slice(begin, i), code === 0x7b, told);
-    if (told.size >= UNSUPPORTED.length) return;
+    checkStatement(page, offset + begin, css.slice(begin, i), code === 0x7b, reported);
+    if (reported.size >= UNSUPPORTED.length) return;
     begin = i + 1;
   }
 }
 
-function checkPiece(
-  page: Page,
+function checkStatement(
+  page: HtmlPage,
   offset: number,
-  piece: string,
+  statement: string,
   isSelector: boolean,
-  told: Set<string>,
+  reported: Set<string>,
 ): void {
-  const text = piece.trimStart();
+  const text = statement.trimStart();
   const isRule = text.startsWith('@');
   if (isSelector && !isRule) return;
   const colon = text.indexOf(':');
@@ -123,9 +129,9 @@ function checkPiece(
     .trim()
     .toLowerCase();
   for (const { feature, matches, clients } of UNSUPPORTED) {
-    if (told.has(feature) || !matches(name, isRule ? '' : content)) continue;
-    told.add(feature);
-    const at = offset + piece.length - text.length;
-    page.tell('warning', 'unsupported_css', at, `${feature}: not supported by ${clients}.`);
+    if (reported.has(feature) || !matches(name, isRule ? '' : content)) continue;
+    reported.add(feature);
+    const at = offset + statement.length - text.length;
+    page.report('warning', 'unsupported_css', at, `${feature}: not supported by ${clients}.`);
   }
 }

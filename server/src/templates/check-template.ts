@@ -1,34 +1,34 @@
 import {
   type CheckOptions,
   checkContent,
-  type Finding,
+  limitFinding,
   syntaxFindings,
-  tooMuch,
+  type TemplateFinding,
 } from './check-content.ts';
-import { nameContents } from './compile-template.ts';
+import { parseSenderFields } from './compile-template.ts';
+import { closest } from './engine/closest-name.ts';
+import { LineIndex, type Position } from './engine/content-errors.ts';
 import { inferVariables } from './infer-variables.ts';
-import { contentPlace } from './inline-page.ts';
+import { contentSlot } from './inline-page.ts';
 import { followPartials, parseLayout } from './layout.ts';
-import { variantGaps } from './locales.ts';
+import { translationGaps } from './locales.ts';
 import {
+  baseContent,
   type ContentKind,
+  contentForLocale,
+  FIELD_FORMATS,
   fieldName,
-  ownWords,
-  PLACES,
+  type LocaleContent,
   type StoredContent,
-  type Words,
-  wordsIn,
 } from './stored-content.ts';
-import { closest } from './substitution/closest-name.ts';
-import { Lines, type Position } from './substitution/content-errors.ts';
 import {
   ContentLimitError,
   ContentSyntaxError,
   type ParsedContent,
   type Partials,
   parseContent,
-} from './substitution.ts';
-import { partialsOf } from './template-variant.ts';
+} from './template-engine.ts';
+import { parsedPartials } from './template-variant.ts';
 
 /**
  * Looks at a whole template, layout or partial before it is published: every variant, what it uses
@@ -50,64 +50,64 @@ const FINDINGS_MAX = 200;
 const COMPARED_MAX = 200;
 
 /** A text stands in several variants and is looked at in several ways: it is parsed once. */
-interface Checking extends CheckedTemplate {
-  parsed: ParsedTexts;
+interface CheckState extends CheckedTemplate {
+  parsed: ParseCache;
 }
 
 /** By field and source; undefined: it cannot be parsed. */
-type ParsedTexts = Map<string, ParsedContent | undefined>;
+type ParseCache = Map<string, ParsedContent | undefined>;
 
-export function checkTemplate(given: CheckedTemplate): Finding[] {
-  const checked: Checking = { ...given, parsed: new Map() };
+export function checkTemplate(given: CheckedTemplate): TemplateFinding[] {
+  const checked: CheckState = { ...given, parsed: new Map() };
   const { kind, content } = checked;
-  const findings: Finding[] = [...missingFields(checked)];
-  const own = ownWords(content);
-  findings.push(...checkWords(checked, own, ''));
-  for (const [locale, words] of Object.entries(content.locales)) {
-    findings.push(...checkWords(checked, words, `locales.${locale}.`));
+  const findings: TemplateFinding[] = [...missingFields(checked)];
+  const own = baseContent(content);
+  findings.push(...checkLocaleContent(checked, own, ''));
+  for (const [locale, localized] of Object.entries(content.locales)) {
+    findings.push(...checkLocaleContent(checked, localized, `locales.${locale}.`));
   }
   if (kind === 'template') {
-    findings.push(...checkNames(content));
+    findings.push(...checkSenderFields(content));
     // What cannot be looked through for one thing cannot be for another: that was told above.
     if (!findings.some(({ code }) => code === 'template_limit'))
-      findings.push(...checkGaps(checked));
+      findings.push(...checkTranslations(checked));
     findings.push(...checkDeclared(checked));
     if (checked.layout) findings.push(...checkWholePage(checked, own, checked.layout));
   }
-  if (kind === 'layout') findings.push(...checkLayoutPlaces(content));
+  if (kind === 'layout') findings.push(...checkLayoutSlots(content));
   return findings.slice(0, FINDINGS_MAX);
 }
 
 /** The same for content that is sent inline, which has neither layout nor partials. */
-export function checkInline(words: Words): Finding[] {
-  const { subject, html, text } = words;
+export function checkInlineContent(localized: LocaleContent): TemplateFinding[] {
+  const { subject, html, text } = localized;
   const findings = checkContent({ subject, html, text });
-  for (const parsed of parsedFields(words)) {
-    const placeOf = placesOf(parsed);
+  for (const parsed of parsedFields(localized)) {
+    const positionOf = renderPositions(parsed);
     for (const key of parsed.partialKeys) {
       const message = 'Only stored templates can render partials.';
       findings.push({
         ...finding('error', 'partial_not_found', message, parsed.field),
-        ...placeOf(key),
+        ...positionOf(key),
       });
     }
   }
   return findings.slice(0, FINDINGS_MAX);
 }
 
-export function hasErrors(findings: readonly Finding[]): boolean {
+export function hasErrors(findings: readonly TemplateFinding[]): boolean {
   return findings.some(({ severity }) => severity === 'error');
 }
 
-function missingFields({ kind, content, layout }: CheckedTemplate): Finding[] {
-  const missing = (field: string, message: string): Finding =>
+function missingFields({ kind, content, layout }: CheckedTemplate): TemplateFinding[] {
+  const missing = (field: string, message: string): TemplateFinding =>
     finding('error', `${field}_missing`, message, field);
   if (kind === 'partial') {
     return content.html === null && content.text === null
       ? [missing('html', 'A partial needs html or text.')]
       : [];
   }
-  const found: Finding[] = [];
+  const found: TemplateFinding[] = [];
   if (kind === 'template' && content.subject === null) {
     found.push(missing('subject', 'A template needs a subject.'));
   }
@@ -119,20 +119,24 @@ function missingFields({ kind, content, layout }: CheckedTemplate): Finding[] {
   return found;
 }
 
-function checkWords(checked: Checking, words: Words, fieldPrefix: string): Finding[] {
+function checkLocaleContent(
+  checked: CheckState,
+  localized: LocaleContent,
+  fieldPrefix: string,
+): TemplateFinding[] {
   const locale = /^locales\.(.+)\.$/.exec(fieldPrefix)?.[1];
-  const broken: Finding[] = [];
-  const partials = unbroken(partialsOf(checked.partials, locale), broken);
+  const broken: TemplateFinding[] = [];
+  const partials = skipBroken(parsedPartials(checked.partials, locale), broken);
   const fragment = checked.kind !== 'template' || checked.content.layout !== null;
   const options: CheckOptions = {
-    declared: declaredNames(checked, words, partials),
+    declared: declaredNames(checked, localized, partials),
     partials,
     fieldPrefix,
     fragment,
   };
-  const { subject, html, text } = words;
+  const { subject, html, text } = localized;
   const findings = checkContent({ subject, html, text }, options);
-  findings.push(...checkPartials(checked, words, fieldPrefix, partials), ...broken);
+  findings.push(...checkPartials(checked, localized, fieldPrefix, partials), ...broken);
   const needsText = checked.kind === 'template' && fragment;
   if (needsText && html !== undefined && text === undefined) {
     const message = 'There is no text part; one will be made from the HTML.';
@@ -142,7 +146,7 @@ function checkWords(checked: Checking, words: Words, fieldPrefix: string): Findi
 }
 
 /** A partial that cannot be parsed is told once, and treated as not there. */
-function unbroken(partials: Partials, broken: Finding[]): Partials {
+function skipBroken(partials: Partials, broken: TemplateFinding[]): Partials {
   return (key, place) => {
     try {
       return partials(key, place);
@@ -163,13 +167,13 @@ function unbroken(partials: Partials, broken: Finding[]): Partials {
  * has to declare anything, so without declarations nothing is unknown.
  */
 function declaredNames(
-  { content, parsed }: Checking,
-  words: Words,
+  { content, parsed }: CheckState,
+  localized: LocaleContent,
   partials: Partials,
 ): string[] | undefined {
   const declared = content.variables.map(({ name }) => name);
   if (declared.length === 0) return undefined;
-  const inferred = inferredNames(parsedFields(words, parsed), partials);
+  const inferred = inferredNames(parsedFields(localized, parsed), partials);
   // Each pair is compared letter by letter: a list that no person wrote is not worth it.
   if (!inferred || inferred.length > COMPARED_MAX || declared.length > COMPARED_MAX)
     return undefined;
@@ -177,30 +181,30 @@ function declaredNames(
 }
 
 function checkPartials(
-  checked: Checking,
-  words: Words,
+  checked: CheckState,
+  localized: LocaleContent,
   fieldPrefix: string,
   partials: Partials,
-): Finding[] {
-  const findings: Finding[] = [];
+): TemplateFinding[] {
+  const findings: TemplateFinding[] = [];
   const self = checked.kind === 'partial' ? checked.key : undefined;
-  for (const parsed of parsedFields(words, checked.parsed)) {
+  for (const parsed of parsedFields(localized, checked.parsed)) {
     const field = fieldPrefix + parsed.field;
     const report = followPartials([parsed], partials);
-    const placeOf = placesOf(parsed);
+    const positionOf = renderPositions(parsed);
     for (const key of report.missing) {
-      const what = parsed.place === 'html' ? 'html' : 'text';
+      const what = parsed.format === 'html' ? 'html' : 'text';
       const message = checked.partials.has(key)
         ? `The partial \`${key}\` has no ${what}, or cannot be used.`
         : `There is no published partial \`${key}\`.`;
       findings.push({
         ...finding('error', 'partial_not_found', message, field),
-        ...placeOf(key),
+        ...positionOf(key),
       });
     }
-    const circle = report.cycle ?? (self !== undefined && report.keys.includes(self) && [self]);
-    if (circle) {
-      const message = `Partials go in a circle: ${circle.join(' → ')}.`;
+    const cycle = report.cycle ?? (self !== undefined && report.keys.includes(self) && [self]);
+    if (cycle) {
+      const message = `Partials go in a circle: ${cycle.join(' → ')}.`;
       findings.push(finding('error', 'partial_cycle', message, field));
     }
   }
@@ -208,12 +212,12 @@ function checkPartials(
 }
 
 /** Where a field renders each partial for the first time. Looked for only when somebody asks. */
-function placesOf({ source }: ParsedContent): (key: string) => Position {
+function renderPositions({ source }: ParsedContent): (key: string) => Position {
   let offsets: Map<string, number> | undefined;
-  let lines: Lines | undefined;
+  let lines: LineIndex | undefined;
   return (key) => {
     offsets ??= firstRenders(source);
-    lines ??= new Lines(source);
+    lines ??= new LineIndex(source);
     const offset = offsets.get(key);
     return offset === undefined ? { line: 1, column: 1 } : lines.positionAt(offset);
   };
@@ -228,35 +232,38 @@ function firstRenders(source: string): Map<string, number> {
   return offsets;
 }
 
-function checkNames(content: StoredContent): Finding[] {
+function checkSenderFields(content: StoredContent): TemplateFinding[] {
   try {
-    return nameContents(content)
+    return parseSenderFields(content)
       .filter(({ partialKeys }) => partialKeys.size > 0)
       .map(({ field }) =>
         finding('error', 'template_syntax', 'A name or address cannot render partials.', field),
       );
   } catch (error) {
-    return broken(error);
+    return findingsFor(error);
   }
 }
 
 /** What a variant lacks: most often a forgotten translation. */
-function checkGaps({ content, partials, parsed }: Checking): Finding[] {
+function checkTranslations({ content, partials, parsed }: CheckState): TemplateFinding[] {
   if (Object.keys(content.locales).length === 0) return [];
-  const fieldsOf = (words: Words) =>
-    Object.fromEntries(parsedFields(words, parsed).map((one) => [one.field, one]));
+  const fieldsOf = (localized: LocaleContent) =>
+    Object.fromEntries(parsedFields(localized, parsed).map((one) => [one.field, one]));
   const variants = Object.fromEntries(
-    Object.keys(content.locales).map((locale) => [locale, fieldsOf(wordsIn(content, locale))]),
+    Object.keys(content.locales).map((locale) => [
+      locale,
+      fieldsOf(contentForLocale(content, locale)),
+    ]),
   );
-  const base = unbroken(partialsOf(partials, undefined), []);
-  const paths = variantGaps(fieldsOf(ownWords(content)), variants, base);
+  const base = skipBroken(parsedPartials(partials, undefined), []);
+  const paths = translationGaps(fieldsOf(baseContent(content)), variants, base);
   const gaps = Object.keys(content.locales).flatMap((locale) => {
-    const words = wordsIn(content, locale);
+    const localized = contentForLocale(content, locale);
     return (['subject', 'html', 'text'] as const)
       .filter((field) => content[field] !== null && fieldName(content, locale, field) === field)
       .map((field) => {
         const message =
-          words[field] === undefined
+          localized[field] === undefined
             ? `The variant \`${locale}\` has no ${field}; it will be made from its html.`
             : `The variant \`${locale}\` has no ${field}; the template's own will be used.`;
         return finding('warning', 'locale_gap', message, `locales.${locale}`);
@@ -271,20 +278,20 @@ function checkGaps({ content, partials, parsed }: Checking): Finding[] {
 }
 
 /** A declared variable that nothing uses is a leftover or a slip. */
-function checkDeclared(checked: Checking): Finding[] {
+function checkDeclared(checked: CheckState): TemplateFinding[] {
   const { content, layout, partials, parsed } = checked;
   const found = new Set<string>();
   const bases = [content, ...(layout ? [layout] : [])];
   for (const base of bases) {
     for (const locale of [undefined, ...Object.keys(content.locales)]) {
-      const used = unbroken(partialsOf(partials, locale), []);
-      const names = inferredNames(parsedFields(wordsIn(base, locale), parsed), used);
-      if (!names) return [finding('error', 'template_limit', TOO_MANY, 'html')];
+      const used = skipBroken(parsedPartials(partials, locale), []);
+      const names = inferredNames(parsedFields(contentForLocale(base, locale), parsed), used);
+      if (!names) return [finding('error', 'template_limit', TOO_MANY_VARIABLES, 'html')];
       for (const name of names) found.add(name);
     }
   }
-  if (checkNames(content).length === 0) {
-    for (const name of inferredNames(nameContents(content), undefined) ?? []) found.add(name);
+  if (checkSenderFields(content).length === 0) {
+    for (const name of inferredNames(parseSenderFields(content), undefined) ?? []) found.add(name);
   }
   const above = new Set([...found].flatMap(ancestorsOf));
   // A path that nothing goes below is used as a whole, with whatever it holds.
@@ -299,7 +306,7 @@ function checkDeclared(checked: Checking): Finding[] {
   });
 }
 
-const TOO_MANY = 'The template uses more different variables than anyone could fill in.';
+const TOO_MANY_VARIABLES = 'The template uses more different variables than anyone could fill in.';
 
 /** Undefined when there are too many to be true. */
 function inferredNames(
@@ -320,81 +327,85 @@ function ancestorsOf(path: string): string[] {
   return [...new Set(steps)];
 }
 
-const OF_THE_WHOLE = new Set(['too_large', 'preheader_missing']);
+const WHOLE_PAGE_CODES = new Set(['too_large', 'preheader_missing']);
 
 /** What can only be said of the page as it goes out: the template inside its layout. */
-function checkWholePage(checked: CheckedTemplate, own: Words, layout: StoredContent): Finding[] {
-  const around = ownWords(layout).html;
-  if (own.html === undefined || around === undefined) return [];
+function checkWholePage(
+  checked: CheckedTemplate,
+  own: LocaleContent,
+  layout: StoredContent,
+): TemplateFinding[] {
+  const layoutHtml = baseContent(layout).html;
+  if (own.html === undefined || layoutHtml === undefined) return [];
   let page: string;
   try {
-    const place = contentPlace(around);
-    if (!place) return [];
-    page = around.slice(0, place.begin) + own.html + around.slice(place.end);
+    const slot = contentSlot(layoutHtml);
+    if (!slot) return [];
+    page = layoutHtml.slice(0, slot.begin) + own.html + layoutHtml.slice(slot.end);
   } catch {
     // The layout is no template, which its own check tells.
     return [];
   }
-  const partials = unbroken(partialsOf(checked.partials, undefined), []);
+  const partials = skipBroken(parsedPartials(checked.partials, undefined), []);
   return checkContent({ html: page, text: own.text }, { partials })
-    .filter(({ code }) => OF_THE_WHOLE.has(code))
+    .filter(({ code }) => WHOLE_PAGE_CODES.has(code))
     .map((one) => ({ ...one, line: 1, column: 1 }));
 }
 
 /** Every variant of a layout needs one place for the template. */
-function checkLayoutPlaces(content: StoredContent): Finding[] {
-  const variants: [string, Words][] = [
-    ['', ownWords(content)],
-    ...Object.entries(content.locales).map(([locale, words]): [string, Words] => [
+function checkLayoutSlots(content: StoredContent): TemplateFinding[] {
+  const variants: [string, LocaleContent][] = [
+    ['', baseContent(content)],
+    ...Object.entries(content.locales).map(([locale, localized]): [string, LocaleContent] => [
       `locales.${locale}.`,
-      words,
+      localized,
     ]),
   ];
-  return variants.flatMap(([prefix, words]) =>
+  return variants.flatMap(([prefix, localized]) =>
     (['html', 'text'] as const).flatMap((field) => {
-      const source = words[field];
+      const source = localized[field];
       if (source === undefined || parsedFields({ [field]: source }).length === 0) return [];
       try {
         parseLayout(source, field, `${prefix}${field}`);
         return [];
       } catch (error) {
-        return broken(error);
+        return findingsFor(error);
       }
     }),
   );
 }
 
 /** The fields that can be parsed; those that cannot are told by checkContent. */
-function parsedFields(words: Words, known: ParsedTexts = new Map()): ParsedContent[] {
+function parsedFields(localized: LocaleContent, known: ParseCache = new Map()): ParsedContent[] {
   return (['subject', 'html', 'text'] as const).flatMap((field) => {
-    const source = words[field];
+    const source = localized[field];
     if (source === undefined) return [];
     const name = `${field} ${source}`;
-    if (!known.has(name)) known.set(name, parsedOrNot(source, field));
+    if (!known.has(name)) known.set(name, tryParse(source, field));
     return [known.get(name)].filter((one) => one !== undefined);
   });
 }
 
-function parsedOrNot(source: string, field: keyof Words): ParsedContent | undefined {
+function tryParse(source: string, field: keyof LocaleContent): ParsedContent | undefined {
   try {
-    return parseContent(source, PLACES[field], field);
+    return parseContent(source, FIELD_FORMATS[field], field);
   } catch (error) {
-    broken(error);
+    findingsFor(error);
     return undefined;
   }
 }
 
-function broken(error: unknown): Finding[] {
+function findingsFor(error: unknown): TemplateFinding[] {
   if (error instanceof ContentSyntaxError) return syntaxFindings(error, error.field);
-  if (error instanceof ContentLimitError) return [tooMuch(error, error.field)];
+  if (error instanceof ContentLimitError) return [limitFinding(error, error.field)];
   throw error;
 }
 
 function finding(
-  severity: Finding['severity'],
+  severity: TemplateFinding['severity'],
   code: string,
   message: string,
   field: string,
-): Finding {
+): TemplateFinding {
   return { severity, code, message, field, line: 1, column: 1 };
 }

@@ -26,15 +26,20 @@ export function checkVariables(
   return errors.slice(0, ERRORS_MAX);
 }
 
-interface Keywords {
+interface SchemaKeywords {
   type?: string | string[];
-  properties?: Record<string, Keywords>;
+  properties?: Record<string, SchemaKeywords>;
   required?: string[];
-  items?: Keywords;
+  items?: SchemaKeywords;
   pattern?: string;
 }
 
-function check(schema: Keywords, value: unknown, pointer: string, errors: VariableError[]): void {
+function check(
+  schema: SchemaKeywords,
+  value: unknown,
+  pointer: string,
+  errors: VariableError[],
+): void {
   if (errors.length >= ERRORS_MAX) return;
   const types = schema.type === undefined ? undefined : [schema.type].flat();
   if (types && !types.includes(typeOf(value))) {
@@ -45,7 +50,7 @@ function check(schema: Keywords, value: unknown, pointer: string, errors: Variab
   if (Array.isArray(value)) {
     const { items } = schema;
     for (const [index, item] of items ? value.entries() : []) {
-      check(items as Keywords, item, `${pointer}/${index}`, errors);
+      check(items as SchemaKeywords, item, `${pointer}/${index}`, errors);
     }
   } else if (typeof value === 'object' && value !== null) {
     checkObject(schema, value as Record<string, unknown>, pointer, errors);
@@ -57,19 +62,19 @@ function check(schema: Keywords, value: unknown, pointer: string, errors: Variab
 }
 
 function checkObject(
-  { properties = {}, required = [] }: Keywords,
+  { properties = {}, required = [] }: SchemaKeywords,
   value: Record<string, unknown>,
   pointer: string,
   errors: VariableError[],
 ): void {
   const given = (name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined);
   for (const name of required) {
-    if (given(name) === undefined) errors.push(missing(below(pointer, name)));
+    if (given(name) === undefined) errors.push(missing(childPointer(pointer, name)));
   }
   // By what was given: a list of a million empty records says nothing of any property.
-  for (const [name, held] of Object.entries(value)) {
-    if (held === undefined || !Object.hasOwn(properties, name)) continue;
-    check(properties[name] as Keywords, held, below(pointer, name), errors);
+  for (const [name, child] of Object.entries(value)) {
+    if (child === undefined || !Object.hasOwn(properties, name)) continue;
+    check(properties[name] as SchemaKeywords, child, childPointer(pointer, name), errors);
   }
 }
 
@@ -78,7 +83,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-function below(pointer: string, name: string): string {
+function childPointer(pointer: string, name: string): string {
   return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 

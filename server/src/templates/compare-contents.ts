@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { unifiedDiff } from './line-diff.ts';
-import { ownWords, type StoredContent } from './stored-content.ts';
+import { baseContent, type StoredContent } from './stored-content.ts';
 
 /** One field that two contents do not have in common. */
 export interface FieldChange {
@@ -17,23 +17,23 @@ export function compareContents(before: StoredContent, after: StoredContent): Fi
   const [a, b] = [fieldsOf(before), fieldsOf(after)];
   const names = new Set([...a.keys(), ...b.keys()]);
   return [...names].flatMap((field) => {
-    const [old = null, fresh = null] = [a.get(field), b.get(field)];
-    if (isDeepStrictEqual(old, fresh)) return [];
-    const texts = [old ?? '', fresh ?? ''];
+    const [previous = null, updated = null] = [a.get(field), b.get(field)];
+    if (isDeepStrictEqual(previous, updated)) return [];
+    const texts = [previous ?? '', updated ?? ''];
     const areTexts = texts.every((text) => typeof text === 'string');
     const diff = areTexts ? unifiedDiff(texts[0] as string, texts[1] as string) : null;
-    return [{ field, before: old, after: fresh, diff }];
+    return [{ field, before: previous, after: updated, diff }];
   });
 }
 
 function fieldsOf(content: StoredContent): Map<string, unknown> {
   const { from, reply_to, layout, locales, variables } = content;
-  const fields = new Map<string, unknown>(Object.entries(ownWords(content)));
+  const fields = new Map<string, unknown>(Object.entries(baseContent(content)));
   if (from) fields.set('from', from);
   if (reply_to.length > 0) fields.set('reply_to', reply_to);
   if (layout !== null) fields.set('layout', layout);
-  for (const [locale, words] of Object.entries(locales)) {
-    for (const [field, text] of Object.entries(words))
+  for (const [locale, localized] of Object.entries(locales)) {
+    for (const [field, text] of Object.entries(localized))
       fields.set(`locales.${locale}.${field}`, text);
   }
   for (const variable of variables) fields.set(`variables.${variable.name}`, variable);

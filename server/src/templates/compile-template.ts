@@ -1,14 +1,19 @@
 import type { FieldError } from '../lib/refused-error.ts';
 import { checkVariables } from './check-variables.ts';
+import { withDefaults } from './engine/apply-defaults.ts';
 import { inferVariables, mergeVariables, type TemplateVariable } from './infer-variables.ts';
 import { localeChain } from './locales.ts';
-import { mergeGuesses } from './merge-guesses.ts';
+import { mergeInferred } from './merge-guesses.ts';
 import { type Mask, secretValues, withoutSecrets } from './redact.ts';
-import { ownWords, type Recipe, type StoredContent, type VersionName } from './stored-content.ts';
-import { withDefaults } from './substitution/defaults.ts';
-import { hasPlaceholder, type ParsedContent, parseContent } from './substitution.ts';
-import type { ResolvedTemplate, Values } from './template-source.ts';
-import { CompiledVariant, parseOnce } from './template-variant.ts';
+import {
+  baseContent,
+  type ResolvedSources,
+  type StoredContent,
+  type VersionSelector,
+} from './stored-content.ts';
+import { hasPlaceholder, type ParsedContent, parseContent } from './template-engine.ts';
+import type { ResolvedTemplate, VariableValues } from './template-resolver.ts';
+import { CompiledVariant, memoizedParser } from './template-variant.ts';
 import { type JsonSchema, variablesSchema } from './variables-schema.ts';
 
 /**
@@ -20,7 +25,7 @@ import { type JsonSchema, variablesSchema } from './variables-schema.ts';
 
 export class CompiledTemplate implements ResolvedTemplate {
   readonly key: string;
-  readonly version: VersionName;
+  readonly version: VersionSelector;
   readonly from: ResolvedTemplate['from'];
   readonly replyTo: ResolvedTemplate['replyTo'];
   readonly hasLocales: boolean;
@@ -34,24 +39,24 @@ export class CompiledTemplate implements ResolvedTemplate {
   readonly #variants: ReadonlyMap<string | undefined, CompiledVariant>;
   readonly #locales: StoredContent['locales'];
 
-  constructor(recipe: Recipe) {
-    const { template } = recipe;
-    this.key = recipe.key;
-    this.version = recipe.version;
+  constructor(sources: ResolvedSources) {
+    const { template } = sources;
+    this.key = sources.key;
+    this.version = sources.version;
     this.from = template.from ?? undefined;
     this.replyTo = template.reply_to;
     this.#locales = template.locales;
     this.hasLocales = Object.keys(template.locales).length > 0;
-    const names = nameContents(template);
+    const names = parseSenderFields(template);
     const locales = [undefined, ...Object.keys(template.locales)];
-    const parse = parseOnce();
+    const parse = memoizedParser();
     this.#variants = new Map(
-      locales.map((locale) => [locale, new CompiledVariant(recipe, locale, parse)]),
+      locales.map((locale) => [locale, new CompiledVariant(sources, locale, parse)]),
     );
     const variants = [...this.#variants.values()];
-    const inferred = mergeGuesses([
-      { guesses: inferVariables(names), always: true },
-      ...variants.map((variant) => ({ guesses: variant.variables(), always: false })),
+    const inferred = mergeInferred([
+      { variables: inferVariables(names), unconditional: true },
+      ...variants.map((variant) => ({ variables: variant.variables(), unconditional: false })),
     ]);
     this.variables = mergeVariables(inferred, template.variables);
     this.schema = variablesSchema(this.variables);
@@ -64,25 +69,25 @@ export class CompiledTemplate implements ResolvedTemplate {
         preset === undefined || preset === null ? [] : [[name, preset]],
       ),
     );
-    this.weight = weightOf(recipe);
+    this.weight = weightOf(sources);
   }
 
-  checkVariables(values: Values): FieldError[] {
+  checkVariables(values: VariableValues): FieldError[] {
     return checkVariables(this.schema, values).map((error) => ({
       ...error,
       pointer: `/template_variables${error.pointer}`,
     }));
   }
 
-  withDefaults(values: Values): Values {
+  withDefaults(values: VariableValues): VariableValues {
     return withDefaults(values, this.#defaults);
   }
 
-  secretsIn(values: Values): unknown[] {
+  secretsIn(values: VariableValues): unknown[] {
     return secretValues(this.variables, values);
   }
 
-  withoutSecrets(values: Values, mask: Mask): Values {
+  withoutSecrets(values: VariableValues, mask: Mask): VariableValues {
     return withoutSecrets(this.variables, values, mask);
   }
 
@@ -99,7 +104,7 @@ export class CompiledTemplate implements ResolvedTemplate {
 }
 
 /** The default sender's name and the reply addresses, where they hold placeholders. */
-export function nameContents({ from, reply_to }: StoredContent): ParsedContent[] {
+export function parseSenderFields({ from, reply_to }: StoredContent): ParsedContent[] {
   const texts: [string, string | undefined][] = [
     ['from.name', from?.name],
     ...reply_to.flatMap(({ email, name }, index): [string, string | undefined][] => [
@@ -113,14 +118,14 @@ export function nameContents({ from, reply_to }: StoredContent): ParsedContent[]
 }
 
 /** Sources are held as text and as nodes, and once more with their CSS inlined. */
-const HELD_TIMES = 3;
-const LEAST_WEIGHT = 4_096;
+const COPIES_HELD = 3;
+const WEIGHT_MIN = 4_096;
 
-function weightOf({ template, layout, partials }: Recipe): number {
+function weightOf({ template, layout, partials }: ResolvedSources): number {
   const contents = [template, ...(layout ? [layout.content] : []), ...partials.values()];
   const characters = contents
-    .flatMap((content) => [ownWords(content), ...Object.values(content.locales)])
-    .flatMap((words) => Object.values(words))
+    .flatMap((content) => [baseContent(content), ...Object.values(content.locales)])
+    .flatMap((localized) => Object.values(localized))
     .reduce((sum, text: string) => sum + text.length, 0);
-  return LEAST_WEIGHT + HELD_TIMES * characters;
+  return WEIGHT_MIN + COPIES_HELD * characters;
 }

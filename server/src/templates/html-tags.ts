@@ -1,4 +1,4 @@
-import type { Span } from './substitution/lex-content.ts';
+import type { PlaceholderSpan } from './engine/lexer.ts';
 
 /**
  * Reads the tags of an HTML text with their offsets, in one forward pass, as a browser's tokenizer
@@ -71,7 +71,11 @@ export function attributeOf(tag: HtmlTag, name: string): HtmlAttribute | undefin
 }
 
 /** The text with every placeholder blotted out, so that all offsets stay true. */
-export function withoutPlaceholders(source: string, spans: readonly Span[], ink = 'x'): string {
+export function withoutPlaceholders(
+  source: string,
+  spans: readonly PlaceholderSpan[],
+  ink = 'x',
+): string {
   const pieces: string[] = [];
   let position = 0;
   for (const { begin, end } of spans) {

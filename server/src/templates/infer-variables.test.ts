@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
 import { checkVariables } from './check-variables.ts';
+import { tryRender } from './engine/try-render.ts';
 import { inferVariables, mergeVariables } from './infer-variables.ts';
-import { tryRender } from './substitution/try-render.ts';
-import { type Partials, parseContent } from './substitution.ts';
+import { type Partials, parseContent } from './template-engine.ts';
 import { sampleValues, variablesSchema } from './variables-schema.ts';
 
 /**

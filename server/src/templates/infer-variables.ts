@@ -1,17 +1,17 @@
-import { type PathUse, pathUses, type TypeGuess } from './path-uses.ts';
+import { type InferredType, type PathUse, pathUses } from './path-uses.ts';
 import {
   ContentLimitError,
   type ParsedContent,
   type Partials,
   RESERVED_ROOTS,
-} from './substitution.ts';
+} from './template-engine.ts';
 
 /**
  * The variables of a template, read off its placeholders: what to send, of which type, and what a
  * send cannot do without. An author's own words about a variable go before what was guessed.
  */
 
-export type VariableType = TypeGuess | 'object';
+export type VariableType = InferredType | 'object';
 
 export interface Variable {
   /** Dotted path; `[]` for the items of a list: `order.lines[].price`. */
@@ -41,12 +41,12 @@ export function inferVariables(
   contents: readonly ParsedContent[],
   partials?: Partials,
 ): Variable[] {
-  const guesses = new Map<string, Guess>();
+  const inferences = new Map<string, Inference>();
   for (const content of contents) {
-    for (const use of pathUses(content, partials)) addUse(guesses, use);
+    for (const use of pathUses(content, partials)) addUse(inferences, use);
   }
-  addParents(guesses);
-  return [...guesses].map(([name, { type, required }]) => ({ name, type, required }));
+  addParents(inferences);
+  return [...inferences].map(([name, { type, required }]) => ({ name, type, required }));
 }
 
 /** Declared variables first, in their order, then what else the placeholders ask for. */
@@ -54,52 +54,52 @@ export function mergeVariables(
   inferred: readonly Variable[],
   declared: readonly DeclaredVariable[],
 ): TemplateVariable[] {
-  const guessed = new Map(inferred.map((variable) => [variable.name, variable]));
+  const inferredByName = new Map(inferred.map((variable) => [variable.name, variable]));
   const merged = declared.map((declaration): TemplateVariable => {
-    const guess = guessed.get(declaration.name);
-    guessed.delete(declaration.name);
+    const inference = inferredByName.get(declaration.name);
+    inferredByName.delete(declaration.name);
     const hasDefault = declaration.default !== undefined && declaration.default !== null;
     return {
       ...declaration,
-      type: declaration.type ?? guess?.type ?? 'string',
-      required: declaration.required ?? (hasDefault ? false : (guess?.required ?? false)),
+      type: declaration.type ?? inference?.type ?? 'string',
+      required: declaration.required ?? (hasDefault ? false : (inference?.required ?? false)),
       declared: declaration.type !== undefined,
     };
   });
-  for (const variable of guessed.values()) merged.push({ ...variable, declared: false });
+  for (const variable of inferredByName.values()) merged.push({ ...variable, declared: false });
   return merged;
 }
 
-interface Guess {
+interface Inference {
   type: VariableType;
   certainty: number;
   required: boolean;
 }
 
-function addUse(guesses: Map<string, Guess>, use: PathUse): void {
+function addUse(inferences: Map<string, Inference>, use: PathUse): void {
   const root = /^[^.[]+/.exec(use.path)?.[0] ?? '';
   if (RESERVED_ROOTS.includes(root)) return;
-  const known = guesses.get(use.path);
+  const known = inferences.get(use.path);
   if (!known) {
-    guesses.set(use.path, { type: use.guess, certainty: use.certainty, required: use.required });
-    refuseTooMany(guesses, use.field);
+    inferences.set(use.path, { type: use.type, certainty: use.certainty, required: use.required });
+    checkCount(inferences, use.field);
     return;
   }
   known.required ||= use.required;
   if (use.certainty > known.certainty) {
-    known.type = use.guess;
+    known.type = use.type;
     known.certainty = use.certainty;
   }
 }
 
-function refuseTooMany(guesses: ReadonlyMap<string, Guess>, field: string): void {
-  if (guesses.size <= VARIABLES_MAX) return;
+function checkCount(inferences: ReadonlyMap<string, Inference>, field: string): void {
+  if (inferences.size <= VARIABLES_MAX) return;
   throw new ContentLimitError(field, `There are more than ${VARIABLES_MAX} different variables.`);
 }
 
 /** `order.id` implies an object `order`, `lines[].price` a list `lines`. */
-function addParents(guesses: Map<string, Guess>): void {
-  for (const [name, guess] of [...guesses]) {
+function addParents(inferences: Map<string, Inference>): void {
+  for (const [name, inference] of [...inferences]) {
     let path = name;
     for (;;) {
       const isItem = path.endsWith('[]');
@@ -107,24 +107,28 @@ function addParents(guesses: Map<string, Guess>): void {
       if (cut <= 0) break;
       path = path.slice(0, cut);
       if (path.endsWith('[]')) continue;
-      const parent = guesses.get(path);
+      const parent = inferences.get(path);
       const type = isItem || name.startsWith(`${path}[]`) ? 'list' : 'object';
       if (!parent) {
-        guesses.set(path, { type, certainty: 2, required: needs(guess, path, name) });
-        refuseTooMany(guesses, 'html');
+        inferences.set(path, {
+          type,
+          certainty: 2,
+          required: requiresParent(inference, path, name),
+        });
+        checkCount(inferences, 'html');
       } else {
         parent.type = type;
         parent.certainty = 3;
-        parent.required ||= needs(guess, path, name);
+        parent.required ||= requiresParent(inference, path, name);
       }
     }
   }
-  for (const name of [...guesses.keys()]) {
-    if (name.endsWith('[]')) guesses.delete(name);
+  for (const name of [...inferences.keys()]) {
+    if (name.endsWith('[]')) inferences.delete(name);
   }
 }
 
 /** A needed field makes its object needed, but an item's field says nothing of the list. */
-function needs(guess: Guess, parent: string, name: string): boolean {
-  return guess.required && !name.slice(parent.length).startsWith('[]');
+function requiresParent(inference: Inference, parent: string, name: string): boolean {
+  return inference.required && !name.slice(parent.length).startsWith('[]');
 }

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { describe, expect, it } from 'vitest';
+import { placeholderSpans } from './engine/lexer.ts';
+import { renderComplete } from './engine/try-render.ts';
 import { inlineCss } from './inline-css.ts';
-import { placeholderSpans } from './substitution/lex-content.ts';
-import { rendered } from './substitution/try-render.ts';
 
 /**
  * Goal: rules reach the elements, and nothing else of the author's text changes. Method: small
@@ -46,10 +46,10 @@ describe('inlining', () => {
 
   it('gives a page that renders, values in the inlined style escaped', () => {
     const html = inlineCss('<style>p { color: {{ c }} }</style><p>{{ v }}</p>').html;
-    expect(rendered(html, 'html', { c: 'red', v: '<' })).toContain(
+    expect(renderComplete(html, 'html', { c: 'red', v: '<' })).toContain(
       '<p style="color: red;">&lt;</p>',
     );
-    expect(rendered(html, 'html', { c: 'red" onclick="x', v: '' })).toContain(
+    expect(renderComplete(html, 'html', { c: 'red" onclick="x', v: '' })).toContain(
       '<p style="color: unset;">',
     );
   });

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
 import {
   attributeOf,
   type HtmlScan,
@@ -6,7 +7,6 @@ import {
   scanHtml,
   withoutPlaceholders,
 } from './html-tags.ts';
-import { placeholderSpans, type Span } from './substitution/lex-content.ts';
 
 /**
  * Writes the rules of a page's style sheets into its elements, for clients that drop `<style>`.
@@ -33,19 +33,19 @@ const WORK_MAX = 5_000_000;
 const MARK = 'data-inlined-element';
 
 export function inlineCss(source: string): InlinedHtml {
-  const { pieces, ...outcome } = inlineCssInPieces([source]);
-  return { html: pieces[0] as string, ...outcome };
+  const { segments, ...result } = inlineCssInSegments([source]);
+  return { html: segments[0] as string, ...result };
 }
 
-export interface InlinedPieces extends Omit<InlinedHtml, 'html'> {
-  pieces: string[];
+export interface InlinedSegments extends Omit<InlinedHtml, 'html'> {
+  segments: string[];
 }
 
 /** The same for a page that lies in several texts: a template between the halves of its layout. */
-export function inlineCssInPieces(pieces: readonly string[]): InlinedPieces {
-  const source = pieces.join('');
-  const unchanged = (reason: InlinedHtml['reason'] & string): InlinedPieces => ({
-    pieces: [...pieces],
+export function inlineCssInSegments(segments: readonly string[]): InlinedSegments {
+  const source = segments.join('');
+  const unchanged = (reason: InlinedHtml['reason'] & string): InlinedSegments => ({
+    segments: [...segments],
     inlined: false,
     reason,
   });
@@ -63,7 +63,7 @@ export function inlineCssInPieces(pieces: readonly string[]): InlinedPieces {
     keepAtRules: false,
   });
   const styles = computedStyles(result, sheets.restore);
-  return { pieces: patch(pieces, edits(source, scan, styles)), inlined: true };
+  return { segments: patch(segments, edits(source, scan, styles)), inlined: true };
 }
 
 type Inline = (html: string, options: Record<string, boolean>) => string;
@@ -90,23 +90,27 @@ interface StyleSheets {
  * All style sheets as one. A placeholder in them becomes a word, which CSS takes for a value, and
  * comes back afterwards. A sheet with tags (`{% if %}`) has no fixed meaning and is left out.
  */
-function styleSheets(source: string, scan: HtmlScan, spans: readonly Span[]): StyleSheets {
-  const words = new Map<string, string>();
+function styleSheets(
+  source: string,
+  scan: HtmlScan,
+  spans: readonly PlaceholderSpan[],
+): StyleSheets {
+  const tokens = new Map<string, string>();
   const sheets: string[] = [];
   let next = 0;
   for (const { tag, begin, end } of scan.rawTexts) {
-    while (spans[next] !== undefined && (spans[next] as Span).begin < begin) next += 1;
-    const inside: Span[] = [];
-    while (spans[next] !== undefined && (spans[next] as Span).end <= end) {
-      inside.push(spans[next] as Span);
+    while (spans[next] !== undefined && (spans[next] as PlaceholderSpan).begin < begin) next += 1;
+    const inside: PlaceholderSpan[] = [];
+    while (spans[next] !== undefined && (spans[next] as PlaceholderSpan).end <= end) {
+      inside.push(spans[next] as PlaceholderSpan);
       next += 1;
     }
-    if (tag.name !== 'style' || inside.some((span) => !span.writes)) continue;
+    if (tag.name !== 'style' || inside.some((span) => !span.isOutput)) continue;
     let css = '';
     let position = begin;
     for (const span of inside) {
-      const word = `prword${words.size}x`;
-      words.set(word, source.slice(span.begin, span.end));
+      const word = `prword${tokens.size}x`;
+      tokens.set(word, source.slice(span.begin, span.end));
       css += source.slice(position, span.begin) + word;
       position = span.end;
     }
@@ -114,7 +118,7 @@ function styleSheets(source: string, scan: HtmlScan, spans: readonly Span[]): St
   }
   return {
     css: sheets.join('\n'),
-    restore: (css) => css.replace(/prword\d+x/g, (word) => words.get(word) ?? word),
+    restore: (css) => css.replace(/prword\d+x/g, (word) => tokens.get(word) ?? word),
   };
 }
 
@@ -162,13 +166,13 @@ function cssDepth(css: string): number {
 
 /** Tags and the attributes that selectors look at; no text, no style, no links to load. */
 function markedCopy(scan: HtmlScan, css: string): string {
-  const pieces = [`<style>${css.replaceAll('</', '')}</style>`];
+  const segments = [`<style>${css.replaceAll('</', '')}</style>`];
   for (const [index, tag] of scan.tags.entries()) {
     if (SKIPPED_TAGS.has(tag.name) || !/^[a-z][a-z0-9:-]*$/.test(tag.name)) continue;
-    if (tag.kind === 'end') pieces.push(`</${tag.name}>`);
-    else pieces.push(`<${tag.name} ${MARK}="${index}"${selectable(tag)}>`);
+    if (tag.kind === 'end') segments.push(`</${tag.name}>`);
+    else segments.push(`<${tag.name} ${MARK}="${index}"${selectable(tag)}>`);
   }
-  return pieces.join('');
+  return segments.join('');
 }
 
 const SKIPPED_TAGS = new Set([
@@ -216,19 +220,19 @@ function edits(source: string, scan: HtmlScan, styles: ReadonlyMap<number, strin
   });
 }
 
-function patch(pieces: readonly string[], edits: readonly Edit[]): string[] {
+function patch(segments: readonly string[], edits: readonly Edit[]): string[] {
   let begin = 0;
   let next = 0;
-  return pieces.map((piece) => {
-    const end = begin + piece.length;
+  return segments.map((segment) => {
+    const end = begin + segment.length;
     let patched = '';
     let position = begin;
     for (let edit = edits[next]; edit !== undefined && edit.at < end; edit = edits[next]) {
-      patched += piece.slice(position - begin, edit.at - begin) + edit.text;
+      patched += segment.slice(position - begin, edit.at - begin) + edit.text;
       position = edit.at;
       next += 1;
     }
-    patched += piece.slice(position - begin);
+    patched += segment.slice(position - begin);
     begin = end;
     return patched;
   });

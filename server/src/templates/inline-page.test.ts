@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { expect, it } from 'vitest';
-import { contentPlace, inlinePage } from './inline-page.ts';
+import { contentSlot, inlinePage } from './inline-page.ts';
 
 /** Goal: the rules of a page reach every text that it is made of, and change nothing else in them. */
 
@@ -51,6 +51,6 @@ it.each([
   ['{{ contents }}{{- content | raw -}}', '{{- content | raw -}}'],
   ['{% raw %}{{ content }}{% endraw %}${content}', '${content}'],
 ])('finds the place of the template in %s', (layout, place) => {
-  const { begin, end } = contentPlace(layout) ?? { begin: 0, end: 0 };
+  const { begin, end } = contentSlot(layout) ?? { begin: 0, end: 0 };
   expect(layout.slice(begin, end)).toBe(place);
 });

@@ -1,7 +1,7 @@
+import { placeholderSpans } from './engine/lexer.ts';
 import { scanHtml, withoutPlaceholders } from './html-tags.ts';
-import { inlineCssInPieces } from './inline-css.ts';
-import { placeholderSpans } from './substitution/lex-content.ts';
-import { ContentLimitError } from './substitution.ts';
+import { inlineCssInSegments } from './inline-css.ts';
+import { ContentLimitError } from './template-engine.ts';
 
 /**
  * The CSS of a page that several authors wrote: a template, the layout around it and the partials
@@ -21,7 +21,7 @@ export function inlinePage(
   partials: readonly string[],
 ): InlinedPage {
   try {
-    return inlined(body, layout, partials);
+    return inlineParts(body, layout, partials);
   } catch (error) {
     // Each text is within the limits, together they are not: the page goes out as it was written.
     if (!(error instanceof ContentLimitError)) throw error;
@@ -29,35 +29,35 @@ export function inlinePage(
   }
 }
 
-function inlined(
+function inlineParts(
   body: string,
   layout: string | undefined,
   partials: readonly string[],
 ): InlinedPage {
   const shared = partials.map(styleElements).join('');
-  const place = layout === undefined ? undefined : contentPlace(layout);
-  const [, before = '', inner = body, after = ''] = inlineCssInPieces([
+  const slot = layout === undefined ? undefined : contentSlot(layout);
+  const [, before = '', inner = body, after = ''] = inlineCssInSegments([
     shared,
-    layout?.slice(0, place?.begin) ?? '',
+    layout?.slice(0, slot?.begin) ?? '',
     body,
-    place === undefined ? '' : (layout?.slice(place.end) ?? ''),
-  ]).pieces;
+    slot === undefined ? '' : (layout?.slice(slot.end) ?? ''),
+  ]).segments;
   const sheets = shared + styleElements(layout ?? '') + styleElements(body);
   return {
     body: inner,
     layout:
-      layout === undefined || place === undefined
+      layout === undefined || slot === undefined
         ? layout
-        : before + layout.slice(place.begin, place.end) + after,
+        : before + layout.slice(slot.begin, slot.end) + after,
     partial: (source) =>
-      sheets === '' ? source : (inlineCssInPieces([sheets, source]).pieces[1] ?? source),
+      sheets === '' ? source : (inlineCssInSegments([sheets, source]).segments[1] ?? source),
   };
 }
 
 /** Where a layout has `{{ content }}`; parsing has made sure that there is one. */
-export function contentPlace(layout: string): { begin: number; end: number } | undefined {
+export function contentSlot(layout: string): { begin: number; end: number } | undefined {
   return placeholderSpans(layout, 'html').find(
-    ({ begin, end, writes }) =>
+    ({ begin, end, isOutput: writes }) =>
       writes && /^(?:\{\{-?|\$\{)\s*content(?![\w-])/.test(layout.slice(begin, end)),
   );
 }

@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { expect, it } from 'vitest';
 import { followPartials, parseLayout, renderInLayout } from './layout.ts';
-import { canonicalLocale, localeChain, variantGaps } from './locales.ts';
-import { EMPTY_CONTENT, fieldName, wordsIn } from './stored-content.ts';
-import { type Partials, parseContent, RenderBudget } from './substitution.ts';
+import { canonicalLocale, localeChain, translationGaps } from './locales.ts';
+import { contentForLocale, EMPTY_CONTENT, fieldName } from './stored-content.ts';
+import { type Partials, parseContent, RenderBudget } from './template-engine.ts';
 
 it('puts the template into its layout, unescaped in html, plain in text', () => {
   const scope = { name: '<J>', company: 'A&B' };
@@ -95,7 +95,7 @@ it('takes each field from the nearest variant that has it, and no text from behi
       fr: { text: 'fr' },
     },
   };
-  const words = (locale: string) => wordsIn(content, locale);
+  const words = (locale: string) => contentForLocale(content, locale);
   expect(words('de-AT')).toEqual({ subject: 'at', html: 'de', locale: 'de-AT' });
   expect(words('de-AT-1996')).toEqual({
     ...{ subject: 'at', html: 'de', text: '1996' },
@@ -120,7 +120,7 @@ it('tells what a variant lacks', () => {
     html: field('{{ order.id }}', 'html'),
     text: field('x', 'text'),
   };
-  const gaps = variantGaps(base, {
+  const gaps = translationGaps(base, {
     de: {
       subject: field('Hallo ${name}', 'header'),
       html: field('{{ order.id }}', 'html'),

@@ -1,15 +1,15 @@
-import type { ContentNode } from './substitution/content-nodes.ts';
+import type { ContentNode } from './engine/content-nodes.ts';
 import {
   ContentSyntaxError,
+  type OutputFormat,
   type ParsedContent,
   type Partials,
-  type Place,
   parseContent,
   type RenderOptions,
   renderContent,
   SafeHtml,
-  type Scope,
-} from './substitution.ts';
+  type TemplateData,
+} from './template-engine.ts';
 
 /**
  * Layouts and partials. A layout is a content with `{{ content }}` in it, where the rendered
@@ -17,18 +17,18 @@ import {
  */
 
 /** The name under which a layout finds the template. */
-const CONTENT = 'content';
+const CONTENT_NAME = 'content';
 
 /** A layout must have exactly one place for the template, outside of any tag. */
-export function parseLayout(source: string, place: Place, field: string): ParsedContent {
-  const parsed = parseContent(source, place, field);
-  const places = contentPlaces(parsed.nodes);
+export function parseLayout(source: string, format: OutputFormat, field: string): ParsedContent {
+  const parsed = parseContent(source, format, field);
+  const slots = contentSlots(parsed.nodes);
   const fail = (detail: string): never => {
     throw new ContentSyntaxError(field, { line: 1, column: 1, detail });
   };
-  if (places.length === 0) fail('A layout needs `{{ content }}` where the template goes.');
-  if (places.length > 1) fail('A layout has `{{ content }}` more than once.');
-  if (place === 'html' && places[0] !== 'html-text' && places[0] !== 'raw') {
+  if (slots.length === 0) fail('A layout needs `{{ content }}` where the template goes.');
+  if (slots.length > 1) fail('A layout has `{{ content }}` more than once.');
+  if (format === 'html' && slots[0] !== 'html-text' && slots[0] !== 'raw') {
     fail('`{{ content }}` must stand in the text of the HTML, not in a tag or style.');
   }
   return parsed;
@@ -38,13 +38,13 @@ export function parseLayout(source: string, place: Place, field: string): Parsed
 export function renderInLayout(
   body: ParsedContent,
   layout: ParsedContent | undefined,
-  scope: Scope,
+  data: TemplateData,
   options: RenderOptions,
 ): string {
-  const inner = renderContent(body, scope, options);
+  const inner = renderContent(body, data, options);
   if (!layout) return inner;
-  const content = body.place === 'html' ? new SafeHtml(inner) : inner;
-  return renderContent(layout, scope, { ...options, content });
+  const content = body.format === 'html' ? new SafeHtml(inner) : inner;
+  return renderContent(layout, data, { ...options, content });
 }
 
 export interface PartialReport {
@@ -62,35 +62,35 @@ export function followPartials(
 ): PartialReport {
   const report: PartialReport = { keys: [], missing: [], cycle: undefined };
   const done = new Set<string>();
-  const visit = (content: ParsedContent, way: readonly string[]): void => {
+  const visit = (content: ParsedContent, path: readonly string[]): void => {
     for (const key of content.partialKeys) {
-      if (way.includes(key)) report.cycle ??= [...way.slice(way.indexOf(key)), key];
+      if (path.includes(key)) report.cycle ??= [...path.slice(path.indexOf(key)), key];
       // The same partial may differ between html and text.
-      const seen = `${content.place} ${key}`;
+      const seen = `${content.format} ${key}`;
       if (done.has(seen)) continue;
       done.add(seen);
-      const partial = partials(key, content.place);
+      const partial = partials(key, content.format);
       const list = partial ? report.keys : report.missing;
       if (!list.includes(key)) list.push(key);
-      if (partial) visit(partial, [...way, key]);
+      if (partial) visit(partial, [...path, key]);
     }
   };
   for (const content of contents) visit(content, []);
   return report;
 }
 
-function contentPlaces(nodes: readonly ContentNode[]): string[] {
-  const places: string[] = [];
+function contentSlots(nodes: readonly ContentNode[]): string[] {
+  const slots: string[] = [];
   for (const node of nodes) {
     if (node.kind === 'output') {
       const path = node.expr.kind === 'filtered' ? node.expr.initial : node.expr;
-      if (path.kind === 'path' && path.root === CONTENT && path.frame === -1)
-        places.push(node.spot);
+      if (path.kind === 'path' && path.root === CONTENT_NAME && path.frame === -1)
+        slots.push(node.context);
     } else if (node.kind === 'if' || node.kind === 'case') {
-      for (const branch of node.branches) places.push(...contentPlaces(branch.body));
+      for (const branch of node.branches) slots.push(...contentSlots(branch.body));
     } else if (node.kind === 'for') {
-      places.push(...contentPlaces(node.body), ...contentPlaces(node.otherwise ?? []));
-    } else if (node.kind === 'capture') places.push(...contentPlaces(node.body));
+      slots.push(...contentSlots(node.body), ...contentSlots(node.elseBody ?? []));
+    } else if (node.kind === 'capture') slots.push(...contentSlots(node.body));
   }
-  return places;
+  return slots;
 }

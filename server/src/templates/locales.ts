@@ -1,5 +1,5 @@
 import { pathUses } from './path-uses.ts';
-import type { ParsedContent, Partials } from './substitution.ts';
+import type { ParsedContent, Partials } from './template-engine.ts';
 
 /** A template's language variants: which one a send gets, and what a variant lacks. */
 
@@ -7,8 +7,8 @@ import type { ParsedContent, Partials } from './substitution.ts';
  * The variants for a wanted locale, nearest first: the locale itself, then with its subtags cut off
  * one by one (RFC 4647 3.4, `de-AT` → `de`). After the last comes the template's own content.
  */
-export function localeChain(wanted: string | undefined, available: Iterable<string>): string[] {
-  const canonical = canonicalLocale(wanted);
+export function localeChain(locale: string | undefined, available: Iterable<string>): string[] {
+  const canonical = canonicalLocale(locale);
   if (canonical === undefined) return [];
   const byName = new Map<string, string>();
   for (const name of available) byName.set((canonicalLocale(name) ?? name).toLowerCase(), name);
@@ -34,13 +34,13 @@ export function canonicalLocale(tag: string | undefined): string | undefined {
   }
 }
 
-export interface ContentFields {
+export interface ParsedFields {
   subject?: ParsedContent | undefined;
   html?: ParsedContent | undefined;
   text?: ParsedContent | undefined;
 }
 
-export interface VariantGap {
+export interface TranslationGap {
   locale: string;
   /** A field that the variant does not have, or a path that it does not use. */
   kind: 'field' | 'path';
@@ -48,26 +48,26 @@ export interface VariantGap {
 }
 
 /** What the template's own content has and a variant has not: most often a forgotten translation. */
-export function variantGaps(
-  base: ContentFields,
-  variants: Readonly<Record<string, ContentFields>>,
+export function translationGaps(
+  base: ParsedFields,
+  variants: Readonly<Record<string, ParsedFields>>,
   partials?: Partials,
-): VariantGap[] {
-  const wantedPaths = pathsOf(base, partials);
+): TranslationGap[] {
+  const basePaths = pathsOf(base, partials);
   return Object.entries(variants).flatMap(([locale, variant]) => {
-    const gaps: VariantGap[] = [];
+    const gaps: TranslationGap[] = [];
     for (const field of ['subject', 'html', 'text'] as const) {
       if (base[field] && !variant[field]) gaps.push({ locale, kind: 'field', name: field });
     }
     const paths = pathsOf(variant, partials);
-    for (const path of wantedPaths) {
+    for (const path of basePaths) {
       if (!paths.has(path)) gaps.push({ locale, kind: 'path', name: path });
     }
     return gaps;
   });
 }
 
-function pathsOf(fields: ContentFields, partials: Partials | undefined): Set<string> {
+function pathsOf(fields: ParsedFields, partials: Partials | undefined): Set<string> {
   const paths = new Set<string>();
   for (const field of [fields.subject, fields.html, fields.text]) {
     if (!field) continue;

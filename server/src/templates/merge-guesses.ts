@@ -1,10 +1,10 @@
 import type { Variable } from './infer-variables.ts';
 
 /** What was inferred of one text, or of several that always go out together. */
-export interface Guesses {
-  guesses: readonly Variable[];
+export interface InferredSet {
+  variables: readonly Variable[];
   /** Part of every message, not of one variant. */
-  always: boolean;
+  unconditional: boolean;
 }
 
 /**
@@ -12,11 +12,11 @@ export interface Guesses {
  * every send; a send that does lack it hears of it when its own variant is rendered. A guess that
  * says more than "text" wins.
  */
-export function mergeGuesses(lists: readonly Guesses[]): Variable[] {
-  const variants = lists.filter(({ always }) => !always).length;
+export function mergeInferred(lists: readonly InferredSet[]): Variable[] {
+  const variants = lists.filter(({ unconditional }) => !unconditional).length;
   const merged = new Map<string, Variable & { neededBy: number; alwaysNeeded: boolean }>();
-  for (const { guesses, always } of lists) {
-    for (const { name, type, required } of guesses) {
+  for (const { variables, unconditional } of lists) {
+    for (const { name, type, required } of variables) {
       const known = merged.get(name) ?? {
         name,
         type,
@@ -25,7 +25,7 @@ export function mergeGuesses(lists: readonly Guesses[]): Variable[] {
         alwaysNeeded: false,
       };
       if (known.type === 'string') known.type = type;
-      if (required && always) known.alwaysNeeded = true;
+      if (required && unconditional) known.alwaysNeeded = true;
       else if (required) known.neededBy += 1;
       merged.set(name, known);
     }

@@ -1,5 +1,5 @@
-import type { ContentNode, Expr, FilterUse, PathExpr } from './substitution/content-nodes.ts';
-import { ContentLimitError, type ParsedContent, type Partials } from './substitution.ts';
+import type { ContentNode, Expr, FilterCallNode, PathExpr } from './engine/content-nodes.ts';
+import { ContentLimitError, type ParsedContent, type Partials } from './template-engine.ts';
 
 /**
  * Every use of a value that a send has to supply, as it can be read off a parsed field without any
@@ -7,11 +7,11 @@ import { ContentLimitError, type ParsedContent, type Partials } from './substitu
  * use says of its type, and whether a render cannot do without it.
  */
 
-export type TypeGuess = 'string' | 'number' | 'boolean' | 'date' | 'list';
+export type InferredType = 'string' | 'number' | 'boolean' | 'date' | 'list';
 
 export interface PathUse {
   path: string;
-  guess: TypeGuess;
+  type: InferredType;
   /** How much the use tells: a condition says less than an output, an output less than a filter. */
   certainty: 0 | 1 | 2;
   /** Every render needs it: no default, no condition around it. */
@@ -22,63 +22,63 @@ export interface PathUse {
 }
 
 /** Of a number, with words: a currency, the forms of a noun. */
-const TAKES_WORDS = new Set(['money', 'pluralize']);
+const TEXT_ARGUMENT_FILTERS = new Set(['money', 'pluralize']);
 
 const PARTIAL_DEPTH_MAX = 8;
 /** Partials that render others twenty times each are short to write and without end to walk. */
-const WALKED_MAX = 200_000;
+const VISITED_MAX = 200_000;
 
 /** Throws a ContentLimitError when there is too much to look through. */
 export function pathUses(parsed: ParsedContent, partials?: Partials): PathUse[] {
-  const found: Found = { uses: [], walked: 0 };
-  new Walk(parsed, partials, [], new Map(), found).nodes(parsed.nodes, true);
-  return found.uses;
+  const result: WalkResult = { uses: [], visited: 0 };
+  new UsageWalker(parsed, partials, [], new Map(), result).nodes(parsed.nodes, true);
+  return result.uses;
 }
 
 /** By a field and all partials in it. */
-interface Found {
+interface WalkResult {
   uses: PathUse[];
-  walked: number;
+  visited: number;
 }
 
 /** What a local name stands for: a path of the caller's, or nothing that can be named. */
 type Locals = Map<string, string | undefined>;
 
-class Walk {
+class UsageWalker {
   readonly #parsed: ParsedContent;
   readonly #partials: Partials | undefined;
-  readonly #open: readonly string[];
+  readonly #stack: readonly string[];
   readonly #locals: Locals;
   readonly #loops: (string | undefined)[] = [];
-  readonly #found: Found;
+  readonly #result: WalkResult;
 
   constructor(
     parsed: ParsedContent,
     partials: Partials | undefined,
-    open: readonly string[],
+    stack: readonly string[],
     locals: Locals,
-    found: Found,
+    result: WalkResult,
   ) {
     this.#parsed = parsed;
     this.#partials = partials;
-    this.#open = open;
+    this.#stack = stack;
     this.#locals = locals;
-    this.#found = found;
+    this.#result = result;
   }
 
-  nodes(nodes: readonly ContentNode[], certain: boolean): void {
-    this.#found.walked += nodes.length;
-    if (this.#found.walked > WALKED_MAX) {
+  nodes(nodes: readonly ContentNode[], unconditional: boolean): void {
+    this.#result.visited += nodes.length;
+    if (this.#result.visited > VISITED_MAX) {
       const { field } = this.#parsed;
       throw new ContentLimitError(field, 'Partials are rendered too often to be looked through.');
     }
-    for (const node of nodes) this.#node(node, certain);
+    for (const node of nodes) this.#node(node, unconditional);
   }
 
-  #node(node: ContentNode, certain: boolean): void {
+  #node(node: ContentNode, unconditional: boolean): void {
     switch (node.kind) {
       case 'output':
-        this.#expr(node.expr, 'string', 1, certain);
+        this.#expr(node.expr, 'string', 1, unconditional);
         return;
       case 'if':
         for (const { condition, body } of node.branches) {
@@ -94,37 +94,38 @@ class Walk {
         }
         return;
       case 'for':
-        this.#for(node, certain);
+        this.#for(node, unconditional);
         return;
       case 'assign':
-        this.#assign(node, certain);
+        this.#assign(node, unconditional);
         return;
       case 'capture':
-        this.nodes(node.body, certain);
+        this.nodes(node.body, unconditional);
         this.#locals.set(node.name, undefined);
         return;
       case 'render':
-        this.#render(node, certain);
+        this.#render(node, unconditional);
         return;
       default:
     }
   }
 
-  #for(node: Extract<ContentNode, { kind: 'for' }>, certain: boolean): void {
-    this.#expr(node.list, 'list', 2, certain && node.otherwise === undefined);
-    if (node.offset) this.#expr(node.offset, 'number', 2, certain);
-    if (node.limit) this.#expr(node.limit, 'number', 2, certain);
+  #for(node: Extract<ContentNode, { kind: 'for' }>, unconditional: boolean): void {
+    this.#expr(node.list, 'list', 2, unconditional && node.elseBody === undefined);
+    if (node.offset) this.#expr(node.offset, 'number', 2, unconditional);
+    if (node.limit) this.#expr(node.limit, 'number', 2, unconditional);
     const list = node.list.kind === 'path' ? this.#pathOf(node.list) : undefined;
     this.#loops.push(list === undefined ? undefined : `${list}[]`);
-    this.nodes(node.body, certain);
+    this.nodes(node.body, unconditional);
     this.#loops.pop();
-    this.nodes(node.otherwise ?? [], false);
+    this.nodes(node.elseBody ?? [], false);
   }
 
-  #assign(node: Extract<ContentNode, { kind: 'assign' }>, certain: boolean): void {
+  #assign(node: Extract<ContentNode, { kind: 'assign' }>, unconditional: boolean): void {
     const { expr, name } = node;
     // An alias is no use yet; what is done with the alias counts for the path.
-    if (expr.kind !== 'path') this.#expr(expr, 'string', 0, certain && expr.kind === 'filtered');
+    if (expr.kind !== 'path')
+      this.#expr(expr, 'string', 0, unconditional && expr.kind === 'filtered');
     this.#locals.set(name, this.#aliasOf(expr));
   }
 
@@ -132,30 +133,34 @@ class Walk {
   #aliasOf(expr: Expr): string | undefined {
     if (expr.kind === 'path') return this.#pathOf(expr);
     if (expr.kind !== 'filtered' || expr.initial.kind !== 'path') return undefined;
-    const keeps = expr.filters.every(({ name }) => SAME_ITEMS.has(name));
+    const keeps = expr.filters.every(({ name }) => ITEM_PRESERVING_FILTERS.has(name));
     return keeps ? this.#pathOf(expr.initial) : undefined;
   }
 
-  #render(node: Extract<ContentNode, { kind: 'render' }>, certain: boolean): void {
+  #render(node: Extract<ContentNode, { kind: 'render' }>, unconditional: boolean): void {
     const locals: Locals = new Map();
     for (const { name, expr } of node.values) locals.set(name, this.#aliasOf(expr));
     if (node.binding) {
       const { name, expr, each } = node.binding;
       const path = this.#aliasOf(expr);
-      if (each) this.#expr(expr, 'list', 2, certain);
+      if (each) this.#expr(expr, 'list', 2, unconditional);
       locals.set(name, each && path !== undefined ? `${path}[]` : path);
     }
-    const partial = this.#partials?.(node.key, this.#parsed.place);
-    if (!partial || this.#open.includes(node.key) || this.#open.length >= PARTIAL_DEPTH_MAX) return;
-    const open = [...this.#open, node.key];
-    new Walk(partial, this.#partials, open, locals, this.#found).nodes(partial.nodes, certain);
+    const partial = this.#partials?.(node.key, this.#parsed.format);
+    if (!partial || this.#stack.includes(node.key) || this.#stack.length >= PARTIAL_DEPTH_MAX)
+      return;
+    const stack = [...this.#stack, node.key];
+    new UsageWalker(partial, this.#partials, stack, locals, this.#result).nodes(
+      partial.nodes,
+      unconditional,
+    );
   }
 
   #condition(expr: Expr): void {
     if (expr.kind === 'binary' && expr.operator !== 'and' && expr.operator !== 'or') {
-      const guess = comparedWith(expr.right) ?? comparedWith(expr.left) ?? 'string';
-      this.#expr(expr.left, expr.operator === 'contains' ? 'string' : guess, 0, false);
-      this.#expr(expr.right, guess, 0, false);
+      const type = literalType(expr.right) ?? literalType(expr.left) ?? 'string';
+      this.#expr(expr.left, expr.operator === 'contains' ? 'string' : type, 0, false);
+      this.#expr(expr.right, type, 0, false);
     } else if (expr.kind === 'binary') {
       this.#condition(expr.left);
       this.#condition(expr.right);
@@ -163,13 +168,13 @@ class Walk {
     else this.#expr(expr, 'boolean', 0, false);
   }
 
-  #expr(expr: Expr, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean): void {
+  #expr(expr: Expr, type: InferredType, certainty: 0 | 1 | 2, required: boolean): void {
     switch (expr.kind) {
       case 'path':
-        this.#use(expr, guess, certainty, required);
+        this.#use(expr, type, certainty, required);
         return;
       case 'filtered':
-        this.#filtered(expr, guess, certainty, required);
+        this.#filtered(expr, type, certainty, required);
         return;
       case 'range':
         this.#expr(expr.low, 'number', 2, required);
@@ -188,17 +193,18 @@ class Walk {
 
   #filtered(
     expr: Extract<Expr, { kind: 'filtered' }>,
-    guess: TypeGuess,
+    fallback: InferredType,
     certainty: 0 | 1 | 2,
     required: boolean,
   ): void {
-    const telling = expr.filters.find(({ name }) => name !== 'default' && name !== 'raw');
-    const expected = telling?.spec.expects;
-    const type = expected === 'text' ? 'string' : (expected ?? defaultType(expr.filters) ?? guess);
+    const informative = expr.filters.find(({ name }) => name !== 'default' && name !== 'raw');
+    const expected = informative?.spec.expects;
+    const type =
+      expected === 'text' ? 'string' : (expected ?? defaultType(expr.filters) ?? fallback);
     const needed = required && expr.defaultAt === -1;
     this.#expr(expr.initial, type, expected && expected !== 'text' ? 2 : certainty, needed);
     for (const [index, filter] of expr.filters.entries()) {
-      const numeric = filter.spec.expects === 'number' && !TAKES_WORDS.has(filter.name);
+      const numeric = filter.spec.expects === 'number' && !TEXT_ARGUMENT_FILTERS.has(filter.name);
       for (const arg of [...filter.args, ...filter.named.map(({ expr: value }) => value)]) {
         const strict = required && index >= expr.defaultAt && filter.name !== 'default';
         this.#expr(arg, numeric ? 'number' : 'string', numeric ? 2 : 1, strict);
@@ -220,7 +226,7 @@ class Walk {
     }
   }
 
-  #use(expr: PathExpr, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean): void {
+  #use(expr: PathExpr, type: InferredType, certainty: 0 | 1 | 2, required: boolean): void {
     for (const segment of expr.segments) {
       if (typeof segment === 'object') this.#expr(segment, 'string', 1, required);
     }
@@ -228,13 +234,19 @@ class Walk {
     if (path === undefined) return;
     // `lines.size` and `lines.first.name` tell that lines is a list.
     const ofList = /^(.*?)\.(?:size|first|last)(?:\.|$)/.exec(path);
-    if (!ofList) this.#add(path, guess, certainty, required, expr.at);
+    if (!ofList) this.#add(path, type, certainty, required, expr.at);
     else if (ofList[1] !== undefined) this.#add(ofList[1], 'list', 1, required, expr.at);
   }
 
-  #add(path: string, guess: TypeGuess, certainty: 0 | 1 | 2, required: boolean, at: number): void {
+  #add(
+    path: string,
+    type: InferredType,
+    certainty: 0 | 1 | 2,
+    required: boolean,
+    at: number,
+  ): void {
     const { field, source } = this.#parsed;
-    this.#found.uses.push({ path, guess, certainty, required, field, source, at });
+    this.#result.uses.push({ path, type, certainty, required, field, source, at });
   }
 
   /** From the caller's root on; undefined for what is computed inside the template. */
@@ -252,7 +264,7 @@ class Walk {
   }
 }
 
-const SAME_ITEMS = new Set([
+const ITEM_PRESERVING_FILTERS = new Set([
   'sort',
   'sort_natural',
   'reverse',
@@ -273,14 +285,14 @@ const ITEM_FIELD_FILTERS = new Set([
   'has',
 ]);
 
-function comparedWith(expr: Expr): TypeGuess | undefined {
+function literalType(expr: Expr): InferredType | undefined {
   if (expr.kind !== 'literal') return undefined;
   if (typeof expr.value === 'number') return 'number';
   if (typeof expr.value === 'boolean') return 'boolean';
   return typeof expr.value === 'string' ? 'string' : undefined;
 }
 
-function defaultType(filters: readonly FilterUse[]): TypeGuess | undefined {
+function defaultType(filters: readonly FilterCallNode[]): InferredType | undefined {
   const value = filters.find(({ name }) => name === 'default')?.args[0];
-  return value ? comparedWith(value) : undefined;
+  return value ? literalType(value) : undefined;
 }

@@ -1,10 +1,10 @@
 import type { FieldError } from '../lib/refused-error.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { plainTextOf } from '../mail/html/plain-text.ts';
+import { htmlToText } from '../mail/html/html-to-text.ts';
 import type { CompiledTemplate } from './compile-template.ts';
 import { pathUses } from './path-uses.ts';
-import { type MissingValue, RenderBudget, type RenderWarning } from './substitution.ts';
-import { pathOf } from './value-path.ts';
+import { type MissingValue, RenderBudget, type RenderWarning } from './template-engine.ts';
+import { pathFromPointer } from './variable-paths.ts';
 import { sampleValues } from './variables-schema.ts';
 
 /** A template as it would go out, with given values or with examples, and what it would still lack. */
@@ -35,17 +35,17 @@ export function previewTemplate(
 ): Preview {
   const variant = template.inLocale(request.locale);
   const given = request.variables ?? sampleValues(template.variables);
-  const faults = template.checkVariables(given);
-  refuseWrongKinds(faults);
+  const errors = template.checkVariables(given);
+  rejectInvalid(errors);
   const contact = request.contact ?? sampleContact(template, request.locale);
   const from = template.from?.email ?? SAMPLE_SENDER;
-  const scope = {
+  const data = {
     ...template.withDefaults(given),
     contact,
     message: { id: SAMPLE_MESSAGE, to: contact.email ?? SAMPLE_CONTACT.email, from },
   };
   const budget = new RenderBudget();
-  const words = variant.render(scope, {
+  const rendered = variant.render(data, {
     budget,
     locale: request.locale,
     timeZone: request.timeZone,
@@ -53,10 +53,10 @@ export function previewTemplate(
   });
   return {
     locale: variant.locale ?? null,
-    subject: words.subject,
-    html: words.html,
-    text: words.text ?? plainTextOf(words.html),
-    missing: [...budget.missing, ...notRendered(faults, budget.missing)],
+    subject: rendered.subject,
+    html: rendered.html,
+    text: rendered.text ?? htmlToText(rendered.html),
+    missing: [...budget.missing, ...missingButNotRendered(errors, budget.missing)],
     warnings: budget.warnings,
   };
 }
@@ -67,18 +67,18 @@ export function exampleValues(template: CompiledTemplate): Record<string, unknow
 }
 
 /** Required values that no placeholder asked for this time. */
-function notRendered(faults: readonly FieldError[], told: readonly MissingValue[]) {
-  return faults
+function missingButNotRendered(errors: readonly FieldError[], reported: readonly MissingValue[]) {
+  return errors
     .map(({ pointer = '', detail }) => ({
-      path: pathOf(pointer.replace(VARIABLES, '')),
+      path: pathFromPointer(pointer.replace(VARIABLES, '')),
       code: 'missing_variable' as const,
       detail,
     }))
-    .filter(({ path }) => !told.some((one) => one.path === path));
+    .filter(({ path }) => !reported.some((one) => one.path === path));
 }
 
-function refuseWrongKinds(faults: readonly FieldError[]): void {
-  const wrong = faults.filter(({ code }) => code === 'invalid_variable');
+function rejectInvalid(errors: readonly FieldError[]): void {
+  const wrong = errors.filter(({ code }) => code === 'invalid_variable');
   if (wrong.length === 0) return;
   throw new RefusedError('validation_failed', 'variables does not fit the template.', {
     errors: wrong.map((error) => ({
@@ -103,7 +103,7 @@ export function sampleContact(
   const uses = variant.contents().flatMap((content) => pathUses(content, partials));
   const fields = uses
     .filter(({ path }) => path.startsWith('contact.'))
-    .map(({ path, guess }) => ({
+    .map(({ path, type: guess }) => ({
       name: path.slice('contact.'.length),
       type: guess,
       required: false,

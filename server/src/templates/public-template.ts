@@ -1,22 +1,26 @@
 import { encodeId, type IdPrefix } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Finding } from './check-content.ts';
+import type { TemplateFinding } from './check-content.ts';
 import type { TemplateVariable } from './infer-variables.ts';
 import type { Publication } from './publish-content.ts';
 import type { ContentKind, StoredContent } from './stored-content.ts';
-import type { TemplateDirectory } from './template-directory.ts';
+import type { TemplateCache } from './template-cache.ts';
 import type { Template, TemplateSummary, Version } from './template-store.ts';
 
 /** The public forms: the same in API answers and at the command line. */
 
-const PREFIXES: Record<ContentKind, IdPrefix> = { template: 'tpl', layout: 'lay', partial: 'prt' };
+const ID_PREFIXES: Record<ContentKind, IdPrefix> = {
+  template: 'tpl',
+  layout: 'lay',
+  partial: 'prt',
+};
 
 export function publicTemplate(template: Template, variables: readonly TemplateVariable[]) {
   const { kind, draft } = template;
   return {
-    ...basics(template),
+    ...commonFields(template),
     ...publicContent(kind, draft, variables),
-    ...times(template),
+    ...timestamps(template),
     etag: draftEtag(template),
   };
 }
@@ -26,16 +30,16 @@ export function publicTemplate(template: Template, variables: readonly TemplateV
  * that of another template which has the key later.
  */
 export function draftEtag({ kind, id, draftRevision }: Template): string {
-  return `"${encodeId(PREFIXES[kind], id)}.${draftRevision}"`;
+  return `"${encodeId(ID_PREFIXES[kind], id)}.${draftRevision}"`;
 }
 
 export function publicSummary(template: TemplateSummary) {
   const { kind, subject, layout, locales } = template;
   return {
-    ...basics(template),
+    ...commonFields(template),
     ...(kind === 'template' ? { subject, layout } : {}),
     locales,
-    ...times(template),
+    ...timestamps(template),
   };
 }
 
@@ -55,7 +59,7 @@ export function publicVersion(key: string, version: Version) {
   };
 }
 
-export function publicPublication({ key, version, note, touches, ...rest }: Publication) {
+export function publicPublication({ key, version, note, affected: touches, ...rest }: Publication) {
   return {
     key,
     version,
@@ -71,7 +75,7 @@ export function publicPublication({ key, version, note, touches, ...rest }: Publ
   };
 }
 
-export function publicFinding({ code, message, field, line, column }: Finding) {
+export function publicFinding({ code, message, field, line, column }: TemplateFinding) {
   return { code, message, field, line, column };
 }
 
@@ -106,7 +110,7 @@ export function publicContent(
 
 /** Declared and inferred; what cannot be parsed has only those that its author declared. */
 export async function variablesOf(
-  directory: TemplateDirectory,
+  directory: TemplateCache,
   { workspaceId, kind, key }: Pick<Template, 'workspaceId' | 'kind' | 'key'>,
   version: number | 'draft',
   content: StoredContent,
@@ -125,11 +129,11 @@ export async function variablesOf(
   }
 }
 
-type Basics = Omit<TemplateSummary, 'subject' | 'layout' | 'locales'>;
+type CommonFields = Omit<TemplateSummary, 'subject' | 'layout' | 'locales'>;
 
-function basics({ kind, id, key, name, publishedVersion, hasChanges }: Basics) {
+function commonFields({ kind, id, key, name, publishedVersion, hasChanges }: CommonFields) {
   return {
-    id: encodeId(PREFIXES[kind], id),
+    id: encodeId(ID_PREFIXES[kind], id),
     key,
     name,
     published_version: publishedVersion,
@@ -137,7 +141,7 @@ function basics({ kind, id, key, name, publishedVersion, hasChanges }: Basics) {
   };
 }
 
-function times({ publishedAtMs, createdAtMs, updatedAtMs, updatedBy }: Basics) {
+function timestamps({ publishedAtMs, createdAtMs, updatedAtMs, updatedBy }: CommonFields) {
   return {
     published_at: publishedAtMs === null ? null : new Date(publishedAtMs).toISOString(),
     created_at: new Date(createdAtMs).toISOString(),

@@ -2,21 +2,26 @@ import type { Queryable } from '../db/pool.ts';
 import { takeTurn } from '../db/take-turn.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
-import { type Finding, tooMuch } from './check-content.ts';
+import { limitFinding, type TemplateFinding } from './check-content.ts';
 import { checkTemplate, hasErrors } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
-import { type ExpectedDraft, refuseOtherDraft } from './expected-draft.ts';
-import { findUsers, type Ingredient, readRecipe, refuseTooMuch } from './recipe-store.ts';
+import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
+import { ContentLimitError, fieldPointer } from './engine/content-errors.ts';
 import type { StoredContent } from './stored-content.ts';
-import { ContentLimitError, fieldPointer } from './substitution/content-errors.ts';
-import { partialsAmong, recipeOf } from './template-directory.ts';
+import { partialsIn, resolveSources } from './template-cache.ts';
 import {
+  assertWithinLimits,
+  findDependents,
+  readTemplateParts,
+  type TemplatePart,
+} from './template-dependencies-store.ts';
+import {
+  type ContentRef,
   findTemplate,
   findVersion,
   insertVersion,
   notifyTemplatesChanged,
   publishVersion,
-  type Ref,
 } from './template-store.ts';
 
 /**
@@ -24,7 +29,7 @@ import {
  * go out in, written down under a number of its own, and told. Errors refuse all of it.
  */
 
-export interface PublishOrder {
+export interface PublishRequest {
   /** An old version to publish again; undefined: the draft. */
   version: number | undefined;
   note: string | null;
@@ -32,20 +37,20 @@ export interface PublishOrder {
   atMs: number;
   expected?: ExpectedDraft;
   /** Templates that are published anew in the same transaction: their old texts do not count. */
-  together?: ReadonlySet<string>;
+  publishedTogether?: ReadonlySet<string>;
 }
 
-export interface Publication extends Ref {
+export interface Publication extends ContentRef {
   version: number;
   publishedAtMs: number;
   publishedBy: string;
   note: string | null;
-  warnings: Finding[];
+  warnings: TemplateFinding[];
   /** Published templates that go out changed from now on, because they use this. */
-  touches: Touched[];
+  affected: AffectedTemplate[];
 }
 
-export interface Touched {
+export interface AffectedTemplate {
   key: string;
   version: number;
   /** What a send from it must supply from now on, and did not before. */
@@ -54,24 +59,30 @@ export interface Touched {
 
 export async function publishContent(
   db: Queryable,
-  ref: Ref,
-  order: PublishOrder,
+  ref: ContentRef,
+  request: PublishRequest,
 ): Promise<Publication> {
   await takeTurn(db, 'templates', ref.workspaceId);
-  const content = await contentToPublish(db, ref, order);
-  const company = await companyOf(db, ref, order.version ?? 'draft');
-  const findings = checkInCompany(ref, content, company);
-  refuseErrors(findings);
-  const { touched, findings: harm } = await touchedBy(db, ref, content, company, order.together);
-  refuseErrors(harm);
-  const version = order.version ?? (await insertVersion(db, ref, content));
-  await publishVersion(db, ref, { ...order, version });
+  const content = await contentToPublish(db, ref, request);
+  const dependencies = await readDependencies(db, ref, request.version ?? 'draft');
+  const findings = checkWithDependencies(ref, content, dependencies);
+  throwOnErrors(findings);
+  const { affected, findings: breakages } = await findAffected(
+    db,
+    ref,
+    content,
+    dependencies,
+    request.publishedTogether,
+  );
+  throwOnErrors(breakages);
+  const version = request.version ?? (await insertVersion(db, ref, content));
+  await publishVersion(db, ref, { ...request, version });
   await appendEvents(db, [
     {
       workspaceId: ref.workspaceId,
       mode: 'live',
       type: 'template.published',
-      atMs: order.atMs,
+      atMs: request.atMs,
       data: { template: { kind: ref.kind, key: ref.key, version } },
     },
   ]);
@@ -79,41 +90,45 @@ export async function publishContent(
   return {
     ...ref,
     version,
-    publishedAtMs: order.atMs,
-    publishedBy: order.by,
-    note: order.note,
+    publishedAtMs: request.atMs,
+    publishedBy: request.by,
+    note: request.note,
     warnings: findings,
-    touches: touched,
+    affected,
   };
 }
 
 /** All that can be said of a draft or version, in the company of what is published now. */
-export async function checkContentOf(
+export async function checkStoredContent(
   db: Queryable,
-  ref: Ref,
+  ref: ContentRef,
   version: number | 'draft',
   content: StoredContent,
-): Promise<Finding[]> {
+): Promise<TemplateFinding[]> {
   try {
-    return checkInCompany(ref, content, await companyOf(db, ref, version));
+    return checkWithDependencies(ref, content, await readDependencies(db, ref, version));
   } catch (error) {
     if (!(error instanceof ContentLimitError)) throw error;
-    return [tooMuch(error, error.field)];
+    return [limitFinding(error, error.field)];
   }
 }
 
 /** The layout and the partials that it goes out with. */
-async function companyOf(
+async function readDependencies(
   db: Queryable,
-  ref: Ref,
+  ref: ContentRef,
   version: number | 'draft',
-): Promise<Ingredient[]> {
-  return (await readRecipe(db, ref, { version, withContent: true })).slice(1);
+): Promise<TemplatePart[]> {
+  return (await readTemplateParts(db, ref, { version, withContent: true })).slice(1);
 }
 
-function checkInCompany(ref: Ref, content: StoredContent, used: readonly Ingredient[]): Finding[] {
+function checkWithDependencies(
+  ref: ContentRef,
+  content: StoredContent,
+  used: readonly TemplatePart[],
+): TemplateFinding[] {
   const layout = used.find(({ kind }) => kind === 'layout')?.content ?? undefined;
-  const partials = partialsAmong(used);
+  const partials = partialsIn(used);
   // A partial that comes back to itself meets its new text, not the published one.
   if (ref.kind === 'partial') partials.set(ref.key, content);
   return checkTemplate({ kind: ref.kind, key: ref.key, content, layout, partials });
@@ -121,12 +136,12 @@ function checkInCompany(ref: Ref, content: StoredContent, used: readonly Ingredi
 
 async function contentToPublish(
   db: Queryable,
-  ref: Ref,
-  { version, expected }: PublishOrder,
+  ref: ContentRef,
+  { version, expected }: PublishRequest,
 ): Promise<StoredContent> {
   const template = await findTemplate(db, ref, 'for update of t');
   if (!template) throw notFound(ref);
-  refuseOtherDraft(template, expected);
+  assertDraftUnchanged(template, expected);
   if (version === undefined) return template.draft;
   const old = await findVersion(db, ref, version);
   if (old) return old.content;
@@ -136,54 +151,54 @@ async function contentToPublish(
   });
 }
 
-export function notFound({ kind }: Pick<Ref, 'kind'>): RefusedError {
+export function notFound({ kind }: Pick<ContentRef, 'kind'>): RefusedError {
   return new RefusedError('not_found', `There is no ${kind} with this key.`);
 }
 
 /** More than these are listed without a closer look. */
-const LOOKED_AT_MAX = 100;
+const ANALYZED_MAX = 100;
 const LISTED_MAX = 1_000;
 
 /** Looks at every template around a layout or partial with its new text in it. */
-async function touchedBy(
+async function findAffected(
   db: Queryable,
-  ref: Ref,
+  ref: ContentRef,
   content: StoredContent,
-  company: readonly Ingredient[],
-  together: ReadonlySet<string> = new Set(),
-): Promise<{ touched: Touched[]; findings: Finding[] }> {
-  const touched: Touched[] = [];
-  const findings: Finding[] = [];
-  if (ref.kind === 'template') return { touched, findings };
-  const users = await findUsers(db, ref, LISTED_MAX);
-  for (const { key, version } of users.filter(({ kind }) => kind === 'template')) {
-    const one: Touched = { key, version, newVariables: [] };
-    touched.push(one);
-    if (touched.length > LOOKED_AT_MAX || together.has(key)) continue;
-    const user = { workspaceId: ref.workspaceId, kind: 'template' as const, key };
-    const before = await recipeToCompare(db, user, version);
+  dependencies: readonly TemplatePart[],
+  publishedTogether: ReadonlySet<string> = new Set(),
+): Promise<{ affected: AffectedTemplate[]; findings: TemplateFinding[] }> {
+  const affected: AffectedTemplate[] = [];
+  const findings: TemplateFinding[] = [];
+  if (ref.kind === 'template') return { affected, findings };
+  const dependents = await findDependents(db, ref, LISTED_MAX);
+  for (const { key, version } of dependents.filter(({ kind }) => kind === 'template')) {
+    const one: AffectedTemplate = { key, version, newVariables: [] };
+    affected.push(one);
+    if (affected.length > ANALYZED_MAX || publishedTogether.has(key)) continue;
+    const dependent = { workspaceId: ref.workspaceId, kind: 'template' as const, key };
+    const before = await readPartsToCompare(db, dependent, version);
     // What is too much already cannot be sent, and may be about to become less.
     if (!before) continue;
-    const now = compiled(before);
-    const then = compiled(withNewText(before, ref, content, company));
+    const now = requirementsOf(before);
+    const then = requirementsOf(replacePart(before, ref, content, dependencies));
     one.newVariables = then.needed.filter((name) => !now.needed.includes(name));
-    const harm = then.harm.filter((detail) => !now.harm.includes(detail));
-    for (const detail of harm) {
+    const breakages = then.breakages.filter((detail) => !now.breakages.includes(detail));
+    for (const detail of breakages) {
       const message = `The template \`${key}\` could not be sent any more: ${detail}`;
       const place = { field: 'html', line: 1, column: 1 };
       findings.push({ severity: 'error', code: 'breaks_template', message, ...place });
     }
   }
-  return { touched, findings };
+  return { affected, findings };
 }
 
-async function recipeToCompare(
+async function readPartsToCompare(
   db: Queryable,
-  ref: Ref,
+  ref: ContentRef,
   version: number,
-): Promise<Ingredient[] | undefined> {
+): Promise<TemplatePart[] | undefined> {
   try {
-    return await readRecipe(db, ref, { version, withContent: true });
+    return await readTemplateParts(db, ref, { version, withContent: true });
   } catch (error) {
     if (error instanceof ContentLimitError) return undefined;
     throw error;
@@ -191,55 +206,55 @@ async function recipeToCompare(
 }
 
 /** What a template will be made of: the new text brings partials along that it did not use before. */
-function withNewText(
-  before: readonly Ingredient[],
-  { kind, key }: Ref,
+function replacePart(
+  before: readonly TemplatePart[],
+  { kind, key }: ContentRef,
   content: StoredContent,
-  company: readonly Ingredient[],
-): Ingredient[] {
+  dependencies: readonly TemplatePart[],
+): TemplatePart[] {
   const bytes = Buffer.byteLength(JSON.stringify(content));
   const known = new Set(before.map((row) => `${row.kind} ${row.key}`));
   return [
     ...before.map((row) =>
       row.kind === kind && row.key === key ? { ...row, content, bytes } : row,
     ),
-    ...company.filter((row) => !known.has(`${row.kind} ${row.key}`)),
+    ...dependencies.filter((row) => !known.has(`${row.kind} ${row.key}`)),
   ];
 }
 
 /** What a template needs of a send, and why it cannot be sent. */
-function compiled(ingredients: Ingredient[]): { needed: string[]; harm: string[] } {
+function requirementsOf(parts: TemplatePart[]): { needed: string[]; breakages: string[] } {
   try {
-    refuseTooMuch(
-      ingredients.length,
-      ingredients.reduce((sum, { bytes }) => sum + bytes, 0),
+    assertWithinLimits(
+      parts.length,
+      parts.reduce((sum, { bytes }) => sum + bytes, 0),
     );
-    const template = new CompiledTemplate(recipeOf(ingredients));
+    const template = new CompiledTemplate(resolveSources(parts));
     const needed = template.variables.filter(({ required }) => required).map(({ name }) => name);
-    const harm = template
+    const breakages = template
       .missingPartials()
       .map((key) => `it renders the partial \`${key}\` where that has no text for it.`);
-    return { needed, harm };
+    return { needed, breakages };
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    return { needed: [], harm: [error.message] };
+    return { needed: [], breakages: [error.message] };
   }
 }
 
-export function refuseErrors(findings: readonly Finding[]): void {
+export function throwOnErrors(findings: readonly TemplateFinding[]): void {
   if (!hasErrors(findings)) return;
   const errors = findings.filter(({ severity }) => severity === 'error');
   const syntax = errors.every(({ code }) => code === 'template_syntax');
-  const [first] = errors as [Finding, ...Finding[]];
+  const [first] = errors as [TemplateFinding, ...TemplateFinding[]];
   const detail =
     errors.length > 1
       ? `There are ${errors.length} errors; nothing was published.`
       : `${first.field}, line ${first.line}, column ${first.column}: ${first.message}`;
   throw new RefusedError(syntax ? 'template_syntax' : 'validation_failed', detail, {
-    errors: errors.map(fieldErrorOf),
+    errors: errors.map(toFieldError),
   });
 }
 
-function fieldErrorOf({ field, code, message, line, column }: Finding): FieldError {
+function toFieldError({ field, code, message, line, column }: TemplateFinding): FieldError {
   return { pointer: fieldPointer(field), code, detail: message, line, column };
 }

@@ -3,24 +3,24 @@ import { takeTurn } from '../db/take-turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
-import type { Finding } from './check-content.ts';
+import type { TemplateFinding } from './check-content.ts';
 import { checkTemplate } from './check-template.ts';
+import { fieldPointer } from './engine/content-errors.ts';
 import { publishContent } from './publish-content.ts';
 import {
   type ContentKind,
   EMPTY_CONTENT,
-  partialsUsed,
+  referencedPartials,
   type StoredContent,
 } from './stored-content.ts';
-import { fieldPointer } from './substitution/content-errors.ts';
-import { changedFields, parseKey } from './template-fields.ts';
+import { applyFieldChanges, parseKey } from './template-fields.ts';
 import {
+  type ContentRef,
   findTemplate,
   insertTemplate,
   notifyTemplatesChanged,
-  type Ref,
   readAllTemplates,
-  readPublishedPieces,
+  readPublishedParts,
   updateDraft,
 } from './template-store.ts';
 import type { Author } from './templates.ts';
@@ -31,7 +31,7 @@ import type { Author } from './templates.ts';
  * published together; publishing, when asked for, happens in the same commit.
  */
 
-export interface Pushed {
+export interface PushedTemplate {
   kind: ContentKind;
   key: string;
   /** All fields; one that is absent is empty. */
@@ -49,14 +49,14 @@ export interface PushResult {
   draft: 'created' | 'changed' | 'unchanged';
   /** Null: not published by this push. */
   publishedVersion: number | null;
-  warnings: Finding[];
+  warnings: TemplateFinding[];
 }
 
 /** Refuses with pointers such as `/templates/welcome/html`. */
 export async function pushTemplates(
   parts: { pool: Pool; clock: Clock },
   author: Author,
-  pushed: readonly Pushed[],
+  pushed: readonly PushedTemplate[],
   options: PushOptions,
 ): Promise<PushResult[]> {
   const parsed = parsePushed(pushed);
@@ -67,9 +67,9 @@ export async function pushTemplates(
     const results: PushResult[] = [];
     for (const item of parsed) {
       const draft = await writeDraft(client, author, item, atMs);
-      const told = warnings.get(item) ?? [];
+      const ownWarnings = warnings.get(item) ?? [];
       const { kind, key } = item;
-      results.push({ kind, key, draft, publishedVersion: null, warnings: told });
+      results.push({ kind, key, draft, publishedVersion: null, warnings: ownWarnings });
     }
     if (options.publish) await publishAll(client, author, parsed, results, options, atMs);
     await notifyTemplatesChanged(client, author.workspaceId);
@@ -78,36 +78,36 @@ export async function pushTemplates(
 }
 
 /** What would be stored. */
-export interface Item {
+export interface PushItem {
   kind: ContentKind;
   key: string;
   name: string;
   content: StoredContent;
 }
 
-export function parsePushed(pushed: readonly Pushed[]): Item[] {
+export function parsePushed(pushed: readonly PushedTemplate[]): PushItem[] {
   const errors: FieldError[] = [];
   const items = pushed.flatMap(({ kind, key, fields }) => {
     try {
-      const { name = key, content } = changedFields(kind, EMPTY_CONTENT, fields);
+      const { name = key, content } = applyFieldChanges(kind, EMPTY_CONTENT, fields);
       return [{ kind, key: parseKey(key), name, content }];
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
       errors.push(
-        ...error.errors.map((one) => ({ ...one, pointer: under(kind, key, one.pointer) })),
+        ...error.errors.map((one) => ({ ...one, pointer: pointerTo(kind, key, one.pointer) })),
       );
       return [];
     }
   });
-  refuseAny(errors);
+  throwIfAny(errors);
   return items;
 }
 
 async function checkAll(
   db: Queryable,
   workspaceId: string,
-  items: readonly Item[],
-): Promise<Map<Item, Finding[]>> {
+  items: readonly PushItem[],
+): Promise<Map<PushItem, TemplateFinding[]>> {
   const layouts = new Map<string, StoredContent>();
   const partials = new Map<string, StoredContent>();
   const add = (kind: ContentKind, key: string, content: StoredContent): void => {
@@ -116,9 +116,9 @@ async function checkAll(
   };
   // Each time the later one counts: a draft, what is published, what is pushed.
   for (const { kind, key, draft } of await readAllTemplates(db, workspaceId)) add(kind, key, draft);
-  for (const one of await readPublishedPieces(db, workspaceId)) add(one.kind, one.key, one.content);
+  for (const one of await readPublishedParts(db, workspaceId)) add(one.kind, one.key, one.content);
   for (const { kind, key, content } of items) add(kind, key, content);
-  const warnings = new Map<Item, Finding[]>();
+  const warnings = new Map<PushItem, TemplateFinding[]>();
   const errors: FieldError[] = [];
   for (const item of items) {
     const { kind, key, content } = item;
@@ -127,22 +127,22 @@ async function checkAll(
       const { severity, code, message, field, line, column } = finding;
       if (severity === 'warning') warnings.set(item, [...(warnings.get(item) ?? []), finding]);
       else {
-        const pointer = under(kind, key, fieldPointer(field));
+        const pointer = pointerTo(kind, key, fieldPointer(field));
         errors.push({ pointer, code, detail: message, line, column });
       }
     }
   }
-  refuseAny(errors);
+  throwIfAny(errors);
   return warnings;
 }
 
 async function writeDraft(
   db: Queryable,
   { workspaceId, actor }: Author,
-  { kind, key, name, content }: Item,
+  { kind, key, name, content }: PushItem,
   atMs: number,
 ): Promise<PushResult['draft']> {
-  const ref: Ref = { workspaceId, kind, key };
+  const ref: ContentRef = { workspaceId, kind, key };
   const before = await findTemplate(db, ref, 'for update of t');
   if (!before) {
     await insertTemplate(db, { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: actor });
@@ -156,25 +156,30 @@ async function writeDraft(
 async function publishAll(
   db: Queryable,
   { workspaceId, actor }: Author,
-  items: readonly Item[],
+  items: readonly PushItem[],
   results: readonly PushResult[],
   { note }: PushOptions,
   atMs: number,
 ): Promise<void> {
   const templates = items.filter(({ kind }) => kind === 'template').map(({ key }) => key);
-  const order = { version: undefined, note: note ?? null, by: actor, atMs };
-  for (const item of inOrder(items)) {
+  const request = { version: undefined, note: note ?? null, by: actor, atMs };
+  for (const item of inDependencyOrder(items)) {
     const { kind, key } = item;
     const ref = { workspaceId, kind, key };
     const { hasChanges } = (await findTemplate(db, ref)) ?? { hasChanges: false };
     if (!hasChanges) continue;
     try {
-      const publication = await publishContent(db, ref, { ...order, together: new Set(templates) });
+      const publication = await publishContent(db, ref, {
+        ...request,
+        publishedTogether: new Set(templates),
+      });
       const result = results.find((one) => one.kind === kind && one.key === key);
       if (result) result.publishedVersion = publication.version;
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
-      refuseAny(error.errors.map((one) => ({ ...one, pointer: under(kind, key, one.pointer) })));
+      throwIfAny(
+        error.errors.map((one) => ({ ...one, pointer: pointerTo(kind, key, one.pointer) })),
+      );
       throw error;
     }
   }
@@ -182,17 +187,17 @@ async function publishAll(
 
 const KIND_ORDER: Record<ContentKind, number> = { partial: 0, layout: 1, template: 2 };
 
-function inOrder(items: readonly Item[]): Item[] {
-  const ordered: Item[] = [];
+function inDependencyOrder(items: readonly PushItem[]): PushItem[] {
+  const ordered: PushItem[] = [];
   const partials = new Map(
     items.filter(({ kind }) => kind === 'partial').map((item) => [item.key, item]),
   );
-  const open = new Set<Item>();
-  const add = (item: Item): void => {
+  const visited = new Set<PushItem>();
+  const add = (item: PushItem): void => {
     // A circle was refused before; whatever else repeats has its place already.
-    if (open.has(item)) return;
-    open.add(item);
-    for (const key of partialsUsed(item.content)) {
+    if (visited.has(item)) return;
+    visited.add(item);
+    for (const key of referencedPartials(item.content)) {
       const used = partials.get(key);
       if (used) add(used);
     }
@@ -202,11 +207,11 @@ function inOrder(items: readonly Item[]): Item[] {
   return ordered;
 }
 
-function under(kind: ContentKind, key: string, pointer = ''): string {
+function pointerTo(kind: ContentKind, key: string, pointer = ''): string {
   return `/${kind}s/${key}${pointer}`;
 }
 
-function refuseAny(errors: readonly FieldError[]): void {
+function throwIfAny(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   const detail = `There ${errors.length > 1 ? `are ${errors.length} errors` : 'is an error'}; nothing was pushed.`;
   throw new RefusedError('validation_failed', detail, { errors });

@@ -1,6 +1,6 @@
+import { ContentLimitError } from './engine/content-errors.ts';
+import { escapeHtml } from './engine/escape.ts';
 import type { Variable } from './infer-variables.ts';
-import { ContentLimitError } from './substitution/content-errors.ts';
-import { escapeHtml } from './substitution/escape.ts';
 
 /**
  * Takes the secret values of a send out of whatever is shown of it later: logs, events, answers,
@@ -18,22 +18,22 @@ export interface Redactor {
 
 const SECRETS_MAX = 200;
 /** Shorter values are taken out only where they stand alone, lest every `7` disappears. */
-const ANYWHERE_MIN_CHARS = 4;
+const SUBSTRING_MIN_CHARS = 4;
 const DEPTH_MAX = 64;
-const LOOKS_MAX = 1_000_000;
+const STEPS_MAX = 1_000_000;
 /** Of all forms together: a larger pattern cannot be made. */
 const FORMS_CHARS_MAX = 64 * 1024;
 /** At each place of a text a form is compared as far as it fits: in the worst case nearly whole. */
-const COMPARED_CHARS_MAX = 500_000_000;
+const COMPARISONS_MAX = 500_000_000;
 
-export function redactor(secrets: Iterable<unknown>): Redactor {
-  const forms = longestFirst(leaves(secrets));
+export function createRedactor(secrets: Iterable<unknown>): Redactor {
+  const forms = longestFirst(secretTexts(secrets));
   // More than can be looked for: what cannot be looked at must not be shown.
   const tooMany = forms.reduce((sum, form) => sum + form.length, 0) > FORMS_CHARS_MAX;
   const pattern = tooMany ? undefined : patternFor(forms);
   const longest = forms[0]?.length ?? 0;
   const text = (input: string): string => {
-    if (tooMany || input.length * longest > COMPARED_CHARS_MAX) return input && REDACTED;
+    if (tooMany || input.length * longest > COMPARISONS_MAX) return input && REDACTED;
     return pattern ? input.replace(pattern, REDACTED) : input;
   };
   return { text, json: <T>(value: T): T => redactJson(value, text, 0) as T };
@@ -44,11 +44,11 @@ export function secretValues(
   variables: readonly Pick<Variable, 'name' | 'secret' | 'default'>[],
   values: Readonly<Record<string, unknown>>,
 ): unknown[] {
-  const looks = { left: LOOKS_MAX };
+  const steps = { left: STEPS_MAX };
   return variables
     .filter(({ secret }) => secret === true)
     .flatMap(({ name, default: preset }) => [
-      ...valuesAt([values], name.replaceAll('[]', '.[]').split('.'), looks),
+      ...valuesAt([values], name.replaceAll('[]', '.[]').split('.'), steps),
       preset,
     ])
     .filter((value) => value !== undefined && value !== null);
@@ -66,47 +66,48 @@ export function withoutSecrets(
   values: Readonly<Record<string, unknown>>,
   mask: Mask,
 ): Readonly<Record<string, unknown>> {
-  const types = mask === 'typed' ? new Map(variables.map(({ name, type }) => [name, type])) : NONE;
-  const masking: Masking = { types, copies: new Set(), looks: { left: LOOKS_MAX } };
+  const types =
+    mask === 'typed' ? new Map(variables.map(({ name, type }) => [name, type])) : NO_TYPES;
+  const state: MaskState = { types, copies: new Set(), steps: { left: STEPS_MAX } };
   return variables
     .filter(({ secret }) => secret === true)
     .reduce(
       (masked, { name }) =>
-        maskedAt(masked, name.replaceAll('[]', '.[]').split('.'), '', masking) as typeof values,
+        maskAt(masked, name.replaceAll('[]', '.[]').split('.'), '', state) as typeof values,
       values,
     );
 }
 
-interface Masking {
+interface MaskState {
   types: Types;
   /** Ours to change: what many secrets lie in is copied once and not for each. */
   copies: Set<object>;
-  looks: Looks;
+  steps: StepBudget;
 }
 
 /** Long lists with many secrets in each item are more than anybody means. */
-interface Looks {
+interface StepBudget {
   left: number;
 }
 
-function spendLooks(looks: Looks, count: number): void {
-  looks.left -= count;
-  if (looks.left >= 0) return;
+function spendSteps(steps: StepBudget, count: number): void {
+  steps.left -= count;
+  if (steps.left >= 0) return;
   const detail = 'The lists are too long for all secrets in them to be found.';
   throw new ContentLimitError('template_variables', detail);
 }
 
 type Types = ReadonlyMap<string, Variable['type']>;
-const NONE: Types = new Map();
+const NO_TYPES: Types = new Map();
 
-function maskedAt(
+function maskAt(
   target: unknown,
   path: readonly string[],
   walked: string,
-  masking: Masking,
+  state: MaskState,
 ): unknown {
-  const { types, copies, looks } = masking;
-  spendLooks(looks, 1);
+  const { types, copies, steps } = state;
+  spendSteps(steps, 1);
   const [step, ...rest] = path;
   if (step === undefined) return masked(target, walked, types, 0);
   if (typeof target !== 'object' || target === null) return target;
@@ -115,14 +116,14 @@ function maskedAt(
     const items = copies.has(target) ? target : [...target];
     copies.add(items);
     for (const [index, item] of items.entries()) {
-      items[index] = maskedAt(item, rest, `${walked}[]`, masking);
+      items[index] = maskAt(item, rest, `${walked}[]`, state);
     }
     return items;
   }
   if (!Object.hasOwn(target, step)) return target;
   const record = (copies.has(target) ? target : { ...target }) as Record<string, unknown>;
   copies.add(record);
-  record[step] = maskedAt(record[step], rest, below(walked, step), masking);
+  record[step] = maskAt(record[step], rest, childPath(walked, step), state);
   return record;
 }
 
@@ -139,38 +140,42 @@ function masked(value: unknown, path: string, types: Types, depth: number): unkn
   }
   const entries = Object.entries(value).map(([key, inner]) => [
     key,
-    masked(inner, below(path, key), types, depth + 1),
+    masked(inner, childPath(path, key), types, depth + 1),
   ]);
   return Object.fromEntries(entries);
 }
 
 const MASKED_DATE = '1970-01-01T00:00:00Z';
 
-function below(path: string, step: string): string {
+function childPath(path: string, step: string): string {
   return path === '' ? step : `${path}.${step}`;
 }
 
-function valuesAt(targets: readonly unknown[], path: readonly string[], looks: Looks): unknown[] {
+function valuesAt(
+  targets: readonly unknown[],
+  path: readonly string[],
+  steps: StepBudget,
+): unknown[] {
   const [step, ...rest] = path;
-  spendLooks(looks, targets.length);
+  spendSteps(steps, targets.length);
   if (step === undefined) return [...targets];
   const next = targets.flatMap((target) => {
     if (step === '[]') return Array.isArray(target) ? target : [];
     if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step)) return [];
     return [(target as Record<string, unknown>)[step]];
   });
-  return valuesAt(next, rest, looks);
+  return valuesAt(next, rest, steps);
 }
 
 /** The texts inside secret values, however they are nested. */
-function leaves(secrets: Iterable<unknown>): string[] {
+function secretTexts(secrets: Iterable<unknown>): string[] {
   const found = new Set<string>();
-  const waiting: unknown[] = [...secrets];
-  while (waiting.length > 0 && found.size < SECRETS_MAX) {
-    const value = waiting.pop();
+  const pending: unknown[] = [...secrets];
+  while (pending.length > 0 && found.size < SECRETS_MAX) {
+    const value = pending.pop();
     if (typeof value === 'string') found.add(value.trim());
     else if (typeof value === 'number' || typeof value === 'bigint') found.add(String(value));
-    else if (typeof value === 'object' && value !== null) waiting.push(...Object.values(value));
+    else if (typeof value === 'object' && value !== null) pending.push(...Object.values(value));
   }
   found.delete('');
   return [...found];
@@ -180,21 +185,21 @@ function leaves(secrets: Iterable<unknown>): string[] {
 function longestFirst(secrets: readonly string[]): string[] {
   const chars = secrets.reduce((sum, secret) => sum + secret.length, 0);
   if (chars > FORMS_CHARS_MAX) return [...secrets];
-  return [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  return [...new Set(secrets.flatMap(encodingsOf))].sort((a, b) => b.length - a.length);
 }
 
 function patternFor(forms: readonly string[]): RegExp | undefined {
   if (forms.length === 0) return undefined;
   const alternatives = forms.map((form) => {
     const literal = form.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&');
-    return form.length >= ANYWHERE_MIN_CHARS
+    return form.length >= SUBSTRING_MIN_CHARS
       ? literal
       : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`;
   });
   return new RegExp(alternatives.join('|'), 'gu');
 }
 
-function formsOf(secret: string): string[] {
+function encodingsOf(secret: string): string[] {
   const whole = secret.toWellFormed();
   const component = encodeURIComponent(whole);
   const encoded = [component, component.replaceAll('%20', '+'), encodeURI(whole)];
@@ -202,7 +207,7 @@ function formsOf(secret: string): string[] {
   const plain = [secret, whole, ...encoded, ...lowerHex];
   const html = plain.flatMap((form) => [
     escapeHtml(form),
-    otherEntities(form),
+    alternateEntities(form),
     escapeHtml(form).replaceAll('-', '&#45;'),
   ]);
   const json = [...plain, ...html].map((form) => JSON.stringify(form).slice(1, -1));
@@ -212,7 +217,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** As other writers of HTML spell the same characters. */
-function otherEntities(text: string): string {
+function alternateEntities(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -225,7 +230,7 @@ function redactJson(value: unknown, text: (input: string) => string, depth: numb
   if (typeof value === 'string') return text(value);
   if (typeof value === 'number' || typeof value === 'bigint') {
     const shown = String(value);
-    return shown.length >= ANYWHERE_MIN_CHARS && text(shown) !== shown ? REDACTED : value;
+    return shown.length >= SUBSTRING_MIN_CHARS && text(shown) !== shown ? REDACTED : value;
   }
   if (typeof value !== 'object' || value === null) return value;
   // Nothing of ours is this deep; what is not looked at must not be shown.

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto';
 import type { DeclaredVariable } from './infer-variables.ts';
 import { localeChain } from './locales.ts';
-import { ContentLimitError, ContentSyntaxError, type Place, parseContent } from './substitution.ts';
+import {
+  ContentLimitError,
+  ContentSyntaxError,
+  type OutputFormat,
+  parseContent,
+} from './template-engine.ts';
 
 /**
  * What a template, layout or partial holds, in its draft and in each of its published versions: the
@@ -22,7 +27,7 @@ export interface StoredContent {
   /** The key of a layout. */
   layout: string | null;
   /** Variants by canonical BCP 47 tag. */
-  locales: Record<string, Words>;
+  locales: Record<string, LocaleContent>;
   variables: DeclaredVariable[];
 }
 
@@ -33,7 +38,7 @@ export interface Sender {
   name?: string;
 }
 
-export interface Words {
+export interface LocaleContent {
   subject?: string;
   html?: string;
   text?: string;
@@ -51,12 +56,12 @@ export const EMPTY_CONTENT: StoredContent = {
 };
 
 /** A version number, or the draft. */
-export type VersionName = number | 'draft';
+export type VersionSelector = number | 'draft';
 
 /** Contents that belong together: what one message is made of. */
-export interface Recipe {
+export interface ResolvedSources {
   key: string;
-  version: VersionName;
+  version: VersionSelector;
   template: StoredContent;
   layout: { key: string; content: StoredContent } | undefined;
   partials: ReadonlyMap<string, StoredContent>;
@@ -67,16 +72,16 @@ export interface Recipe {
  * lacks is that of the next (`de-AT` → `de` → the template's own), except that html in one language is
  * never joined by text from further off, which would be another language.
  */
-export function wordsIn(
+export function contentForLocale(
   content: StoredContent,
   locale: string | undefined,
-): Words & { locale: string | undefined } {
+): LocaleContent & { locale: string | undefined } {
   const chain = localeChain(locale, Object.keys(content.locales));
-  const layers = [...chain.map((name) => content.locales[name] ?? {}), ownWords(content)];
+  const layers = [...chain.map((name) => content.locales[name] ?? {}), baseContent(content)];
   const upToHtml = layers.findIndex(({ html }) => html !== undefined);
   const textLayers = upToHtml === -1 ? layers : layers.slice(0, upToHtml + 1);
-  const first = (field: keyof Words, from: readonly Words[]): Words => {
-    const found = from.find((words) => words[field] !== undefined)?.[field];
+  const first = (field: keyof LocaleContent, from: readonly LocaleContent[]): LocaleContent => {
+    const found = from.find((localized) => localized[field] !== undefined)?.[field];
     return found === undefined ? {} : { [field]: found };
   };
   return {
@@ -91,7 +96,7 @@ export function wordsIn(
 export function fieldName(
   content: StoredContent,
   locale: string | undefined,
-  field: keyof Words,
+  field: keyof LocaleContent,
 ): string {
   const owner = localeChain(locale, Object.keys(content.locales)).find(
     (name) => content.locales[name]?.[field] !== undefined,
@@ -99,7 +104,7 @@ export function fieldName(
   return owner === undefined ? field : `locales.${owner}.${field}`;
 }
 
-export function ownWords({ subject, html, text }: StoredContent): Words {
+export function baseContent({ subject, html, text }: StoredContent): LocaleContent {
   return {
     ...(subject === null ? {} : { subject }),
     ...(html === null ? {} : { html }),
@@ -107,20 +112,22 @@ export function ownWords({ subject, html, text }: StoredContent): Words {
   };
 }
 
-export const PLACES = { subject: 'header', html: 'html', text: 'text' } as const satisfies Record<
-  keyof Words,
-  Place
->;
+export const FIELD_FORMATS = {
+  subject: 'header',
+  html: 'html',
+  text: 'text',
+} as const satisfies Record<keyof LocaleContent, OutputFormat>;
 
 /** The partials that the content renders itself, in any variant. What cannot be parsed uses none. */
-export function partialsUsed(content: StoredContent): string[] {
+export function referencedPartials(content: StoredContent): string[] {
   const keys = new Set<string>();
-  for (const words of [ownWords(content), ...Object.values(content.locales)]) {
-    for (const [field, source] of Object.entries(words) as [keyof Words, string][]) {
+  for (const localized of [baseContent(content), ...Object.values(content.locales)]) {
+    for (const [field, source] of Object.entries(localized) as [keyof LocaleContent, string][]) {
       // Parsing costs more than looking.
       if (!source.includes('render')) continue;
       try {
-        for (const key of parseContent(source, PLACES[field], field).partialKeys) keys.add(key);
+        for (const key of parseContent(source, FIELD_FORMATS[field], field).partialKeys)
+          keys.add(key);
       } catch (error) {
         const broken = error instanceof ContentSyntaxError || error instanceof ContentLimitError;
         if (!broken) throw error;

@@ -1,15 +1,15 @@
 import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { canonicalLocale } from './locales.ts';
+import { parseVariables } from './parse-variables.ts';
 import {
   type ContentKind,
   EMPTY_CONTENT,
+  type LocaleContent,
   type Sender,
   type StoredContent,
-  type Words,
 } from './stored-content.ts';
-import { hasPlaceholder } from './substitution.ts';
-import { parseVariables } from './variable-fields.ts';
+import { hasPlaceholder } from './template-engine.ts';
 
 /**
  * The fields of templates, layouts and partials, from the API or from a folder of files: the same
@@ -18,7 +18,7 @@ import { parseVariables } from './variable-fields.ts';
  * Only shapes are judged here: a draft may be unfinished, and publishing checks the rest.
  */
 
-export interface ChangedFields {
+export interface AppliedChanges {
   name: string | undefined;
   content: StoredContent;
 }
@@ -47,67 +47,73 @@ const FIELDS: Record<ContentKind, ReadonlySet<string>> = {
   partial: new Set(['name', 'html', 'text', 'locales']),
 };
 
-export function changedFields(
+export function applyFieldChanges(
   kind: ContentKind,
   before: StoredContent,
   given: Readonly<Record<string, unknown>>,
-): ChangedFields {
+): AppliedChanges {
   const errors: FieldError[] = [];
   const known = FIELDS[kind];
   for (const field of Object.keys(given)) {
-    if (!known.has(field)) errors.push(fault(`/${field}`, 'unknown_field', UNKNOWN));
+    if (!known.has(field)) errors.push(fieldError(`/${field}`, 'unknown_field', UNKNOWN_FIELD));
   }
-  const keep = <T>(field: string, kept: T, parse: (value: unknown, pointer: string) => T): T =>
+  const changed = <T>(
+    field: string,
+    current: T,
+    parse: (value: unknown, pointer: string) => T,
+  ): T =>
     Object.hasOwn(given, field) && given[field] !== undefined && known.has(field)
       ? parse(given[field], `/${field}`)
-      : kept;
-  const words = (field: keyof Words, kept: string | null): string | null =>
-    keep(field, kept, (value, pointer) => parseText(field, value, pointer, errors));
-  const name = keep<string | undefined>('name', undefined, (value, pointer) =>
+      : current;
+  const localized = (field: keyof LocaleContent, current: string | null): string | null =>
+    changed(field, current, (value, pointer) => parseText(field, value, pointer, errors));
+  const name = changed<string | undefined>('name', undefined, (value, pointer) =>
     parseName(value, pointer, errors),
   );
   const content: StoredContent = {
-    subject: words('subject', before.subject),
-    html: words('html', before.html),
-    text: words('text', before.text),
-    from: keep('from', before.from, (value, pointer) =>
+    subject: localized('subject', before.subject),
+    html: localized('html', before.html),
+    text: localized('text', before.text),
+    from: changed('from', before.from, (value, pointer) =>
       value === null ? null : (parseSender(value, pointer, errors) ?? null),
     ),
-    reply_to: keep('reply_to', before.reply_to, (value, pointer) =>
+    reply_to: changed('reply_to', before.reply_to, (value, pointer) =>
       parseReplyTo(value, pointer, errors),
     ),
-    layout: keep('layout', before.layout, (value, pointer) => parseLayout(value, pointer, errors)),
-    locales: keep('locales', before.locales, (value, pointer) =>
+    layout: changed('layout', before.layout, (value, pointer) =>
+      parseLayout(value, pointer, errors),
+    ),
+    locales: changed('locales', before.locales, (value, pointer) =>
       parseLocales(kind, before.locales, value, pointer, errors),
     ),
-    variables: keep('variables', before.variables, (value, pointer) =>
+    variables: changed('variables', before.variables, (value, pointer) =>
       parseVariables(value, pointer, errors),
     ),
   };
-  if (errors.length === 0) refuseTooMuch(content, errors);
-  refuseAny(errors);
+  if (errors.length === 0) checkTotalSize(content, errors);
+  throwIfAny(errors);
   return { name, content };
 }
 
 /** What is wrong with the fields that are there, of a template whose other fields cannot be read. */
-export function templateFaults(
+export function templateFieldErrors(
   kind: ContentKind,
   { key: _, ...fields }: Readonly<Record<string, unknown>>,
 ): readonly FieldError[] {
-  return faultsOf(() => changedFields(kind, EMPTY_CONTENT, fields));
+  return faultsOf(() => applyFieldChanges(kind, EMPTY_CONTENT, fields));
 }
 
-function refuseTooMuch(content: StoredContent, errors: FieldError[]): void {
+function checkTotalSize(content: StoredContent, errors: FieldError[]): void {
   const whole = JSON.stringify(content);
   if (Buffer.byteLength(whole) > CONTENT_BYTES_MAX) {
     const detail = `All fields together take at most ${CONTENT_BYTES_MAX} bytes.`;
-    errors.push(fault('', 'too_long', detail));
+    errors.push(fieldError('', 'too_long', detail));
   }
   let placeholders = 0;
   for (const _ of whole.matchAll(/\$\{|\{\{|\{%/g)) placeholders += 1;
   if (placeholders > PLACEHOLDERS_MAX) {
     const detail = `All fields together have at most ${PLACEHOLDERS_MAX} placeholders and tags; these have ${placeholders}.`;
-    errors.push(fault('', 'too_many', detail));
+    errors.push(fieldError('', 'too_many', detail));
   }
 }
 
@@ -119,15 +125,15 @@ export function isKey(text: string): boolean {
 export function parseKey(given: unknown): string {
   if (typeof given === 'string' && isKey(given)) return given;
   throw new RefusedError('validation_failed', 'This is not a key.', {
-    errors: [fault('/key', 'invalid_format', KEY_RULE)],
+    errors: [fieldError('/key', 'invalid_format', KEY_RULE)],
   });
 }
 
 const KEY_RULE =
   'A key has up to 128 lower-case letters, digits, dots, hyphens and underscores, and begins with a letter or digit.';
-const UNKNOWN = 'This field is not known here.';
+const UNKNOWN_FIELD = 'This field is not known here.';
 
-function refuseAny(errors: readonly FieldError[]): void {
+function throwIfAny(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidFields(errors);
 }
 
@@ -136,29 +142,29 @@ function parseName(value: unknown, pointer: string, errors: FieldError[]): strin
     if (isCleanText(value) && !/\p{Cc}/u.test(value)) return value.trim();
   }
   const detail = `A name is one line of at most ${NAME_CHARS_MAX} characters.`;
-  errors.push(fault(pointer, 'invalid_text', detail));
+  errors.push(fieldError(pointer, 'invalid_text', detail));
   return undefined;
 }
 
 /** An empty text is none. */
 function parseText(
-  field: keyof Words,
+  field: keyof LocaleContent,
   value: unknown,
   pointer: string,
   errors: FieldError[],
 ): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') {
-    errors.push(fault(pointer, 'invalid_type', 'Must be of type string or null.'));
+    errors.push(fieldError(pointer, 'invalid_type', 'Must be of type string or null.'));
     return null;
   }
   if (!isCleanText(value)) {
     const detail = 'NUL and half of a surrogate pair cannot stand in text.';
-    errors.push(fault(pointer, 'invalid_text', detail));
+    errors.push(fieldError(pointer, 'invalid_text', detail));
   } else if (field === 'subject' && value.length > SUBJECT_CHARS_MAX) {
-    errors.push(fault(pointer, 'too_long', `Takes at most ${SUBJECT_CHARS_MAX} characters.`));
+    errors.push(fieldError(pointer, 'too_long', `Takes at most ${SUBJECT_CHARS_MAX} characters.`));
   } else if (Buffer.byteLength(value) > TEXT_BYTES_MAX) {
-    errors.push(fault(pointer, 'too_long', `Takes at most ${TEXT_BYTES_MAX} bytes.`));
+    errors.push(fieldError(pointer, 'too_long', `Takes at most ${TEXT_BYTES_MAX} bytes.`));
   }
   return value;
 }
@@ -166,47 +172,50 @@ function parseText(
 function parseSender(value: unknown, pointer: string, errors: FieldError[]): Sender | undefined {
   const { email, name, ...others } = isObject(value) ? value : { email: undefined };
   for (const field of Object.keys(others)) {
-    errors.push(fault(`${pointer}/${field}`, 'unknown_field', UNKNOWN));
+    errors.push(fieldError(`${pointer}/${field}`, 'unknown_field', UNKNOWN_FIELD));
   }
   const address = parseAddress(email, pointer, errors);
   if (address === undefined) return undefined;
   if (name === undefined || name === null || name === '') return { email: address };
   if (typeof name !== 'string' || !isCleanText(name) || /\p{Cc}/u.test(name)) {
     const detail = 'A name cannot hold line breaks or other control characters.';
-    errors.push(fault(`${pointer}/name`, 'invalid_text', detail));
+    errors.push(fieldError(`${pointer}/name`, 'invalid_text', detail));
     return undefined;
   }
   if (Buffer.byteLength(name) > SENDER_NAME_BYTES_MAX) {
     const detail = `A name takes at most ${SENDER_NAME_BYTES_MAX} bytes.`;
-    errors.push(fault(`${pointer}/name`, 'too_long', detail));
+    errors.push(fieldError(`${pointer}/name`, 'too_long', detail));
   }
   return { email: address, name };
 }
 
 /** Where answers go may depend on the send: an address with placeholders is judged by each send. */
 function parseAddress(email: unknown, pointer: string, errors: FieldError[]): string | undefined {
-  const isFilled = pointer.startsWith('/reply_to') && typeof email === 'string';
-  if (isFilled && hasPlaceholder(email) && email.length <= REPLY_TO_CHARS_MAX) return email;
+  const allowsPlaceholders = pointer.startsWith('/reply_to') && typeof email === 'string';
+  if (allowsPlaceholders && hasPlaceholder(email) && email.length <= REPLY_TO_CHARS_MAX)
+    return email;
   const parsed = typeof email === 'string' ? parseMailbox(email) : undefined;
   if (parsed?.ok) return parsed.mailbox.email;
   const detail = parsed ? parsed.detail : 'Give an object with an email.';
-  errors.push(fault(`${pointer}/email`, 'invalid_email', detail));
+  errors.push(fieldError(`${pointer}/email`, 'invalid_email', detail));
   return undefined;
 }
 
 function parseReplyTo(value: unknown, pointer: string, errors: FieldError[]): Sender[] {
   if (value === null) return [];
-  if (!Array.isArray(value)) return [parseSender(value, pointer, errors)].filter(isThere);
+  if (!Array.isArray(value)) return [parseSender(value, pointer, errors)].filter(isDefined);
   if (value.length > REPLY_TO_MAX) {
-    errors.push(fault(pointer, 'too_many', `Takes at most ${REPLY_TO_MAX}.`));
+    errors.push(fieldError(pointer, 'too_many', `Takes at most ${REPLY_TO_MAX}.`));
     return [];
   }
-  return value.map((one, index) => parseSender(one, `${pointer}/${index}`, errors)).filter(isThere);
+  return value
+    .map((one, index) => parseSender(one, `${pointer}/${index}`, errors))
+    .filter(isDefined);
 }
 
 function parseLayout(value: unknown, pointer: string, errors: FieldError[]): string | null {
   if (value === null || (typeof value === 'string' && KEY.test(value))) return value;
-  errors.push(fault(pointer, 'invalid_format', `Give the key of a layout. ${KEY_RULE}`));
+  errors.push(fieldError(pointer, 'invalid_format', `Give the key of a layout. ${KEY_RULE}`));
   return null;
 }
 
@@ -220,24 +229,26 @@ function parseLocales(
 ): StoredContent['locales'] {
   if (value === null) return {};
   if (!isObject(value)) {
-    errors.push(fault(pointer, 'invalid_type', 'Give an object of variants by locale.'));
+    errors.push(fieldError(pointer, 'invalid_type', 'Give an object of variants by locale.'));
     return before;
   }
   const locales = new Map(Object.entries(before));
   const named = new Set<string>();
-  for (const [tag, words] of Object.entries(value)) {
+  for (const [tag, localized] of Object.entries(value)) {
     const at = `${pointer}/${tag.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const locale = canonicalLocale(tag);
     if (locale === undefined) {
-      errors.push(fault(at, 'invalid_format', 'This is not a BCP 47 language tag such as de-AT.'));
+      errors.push(
+        fieldError(at, 'invalid_format', 'This is not a BCP 47 language tag such as de-AT.'),
+      );
     } else if (named.has(locale)) {
-      errors.push(fault(at, 'duplicate', `${locale} is named twice.`));
-    } else if (words === null) locales.delete(locale);
-    else locales.set(locale, parseVariant(kind, words, at, errors));
+      errors.push(fieldError(at, 'duplicate', `${locale} is named twice.`));
+    } else if (localized === null) locales.delete(locale);
+    else locales.set(locale, parseVariant(kind, localized, at, errors));
     if (locale !== undefined) named.add(locale);
   }
   if (locales.size > LOCALES_MAX) {
-    errors.push(fault(pointer, 'too_many', `Takes at most ${LOCALES_MAX} locales.`));
+    errors.push(fieldError(pointer, 'too_many', `Takes at most ${LOCALES_MAX} locales.`));
   }
   return Object.fromEntries([...locales].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -247,25 +258,25 @@ function parseVariant(
   value: unknown,
   pointer: string,
   errors: FieldError[],
-): Words {
+): LocaleContent {
   if (!isObject(value)) {
-    errors.push(fault(pointer, 'invalid_type', 'Give an object with subject, html and text.'));
+    errors.push(fieldError(pointer, 'invalid_type', 'Give an object with subject, html and text.'));
     return {};
   }
-  const words: Words = {};
+  const localized: LocaleContent = {};
   for (const [field, given] of Object.entries(value)) {
-    const isWord = field === 'html' || field === 'text' || field === 'subject';
-    if (!isWord || (field === 'subject' && kind !== 'template')) {
-      errors.push(fault(`${pointer}/${field}`, 'unknown_field', UNKNOWN));
+    const isContentField = field === 'html' || field === 'text' || field === 'subject';
+    if (!isContentField || (field === 'subject' && kind !== 'template')) {
+      errors.push(fieldError(`${pointer}/${field}`, 'unknown_field', UNKNOWN_FIELD));
       continue;
     }
     const text = parseText(field, given, `${pointer}/${field}`, errors);
-    if (text !== null) words[field] = text;
+    if (text !== null) localized[field] = text;
   }
-  if (Object.keys(words).length === 0) {
-    errors.push(fault(pointer, 'too_few', 'A variant needs at least one field.'));
+  if (Object.keys(localized).length === 0) {
+    errors.push(fieldError(pointer, 'too_few', 'A variant needs at least one field.'));
   }
-  const { subject, html, text } = words;
+  const { subject, html, text } = localized;
   return {
     ...(subject === undefined ? {} : { subject }),
     ...(html === undefined ? {} : { html }),
@@ -281,10 +292,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isThere<T>(value: T | undefined): value is T {
+function isDefined<T>(value: T | undefined): value is T {
   return value !== undefined;
 }
 
-function fault(pointer: string, code: string, detail: string): FieldError {
+function fieldError(pointer: string, code: string, detail: string): FieldError {
   return { pointer, code, detail };
 }

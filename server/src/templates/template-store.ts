@@ -4,19 +4,19 @@ import { holdsWords, type SearchedPage, searchPatterns } from '../db/search-word
 import {
   type ContentKind,
   contentHash,
-  partialsUsed,
+  referencedPartials,
   type StoredContent,
 } from './stored-content.ts';
 
 /** The statements of templates, layouts and partials: one life cycle, one set of tables. */
 
-export interface Ref {
+export interface ContentRef {
   workspaceId: string;
   kind: ContentKind;
   key: string;
 }
 
-export interface Template extends Ref {
+export interface Template extends ContentRef {
   id: string;
   name: string;
   draft: StoredContent;
@@ -37,7 +37,7 @@ export type TemplateSummary = Omit<Template, 'draft'> & {
   locales: string[];
 };
 
-const BASICS = `t.workspace_id as "workspaceId", t.kind, t.key, t.id, t.name,
+const TEMPLATE_COLUMNS = `t.workspace_id as "workspaceId", t.kind, t.key, t.id, t.name,
   t.draft_revision as "draftRevision", t.published_version as "publishedVersion",
   v.content_hash is distinct from t.draft_hash as "hasChanges",
   (select p.published_at from template_publications p
@@ -45,18 +45,18 @@ const BASICS = `t.workspace_id as "workspaceId", t.kind, t.key, t.id, t.name,
     order by p.ordinal desc limit 1) as "publishedAtMs",
   t.created_at as "createdAtMs", t.updated_at as "updatedAtMs", t.updated_by as "updatedBy"`;
 
-const WITH_PUBLISHED = `templates t left join template_versions v on v.workspace_id = t.workspace_id
+const TEMPLATES_WITH_PUBLISHED = `templates t left join template_versions v on v.workspace_id = t.workspace_id
   and v.kind = t.kind and v.key = t.key and v.version = t.published_version`;
 
-const SAME = 'workspace_id = $1 and kind = $2 and key = $3';
+const KEY_MATCHES = 'workspace_id = $1 and kind = $2 and key = $3';
 
 export async function findTemplate(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key }: ContentRef,
   lock: '' | 'for update of t' = '',
 ): Promise<Template | undefined> {
   const { rows } = await db.query<Template>(
-    `select ${BASICS}, t.draft from ${WITH_PUBLISHED}
+    `select ${TEMPLATE_COLUMNS}, t.draft from ${TEMPLATES_WITH_PUBLISHED}
      where t.workspace_id = $1 and t.kind = $2 and t.key = $3 ${lock}`,
     [workspaceId, kind, key],
   );
@@ -65,13 +65,13 @@ export async function findTemplate(
 
 export async function listTemplates(
   db: Queryable,
-  scope: Pick<Ref, 'workspaceId' | 'kind'>,
+  scope: Pick<ContentRef, 'workspaceId' | 'kind'>,
   page: SearchedPage,
 ): Promise<TemplateSummary[]> {
   const { rows } = await db.query<TemplateSummary>(
-    `select ${BASICS}, t.draft_subject as subject, t.draft_layout as layout,
+    `select ${TEMPLATE_COLUMNS}, t.draft_subject as subject, t.draft_layout as layout,
        t.draft_locales as locales
-     from ${WITH_PUBLISHED}
+     from ${TEMPLATES_WITH_PUBLISHED}
      where t.workspace_id = $1 and t.kind = $2 and ($3::uuid is null or t.id < $3)
        and ${holdsWords('$5', ['t.key', 't.name', 't.draft_subject'])}
      order by t.id desc limit $4`,
@@ -83,7 +83,7 @@ export async function listTemplates(
 /** All of a workspace, drafts and all, in order of their keys. */
 export async function readAllTemplates(db: Queryable, workspaceId: string): Promise<Template[]> {
   const { rows } = await db.query<Template>(
-    `select ${BASICS}, t.draft from ${WITH_PUBLISHED}
+    `select ${TEMPLATE_COLUMNS}, t.draft from ${TEMPLATES_WITH_PUBLISHED}
      where t.workspace_id = $1 order by t.kind, t.key`,
     [workspaceId],
   );
@@ -91,7 +91,7 @@ export async function readAllTemplates(db: Queryable, workspaceId: string): Prom
 }
 
 /** The published contents of layouts and partials, by kind and key. */
-export async function readPublishedPieces(
+export async function readPublishedParts(
   db: Queryable,
   workspaceId: string,
 ): Promise<{ kind: ContentKind; key: string; content: StoredContent }[]> {
@@ -107,7 +107,7 @@ export async function readPublishedPieces(
 
 export async function countTemplates(
   db: Queryable,
-  { workspaceId, kind }: Pick<Ref, 'workspaceId' | 'kind'>,
+  { workspaceId, kind }: Pick<ContentRef, 'workspaceId' | 'kind'>,
 ): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     'select count(*) as count from templates where workspace_id = $1 and kind = $2',
@@ -116,7 +116,7 @@ export async function countTemplates(
   return rows[0]?.count ?? 0;
 }
 
-export interface NewTemplate extends Ref {
+export interface NewTemplate extends ContentRef {
   id: string;
   name: string;
   draft: StoredContent;
@@ -150,7 +150,7 @@ export async function updateDraft(
     `update templates set name = $4, draft = $5, draft_hash = $6, draft_subject = $7,
        draft_locales = $8, draft_layout = $9, draft_partials = $10, updated_at = $11,
        updated_by = $12, draft_revision = draft_revision + 1
-     where ${SAME}`,
+     where ${KEY_MATCHES}`,
     [workspaceId, kind, key, ...draftValues(change)],
   );
   return true;
@@ -159,16 +159,16 @@ export async function updateDraft(
 function draftValues({ name, draft, atMs, by }: DraftChange): unknown[] {
   return [
     ...[name, JSON.stringify(draft), contentHash(draft)],
-    ...[draft.subject, Object.keys(draft.locales), draft.layout, partialsUsed(draft)],
+    ...[draft.subject, Object.keys(draft.locales), draft.layout, referencedPartials(draft)],
     ...[sqlTime(atMs), by],
   ];
 }
 
 export async function deleteTemplate(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key }: ContentRef,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(`delete from templates where ${SAME}`, [
+  const { rowCount } = await db.query(`delete from templates where ${KEY_MATCHES}`, [
     workspaceId,
     kind,
     key,
@@ -179,18 +179,18 @@ export async function deleteTemplate(
 /** Writes the draft down as the next version and returns its number. */
 export async function insertVersion(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key }: ContentRef,
   content: StoredContent,
 ): Promise<number> {
   const { rows } = await db.query<{ version: number }>(
     `with numbered as (
-       update templates set last_version = last_version + 1 where ${SAME} returning last_version)
+       update templates set last_version = last_version + 1 where ${KEY_MATCHES} returning last_version)
      insert into template_versions
        (workspace_id, kind, key, version, content, content_hash, layout, partials)
      select $1, $2, $3, last_version, $4, $5, $6, $7 from numbered returning version`,
     [
       ...[workspaceId, kind, key, JSON.stringify(content)],
-      ...[contentHash(content), content.layout, partialsUsed(content)],
+      ...[contentHash(content), content.layout, referencedPartials(content)],
     ],
   );
   return rows[0]?.version as number;
@@ -199,16 +199,16 @@ export async function insertVersion(
 /** From now on sends use this version. */
 export async function publishVersion(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key }: ContentRef,
   publication: { version: number; atMs: number; by: string; note: string | null },
 ): Promise<void> {
   const { version, atMs, by, note } = publication;
   await db.query(
-    `with moved as (update templates set published_version = $4 where ${SAME})
+    `with moved as (update templates set published_version = $4 where ${KEY_MATCHES})
      insert into template_publications
        (workspace_id, kind, key, ordinal, version, published_at, published_by, note)
      select $1, $2, $3, 1 + coalesce(max(ordinal), 0), $4, $5, $6, $7
-     from template_publications where ${SAME}`,
+     from template_publications where ${KEY_MATCHES}`,
     [workspaceId, kind, key, version, sqlTime(atMs), by, note],
   );
 }
@@ -223,14 +223,14 @@ export interface Version {
   current: boolean;
 }
 
-const VERSION = `v.version, v.version = t.published_version as current,
+const VERSION_COLUMNS = `v.version, v.version = t.published_version as current,
   last.published_at as "publishedAtMs", last.published_by as "publishedBy", last.note,
   (select json_agg(json_build_object('at', p.published_at, 'by', p.published_by, 'note', p.note)
      order by p.ordinal)
    from template_publications p where p.workspace_id = v.workspace_id and p.kind = v.kind
      and p.key = v.key and p.version = v.version) as publications`;
 
-const VERSIONS = `template_versions v
+const VERSION_ROWS = `template_versions v
   join templates t on t.workspace_id = v.workspace_id and t.kind = v.kind and t.key = v.key
   cross join lateral (select p.* from template_publications p
     where p.workspace_id = v.workspace_id and p.kind = v.kind and p.key = v.key
@@ -240,11 +240,11 @@ const VERSIONS = `template_versions v
 /** Newest first; `before` is the last version of the page before. */
 export async function listVersions(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key }: ContentRef,
   page: { before?: number; limit: number },
 ): Promise<Version[]> {
   const { rows } = await db.query<Version>(
-    `select ${VERSION} from ${VERSIONS} and ($4::int is null or v.version < $4)
+    `select ${VERSION_COLUMNS} from ${VERSION_ROWS} and ($4::int is null or v.version < $4)
      order by v.version desc limit $5`,
     [workspaceId, kind, key, page.before ?? null, page.limit],
   );
@@ -253,18 +253,18 @@ export async function listVersions(
 
 export async function findVersion(
   db: Queryable,
-  { workspaceId, kind, key }: Ref,
+  { workspaceId, kind, key }: ContentRef,
   version: number,
 ): Promise<(Version & { content: StoredContent }) | undefined> {
   const { rows } = await db.query<Version & { content: StoredContent }>(
-    `select ${VERSION}, v.content from ${VERSIONS} and v.version = $4`,
-    [workspaceId, kind, key, versionSought(version)],
+    `select ${VERSION_COLUMNS}, v.content from ${VERSION_ROWS} and v.version = $4`,
+    [workspaceId, kind, key, versionParameter(version)],
   );
   return rows[0];
 }
 
 /** Callers may name any whole number. One that no column can hold is that of no version, like 0. */
-export function versionSought(version: number): number {
+export function versionParameter(version: number): number {
   return version < 2 ** 31 ? version : 0;
 }
 
@@ -274,9 +274,9 @@ export async function notifyTemplatesChanged(db: Queryable, workspaceId: string)
 }
 
 /** Whether messages made from the template still wait for their time, in either mode. */
-export async function isAwaited(
+export async function hasScheduledMessages(
   db: Queryable,
-  { workspaceId, key }: Pick<Ref, 'workspaceId' | 'key'>,
+  { workspaceId, key }: Pick<ContentRef, 'workspaceId' | 'key'>,
   nowMs: number,
 ): Promise<boolean> {
   const { rows } = await db.query<{ awaited: boolean }>(
@@ -285,9 +285,9 @@ export async function isAwaited(
          and exists (select from deliveries d where d.workspace_id = m.workspace_id
            and d.mode = m.mode and d.message_id = m.id and d.status = 'scheduled')) as awaited`,
     // What is overdue for days is no longer waiting for its time; looking on would read the history.
-    [workspaceId, key, sqlTime(nowMs - OVERDUE_MAX_MS)],
+    [workspaceId, key, sqlTime(nowMs - SCHEDULE_OVERDUE_MAX_MS)],
   );
   return rows[0]?.awaited ?? false;
 }
 
-const OVERDUE_MAX_MS = 3 * 24 * 60 * 60 * 1000;
+const SCHEDULE_OVERDUE_MAX_MS = 3 * 24 * 60 * 60 * 1000;

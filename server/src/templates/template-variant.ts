@@ -1,19 +1,24 @@
 import { inferVariables, type Variable } from './infer-variables.ts';
 import { type InlinedPage, inlinePage } from './inline-page.ts';
 import { followPartials, parseLayout, renderInLayout } from './layout.ts';
-import { mergeGuesses } from './merge-guesses.ts';
-import { fieldName, type Recipe, type StoredContent, wordsIn } from './stored-content.ts';
+import { mergeInferred } from './merge-guesses.ts';
 import {
+  contentForLocale,
+  fieldName,
+  type ResolvedSources,
+  type StoredContent,
+} from './stored-content.ts';
+import {
+  type OutputFormat,
   type ParsedContent,
   type Partials,
-  type Place,
   parseContent,
   RenderBudget,
   type RenderOptions,
   renderContent,
-  type Scope,
-} from './substitution.ts';
-import type { RenderedTemplate, TemplateVariant } from './template-source.ts';
+  type TemplateData,
+} from './template-engine.ts';
+import type { RenderedTemplate, TemplateVariant } from './template-resolver.ts';
 
 /** A template in one of its languages, with the layout and the partials in the same one. */
 export class CompiledVariant implements TemplateVariant {
@@ -21,49 +26,51 @@ export class CompiledVariant implements TemplateVariant {
   readonly locale: string | undefined;
   readonly subject: ParsedContent;
   /** As the authors wrote it: what places are told in. */
-  readonly written: Texts;
-  readonly #source: Sources;
-  #sent: Texts | undefined;
+  readonly written: ParsedParts;
+  readonly #source: VariantSource;
+  #inlined: ParsedParts | undefined;
 
-  constructor(recipe: Recipe, wanted: string | undefined, parse: Parse) {
-    const words = wordsIn(recipe.template, wanted);
-    const { locale } = words;
+  constructor(sources: ResolvedSources, requested: string | undefined, parse: ParseContent) {
+    const localized = contentForLocale(sources.template, requested);
+    const { locale } = localized;
     this.locale = locale;
-    this.#source = { recipe, parse, ...words };
-    const field = fieldName(recipe.template, locale, 'subject');
-    this.subject = parse(words.subject ?? '', 'header', field);
-    this.written = textsOf(this.#source, undefined);
+    this.#source = { sources, parse, ...localized };
+    const field = fieldName(sources.template, locale, 'subject');
+    this.subject = parse(localized.subject ?? '', 'header', field);
+    this.written = parseParts(this.#source, undefined);
   }
 
-  render(scope: Scope, options: RenderOptions): RenderedTemplate {
+  render(data: TemplateData, options: RenderOptions): RenderedTemplate {
     const { budget } = options;
     const { missing, warnings } = budget;
-    const told = [missing.length, warnings.length];
-    this.#sent ??= this.#inlined();
-    const words = this.#words(this.#sent, scope, options);
-    const isNew = missing.length !== told[0] || warnings.length !== told[1];
-    if (isNew && this.#sent !== this.written) {
+    const [missingBefore, warningsBefore] = [missing.length, warnings.length];
+    this.#inlined ??= this.#inlineCss();
+    const localized = this.#renderParts(this.#inlined, data, options);
+    const isNew = missing.length !== missingBefore || warnings.length !== warningsBefore;
+    if (isNew && this.#inlined !== this.written) {
       // Inlined CSS moves columns: what there is to tell is found once more in the texts as written.
-      missing.splice(told[0] as number);
-      warnings.splice(told[1] as number);
+      missing.splice(missingBefore);
+      warnings.splice(warningsBefore);
       const again = new RenderBudget(budget.limits);
-      this.#words(this.written, scope, { ...options, budget: again });
+      this.#renderParts(this.written, data, { ...options, budget: again });
       for (const one of again.missing) budget.addMissing(one);
       for (const one of again.warnings) budget.addWarning(one);
     }
-    return words;
+    return localized;
   }
 
   /** What a send in this language has to supply. */
   variables(): Variable[] {
     const { html, text, layoutHtml, layoutText, partials } = this.written;
     const own = [this.subject, html, text].filter((one) => one !== undefined);
-    const around = [layoutHtml, layoutText].filter((one) => one !== undefined);
-    return mergeGuesses([
-      { guesses: inferVariables(own, partials), always: true },
+    const layoutTexts = [layoutHtml, layoutText].filter((one) => one !== undefined);
+    return mergeInferred([
+      { variables: inferVariables(own, partials), unconditional: true },
       {
-        guesses: inferVariables(around, partials).filter(({ name }) => !/^content\b/.test(name)),
-        always: true,
+        variables: inferVariables(layoutTexts, partials).filter(
+          ({ name }) => !/^content\b/.test(name),
+        ),
+        unconditional: true,
       },
     ]);
   }
@@ -74,7 +81,7 @@ export class CompiledVariant implements TemplateVariant {
     const own = [this.subject, html, text, layoutHtml, layoutText].filter(
       (one) => one !== undefined,
     );
-    return [...own, ...reachable(own, partials)];
+    return [...own, ...reachablePartials(own, partials)];
   }
 
   /** Partials that its texts render and that are not there. */
@@ -87,36 +94,36 @@ export class CompiledVariant implements TemplateVariant {
     ).missing;
   }
 
-  #words(texts: Texts, scope: Scope, options: RenderOptions): RenderedTemplate {
-    const within = { ...options, partials: texts.partials };
-    const { html, text, layoutHtml, layoutText } = texts;
+  #renderParts(parts: ParsedParts, data: TemplateData, options: RenderOptions): RenderedTemplate {
+    const within = { ...options, partials: parts.partials };
+    const { html, text, layoutHtml, layoutText } = parts;
     return {
-      subject: renderContent(this.subject, scope, within),
-      html: renderInLayout(html, layoutHtml, scope, within),
-      text: text ? renderInLayout(text, layoutText, scope, within) : null,
+      subject: renderContent(this.subject, data, within),
+      html: renderInLayout(html, layoutHtml, data, within),
+      text: text ? renderInLayout(text, layoutText, data, within) : null,
     };
   }
 
-  #inlined(): Texts {
-    const { recipe, locale, html = '' } = this.#source;
-    const sources = followPartials(
+  #inlineCss(): ParsedParts {
+    const { sources, locale, html = '' } = this.#source;
+    const partialSources = followPartials(
       [this.written.html, this.written.layoutHtml].filter((one) => one !== undefined),
       this.written.partials,
     )
-      .keys.map((key) => recipe.partials.get(key))
-      .map((content) => (content ? wordsIn(content, locale).html : undefined))
+      .keys.map((key) => sources.partials.get(key))
+      .map((content) => (content ? contentForLocale(content, locale).html : undefined))
       .filter((one) => one !== undefined);
-    const layout = layoutWords(this.#source)?.html;
-    const page = inlinePage(html, layout, sources);
+    const layout = layoutContent(this.#source)?.html;
+    const page = inlinePage(html, layout, partialSources);
     const untouched = page.body === html && page.layout === layout;
-    if (untouched && sources.every((source) => page.partial(source) === source)) {
+    if (untouched && partialSources.every((source) => page.partial(source) === source)) {
       return this.written;
     }
-    return textsOf(this.#source, page);
+    return parseParts(this.#source, page);
   }
 }
 
-interface Texts {
+interface ParsedParts {
   html: ParsedContent;
   text: ParsedContent | undefined;
   layoutHtml: ParsedContent | undefined;
@@ -124,21 +131,21 @@ interface Texts {
   partials: Partials;
 }
 
-interface Sources {
-  recipe: Recipe;
-  parse: Parse;
+interface VariantSource {
+  sources: ResolvedSources;
+  parse: ParseContent;
   locale: string | undefined;
   html?: string;
   text?: string;
 }
 
-function textsOf(source: Sources, page: InlinedPage | undefined): Texts {
-  const { recipe, locale, html = '', text } = source;
-  const { template, layout } = recipe;
-  const around = layoutWords(source);
-  const layoutHtml = page ? page.layout : around?.html;
+function parseParts(source: VariantSource, page: InlinedPage | undefined): ParsedParts {
+  const { sources, locale, html = '', text } = source;
+  const { template, layout } = sources;
+  const layoutTexts = layoutContent(source);
+  const layoutHtml = page ? page.layout : layoutTexts?.html;
   const layoutField = (field: 'html' | 'text'): string =>
-    layout ? `layouts.${layout.key}.${fieldName(layout.content, around?.locale, field)}` : '';
+    layout ? `layouts.${layout.key}.${fieldName(layout.content, layoutTexts?.locale, field)}` : '';
   // Only texts as written are shared: another variant's page has other rules inlined.
   const parse = page ? parseContent : source.parse;
   return {
@@ -147,59 +154,62 @@ function textsOf(source: Sources, page: InlinedPage | undefined): Texts {
     layoutHtml:
       layoutHtml === undefined ? undefined : parseLayout(layoutHtml, 'html', layoutField('html')),
     layoutText:
-      around?.text === undefined
+      layoutTexts?.text === undefined
         ? undefined
-        : parseLayout(around.text, 'text', layoutField('text')),
-    partials: partialsOf(recipe.partials, locale, page, parse),
+        : parseLayout(layoutTexts.text, 'text', layoutField('text')),
+    partials: parsedPartials(sources.partials, locale, page, parse),
   };
 }
 
 /** Parses each text once for all variants that it stands in. */
-export type Parse = typeof parseContent;
+export type ParseContent = typeof parseContent;
 
-export function parseOnce(): Parse {
+export function memoizedParser(): ParseContent {
   const parsed = new Map<string, ParsedContent>();
-  return (source, place, field) => {
+  return (source, format, field) => {
     // A field's name says whose text it is, and a place what it is parsed for.
-    const name = `${place} ${field}`;
-    const known = parsed.get(name) ?? parseContent(source, place, field);
+    const name = `${format} ${field}`;
+    const known = parsed.get(name) ?? parseContent(source, format, field);
     parsed.set(name, known);
     return known;
   };
 }
 
-function layoutWords({ recipe, locale }: Sources) {
-  return recipe.layout && wordsIn(recipe.layout.content, locale);
+function layoutContent({ sources, locale }: VariantSource) {
+  return sources.layout && contentForLocale(sources.layout.content, locale);
 }
 
 /** Partials by key, parsed when they are first asked for. In a subject a partial's text is used. */
-export function partialsOf(
+export function parsedPartials(
   contents: ReadonlyMap<string, StoredContent>,
   locale: string | undefined,
   page?: InlinedPage,
-  parse: Parse = parseContent,
+  parse: ParseContent = parseContent,
 ): Partials {
   const parsed = new Map<string, ParsedContent>();
-  return (key, place) => {
-    const known = parsed.get(`${place} ${key}`);
+  return (key, format) => {
+    const known = parsed.get(`${format} ${key}`);
     if (known) return known;
     const content = contents.get(key);
-    const words = content && wordsIn(content, locale);
-    const field = place === 'html' ? 'html' : 'text';
-    const source = words?.[field];
-    if (!content || !words || source === undefined) return undefined;
-    const name = `partials.${key}.${fieldName(content, words.locale, field)}`;
+    const localized = content && contentForLocale(content, locale);
+    const field = format === 'html' ? 'html' : 'text';
+    const source = localized?.[field];
+    if (!content || !localized || source === undefined) return undefined;
+    const name = `partials.${key}.${fieldName(content, localized.locale, field)}`;
     const shown = field === 'html' && page ? page.partial(source) : source;
-    const partial = parse(shown, place, name);
-    parsed.set(`${place} ${key}`, partial);
+    const partial = parse(shown, format, name);
+    parsed.set(`${format} ${key}`, partial);
     return partial;
   };
 }
 
-function reachable(contents: readonly ParsedContent[], partials: Partials): ParsedContent[] {
+function reachablePartials(
+  contents: readonly ParsedContent[],
+  partials: Partials,
+): ParsedContent[] {
   const { keys } = followPartials(contents, partials);
-  const places: Place[] = ['html', 'text', 'header'];
+  const formats: OutputFormat[] = ['html', 'text', 'header'];
   return keys.flatMap((key) =>
-    places.map((place) => partials(key, place)).filter((one) => one !== undefined),
+    formats.map((format) => partials(key, format)).filter((one) => one !== undefined),
   );
 }

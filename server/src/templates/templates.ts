@@ -5,23 +5,28 @@ import { takeTurn } from '../db/take-turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Finding } from './check-content.ts';
-import { type ExpectedDraft, refuseOtherDraft } from './expected-draft.ts';
-import { checkContentOf, notFound, type Publication, publishContent } from './publish-content.ts';
-import { findUsers } from './recipe-store.ts';
-import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
-import { changedFields, isKey, parseKey } from './template-fields.ts';
+import type { TemplateFinding } from './check-content.ts';
+import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
 import {
+  checkStoredContent,
+  notFound,
+  type Publication,
+  publishContent,
+} from './publish-content.ts';
+import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
+import { findDependents } from './template-dependencies-store.ts';
+import { applyFieldChanges, isKey, parseKey } from './template-fields.ts';
+import {
+  type ContentRef,
   countTemplates,
   deleteTemplate,
   findTemplate,
   findVersion,
+  hasScheduledMessages,
   insertTemplate,
-  isAwaited,
   listTemplates,
   listVersions,
   notifyTemplatesChanged,
-  type Ref,
   type Template,
   type TemplateSummary,
   updateDraft,
@@ -39,7 +44,7 @@ export interface TemplatesParts {
   pool: Pool;
   clock: Clock;
   /** Told after each commit, so that this node need not wait for its own notice. */
-  changed: (workspaceId: string) => void;
+  onChange: (workspaceId: string) => void;
 }
 
 export type Author = Pick<Caller, 'workspaceId' | 'actor'>;
@@ -60,30 +65,34 @@ export class Templates {
     { key: given, ...fields }: Readonly<Record<string, unknown>>,
   ): Promise<Template> {
     const key = parseKey(given);
-    const { name = key, content } = changedFields(kind, EMPTY_CONTENT, fields);
+    const { name = key, content } = applyFieldChanges(kind, EMPTY_CONTENT, fields);
     const ref = { workspaceId: author.workspaceId, kind, key };
     const atMs = this.#parts.clock.now();
-    const made = { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: author.actor };
+    const template = { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: author.actor };
     return this.#commit(author, async (client) => {
       await takeTurn(client, 'templates', author.workspaceId);
       if ((await countTemplates(client, ref)) >= TEMPLATES_MAX) {
         const detail = `A workspace has at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
         throw new RefusedError('quota_exceeded', detail);
       }
-      if (!(await insertTemplate(client, made))) {
+      if (!(await insertTemplate(client, template))) {
         throw new RefusedError('conflict', `This workspace has a ${kind} "${key}" already.`);
       }
-      return existing(ref, await findTemplate(client, ref));
+      return found(ref, await findTemplate(client, ref));
     });
   }
 
-  async get(scope: Scope, kind: ContentKind, key: string): Promise<Template> {
-    const ref = refOf(scope, kind, key);
-    return existing(ref, await findTemplate(this.#parts.pool, ref));
+  async get(workspace: WorkspaceRef, kind: ContentKind, key: string): Promise<Template> {
+    const ref = refOf(workspace, kind, key);
+    return found(ref, await findTemplate(this.#parts.pool, ref));
   }
 
   /** Newest first. Words to look for stand in the key, the name or the subject. */
-  list({ workspaceId }: Scope, kind: ContentKind, page: SearchedPage): Promise<TemplateSummary[]> {
+  list(
+    { workspaceId }: WorkspaceRef,
+    kind: ContentKind,
+    page: SearchedPage,
+  ): Promise<TemplateSummary[]> {
     return listTemplates(this.#parts.pool, { workspaceId, kind }, page);
   }
 
@@ -97,13 +106,13 @@ export class Templates {
   ): Promise<Template> {
     const ref = refOf(author, kind, key);
     return this.#commit(author, async (client) => {
-      const before = existing(ref, await findTemplate(client, ref, 'for update of t'));
-      refuseOtherDraft(before, expected);
-      const { name = before.name, content } = changedFields(kind, before.draft, given);
+      const before = found(ref, await findTemplate(client, ref, 'for update of t'));
+      assertDraftUnchanged(before, expected);
+      const { name = before.name, content } = applyFieldChanges(kind, before.draft, given);
       const atMs = this.#parts.clock.now();
       const change = { name, draft: content, atMs, by: author.actor };
       if (!(await updateDraft(client, before, change))) return before;
-      return existing(ref, await findTemplate(client, ref));
+      return found(ref, await findTemplate(client, ref));
     });
   }
 
@@ -112,14 +121,14 @@ export class Templates {
     author: Author,
     kind: ContentKind,
     key: string,
-    order: { version?: number; note?: string; expected?: ExpectedDraft },
+    request: { version?: number; note?: string; expected?: ExpectedDraft },
   ): Promise<Publication> {
     const ref = refOf(author, kind, key);
     return this.#commit(author, (client) =>
       publishContent(client, ref, {
-        version: order.version,
-        note: order.note ?? null,
-        expected: order.expected,
+        version: request.version,
+        note: request.note ?? null,
+        expected: request.expected,
         by: author.actor,
         atMs: this.#parts.clock.now(),
       }),
@@ -127,44 +136,44 @@ export class Templates {
   }
 
   async listVersions(
-    scope: Scope,
+    workspace: WorkspaceRef,
     kind: ContentKind,
     key: string,
     page: { before?: number; limit: number },
   ): Promise<Version[]> {
-    const ref = refOf(scope, kind, key);
+    const ref = refOf(workspace, kind, key);
     const versions = await listVersions(this.#parts.pool, ref, page);
-    if (versions.length === 0) existing(ref, await findTemplate(this.#parts.pool, ref));
+    if (versions.length === 0) found(ref, await findTemplate(this.#parts.pool, ref));
     return versions;
   }
 
   async getVersion(
-    scope: Scope,
+    workspace: WorkspaceRef,
     kind: ContentKind,
     key: string,
     version: number,
   ): Promise<Version & { content: StoredContent }> {
-    const found = await findVersion(this.#parts.pool, refOf(scope, kind, key), version);
+    const found = await findVersion(this.#parts.pool, refOf(workspace, kind, key), version);
     if (found) return found;
     throw new RefusedError('not_found', `There is no such version of this ${kind}.`);
   }
 
   /** The fields of a version, or of the draft. */
   async content(
-    scope: Scope,
+    workspace: WorkspaceRef,
     kind: ContentKind,
     key: string,
     version: number | 'draft',
   ): Promise<StoredContent> {
-    if (version === 'draft') return (await this.get(scope, kind, key)).draft;
-    return (await this.getVersion(scope, kind, key, version)).content;
+    if (version === 'draft') return (await this.get(workspace, kind, key)).draft;
+    return (await this.getVersion(workspace, kind, key, version)).content;
   }
 
   /** What publishing the draft would say. */
-  async check(scope: Scope, kind: ContentKind, key: string): Promise<Finding[]> {
-    const ref = refOf(scope, kind, key);
-    const { draft } = await this.get(scope, kind, key);
-    return checkContentOf(this.#parts.pool, ref, 'draft', draft);
+  async check(workspace: WorkspaceRef, kind: ContentKind, key: string): Promise<TemplateFinding[]> {
+    const ref = refOf(workspace, kind, key);
+    const { draft } = await this.get(workspace, kind, key);
+    return checkStoredContent(this.#parts.pool, ref, 'draft', draft);
   }
 
   /** Refused while something needs it, unless forced. */
@@ -177,25 +186,25 @@ export class Templates {
     const ref = refOf(author, kind, key);
     await this.#commit(author, async (client) => {
       await takeTurn(client, 'templates', author.workspaceId);
-      existing(ref, await findTemplate(client, ref, 'for update of t'));
+      found(ref, await findTemplate(client, ref, 'for update of t'));
       if (
         !force &&
         kind === 'template' &&
-        (await isAwaited(client, ref, this.#parts.clock.now()))
+        (await hasScheduledMessages(client, ref, this.#parts.clock.now()))
       ) {
         throw new RefusedError(
           'conflict',
           'Scheduled messages were made from this template. Cancel them, or delete it with force=true: they will be sent as they are.',
         );
       }
-      const users = force ? [] : await findUsers(client, ref, USERS_TOLD + 1);
-      if (users.length > 0) throw stillUsed(kind, users);
+      const dependents = force ? [] : await findDependents(client, ref, DEPENDENTS_LISTED + 1);
+      if (dependents.length > 0) throw inUseError(kind, dependents);
       await deleteTemplate(client, ref);
     });
   }
 
   async #commit<T>(
-    { workspaceId }: Scope,
+    { workspaceId }: WorkspaceRef,
     work: (client: Parameters<typeof notifyTemplatesChanged>[0]) => Promise<T>,
   ): Promise<T> {
     const result = await inTransaction(this.#parts.pool, async (client) => {
@@ -203,29 +212,34 @@ export class Templates {
       await notifyTemplatesChanged(client, workspaceId);
       return done;
     });
-    this.#parts.changed(workspaceId);
+    this.#parts.onChange(workspaceId);
     return result;
   }
 }
 
-type Scope = { workspaceId: string };
+type WorkspaceRef = { workspaceId: string };
 
-const USERS_TOLD = 5;
+const DEPENDENTS_LISTED = 5;
 
 /** A key in a path that cannot be one is answered like one that never was. */
-function refOf({ workspaceId }: Scope, kind: ContentKind, key: string): Ref {
+function refOf({ workspaceId }: WorkspaceRef, kind: ContentKind, key: string): ContentRef {
   if (!isKey(key)) throw notFound({ kind });
   return { workspaceId, kind, key };
 }
 
-function existing(ref: Ref, template: Template | undefined): Template {
+function found(ref: ContentRef, template: Template | undefined): Template {
   if (!template) throw notFound(ref);
   return template;
 }
 
-function stillUsed(kind: ContentKind, users: readonly Pick<Ref, 'kind' | 'key'>[]): RefusedError {
-  const named = users.slice(0, USERS_TOLD).map((user) => `the ${user.kind} "${user.key}"`);
-  const more = users.length > USERS_TOLD ? ' and others' : '';
+function inUseError(
+  kind: ContentKind,
+  dependents: readonly Pick<ContentRef, 'kind' | 'key'>[],
+): RefusedError {
+  const named = dependents
+    .slice(0, DEPENDENTS_LISTED)
+    .map((user) => `the ${user.kind} "${user.key}"`);
+  const more = dependents.length > DEPENDENTS_LISTED ? ' and others' : '';
   return new RefusedError(
     'conflict',
     `This ${kind} is used by ${named.join(', ')}${more}. Publish them without it first, or delete it with force=true: they cannot be sent then.`,

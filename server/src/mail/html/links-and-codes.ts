@@ -58,14 +58,14 @@ const CONTEXT_AFTER_CHARS = 60;
  * letters and digits. Likeliest first.
  */
 export function extractCodes(text: string): string[] {
-  const readable = withoutAddresses(text.slice(0, TEXT_CHARS_MAX));
+  const readable = maskAddresses(text.slice(0, TEXT_CHARS_MAX));
   const found: { code: string; score: number }[] = [];
   let candidates = 0;
   for (const match of readable.matchAll(CANDIDATE)) {
     if (++candidates > CANDIDATES_MAX) break;
     const code = match[0].replace(/^[A-Z]-/, '').replace(/[ -]/, '');
     if (isLettersOnly(code)) continue;
-    const score = likelihood(code, contextOf(readable, match.index, match[0].length));
+    const score = codeScore(code, contextOf(readable, match.index, match[0].length));
     if (score > 0) found.push({ code, score });
   }
   found.sort((a, b) => b.score - a.score);
@@ -76,7 +76,7 @@ export function extractCodes(text: string): string[] {
 const CANDIDATE =
   /(?<![\p{L}\p{N}_.,:/+#$€£¥₹-])(?:(?:[A-Z]-)?\d{4,8}|\d{3}[ -]\d{3}|[A-Z0-9]{6,10})(?![\p{L}\p{N}_%]|[ -]\d{3}(?!\p{N})|[.,:/-]\p{N})/gu;
 
-function withoutAddresses(text: string): string {
+function maskAddresses(text: string): string {
   return text.replace(/\S+/g, (word) =>
     word.includes('@') || word.includes('://') ? ' '.repeat(word.length) : word,
   );
@@ -106,11 +106,11 @@ function contextOf(text: string, start: number, length: number): Context {
 }
 
 /** Nothing at or below zero is a code. The nearest telling word decides. */
-function likelihood(code: string, context: Context): number {
+function codeScore(code: string, context: Context): number {
   const { before, after, previousLine, isAlone } = context;
   if (MONEY_BEFORE.test(before) || QUANTITY_AFTER.test(after)) return 0;
-  const told = tellingWord(before, -1) * 3 || tellingWord(after, 0) * 2;
-  const score = told || (isAlone ? 1 + tellingWord(previousLine, -1) * 2 : 0);
+  const nearby = keywordSign(before, -1) * 3 || keywordSign(after, 0) * 2;
+  const score = nearby || (isAlone ? 1 + keywordSign(previousLine, -1) * 2 : 0);
   if (score < 2 && isLikelyYear(code)) return 0;
   if (score < 2 && isLikelyPostcode(code, before, after)) return 0;
   const usualLength = code.length === 6 ? 0.5 : 0;
@@ -128,7 +128,7 @@ const CODE_WORDS = [
   String.raw`\b(?:enter|type|use|eingeben)(?!\p{L})`,
   'код|验证码|驗證碼|認証|コード|인증',
 ];
-const OTHER_WORDS = [
+const NON_CODE_WORDS = [
   String.raw`\b(?:promo\p{L}*|discount|coupon|voucher|gift|zip|postal|area|country|error)[- ]codes?`,
   String.raw`\b(?:post|zip|bar|qr)-?code|\bgutschein\p{L}*`,
   String.raw`\b(?:order|invoice|receipt|ref|reference|tracking|booking|reservation)(?!\p{L})`,
@@ -138,11 +138,14 @@ const OTHER_WORDS = [
   String.raw`\b(?:account|customer|member|case|item|policy|ticket)[ -]?(?:number|no|nr|id)(?!\p{L})`,
   '[#№©]',
 ];
-const TELLING = new RegExp(`(?:${CODE_WORDS.join('|')})|(?<other>${OTHER_WORDS.join('|')})`, 'giu');
+const KEYWORDS = new RegExp(
+  `(?:${CODE_WORDS.join('|')})|(?<other>${NON_CODE_WORDS.join('|')})`,
+  'giu',
+);
 
 /** The first or last telling word: 1 when it announces a code, -1 something else, 0 for none. */
-function tellingWord(text: string, index: 0 | -1): -1 | 0 | 1 {
-  const word = [...text.matchAll(TELLING)].at(index);
+function keywordSign(text: string, index: 0 | -1): -1 | 0 | 1 {
+  const word = [...text.matchAll(KEYWORDS)].at(index);
   if (word === undefined) return 0;
   return word.groups?.other === undefined ? 1 : -1;
 }

@@ -1,42 +1,44 @@
 import { Type } from 'typebox';
-import type { ContentKind } from '../../../templates/stored-content.ts';
-import { templateFaults } from '../../../templates/template-fields.ts';
+import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
+import { templateFieldErrors } from '../../../templates/template-fields.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
-import { operation } from '../../operation.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
-import { shownTemplate, type TemplateParts } from './template-response.ts';
+import { shownTemplate, type TemplateDeps } from './template-response.ts';
 
 /** createTemplate, createLayout, createPartial. */
-export function createTemplate(parts: TemplateParts, kind: ContentKind) {
-  const { Noun, noun, path, full, create, createExample } = KIND_SCHEMAS[kind];
-  return operation(
-    {
-      id: `create${Noun}`,
-      method: 'POST',
-      path,
-      tag: 'Templates',
-      summary: `Create a ${noun}`,
-      description: `${ABOUT[kind]} It begins as a draft, which may be unfinished; sends use it once it is published. Both modes share it.`,
-      scope: 'write:templates',
-      body: create,
-      moreFaults: (body) => templateFaults(kind, body),
-      examples: { draft: { summary: `A ${noun}`, value: createExample } },
-      answers: {
-        201: {
-          description: `The ${noun}, with its draft.`,
-          body: full,
-          headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
+export function createTemplate(deps: TemplateDeps): Operation[] {
+  return CONTENT_KINDS.map((kind) => {
+    const { Noun, noun, path, full, create, createExample } = KIND_SCHEMAS[kind];
+    return operation(
+      {
+        id: `create${Noun}`,
+        method: 'POST',
+        path,
+        tag: 'Templates',
+        summary: `Create a ${noun}`,
+        description: `${ABOUT[kind]} It begins as a draft, which may be unfinished; sends use it once it is published. Both modes share it.`,
+        scope: 'write:templates',
+        body: create,
+        moreFaults: (body) => templateFieldErrors(kind, body),
+        examples: { draft: { summary: `A ${noun}`, value: createExample } },
+        answers: {
+          201: {
+            description: `The ${noun}, with its draft.`,
+            body: full,
+            headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
+          },
         },
+        location: ({ key }: { key: string }) => `${API_PREFIX}${path}/${key}`,
+        refusals: ['conflict', 'quota_exceeded'],
       },
-      location: ({ key }: { key: string }) => `${API_PREFIX}${path}/${key}`,
-      refusals: ['conflict', 'quota_exceeded'],
-    },
-    async ({ caller, body }) => {
-      const fields = body as Record<string, unknown>;
-      const template = await parts.templates.create(caller, kind, fields);
-      return { status: 201, body: await shownTemplate(parts, template) };
-    },
-  );
+      async ({ caller, body }) => {
+        const fields = body as Record<string, unknown>;
+        const template = await deps.templates.create(caller, kind, fields);
+        return { status: 201, body: await shownTemplate(deps, template) };
+      },
+    );
+  });
 }
 
 const ABOUT: Record<ContentKind, string> = {

@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
 import { publicTemplate, variablesOf } from '../../../templates/public-template.ts';
-import type { TemplateDirectory } from '../../../templates/template-cache.ts';
+import type { TemplateCache } from '../../../templates/template-cache.ts';
 import type { Template } from '../../../templates/template-store.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import type { Reply } from '../../operation.ts';
 
-export interface TemplateParts {
+export interface TemplateDeps {
   templates: Templates;
-  templateDirectory: TemplateDirectory;
+  templateDirectory: TemplateCache;
 }
 
 /** A template as the API shows it: its draft, with what its placeholders tell of its variables. */
-export async function shownTemplate(parts: TemplateParts, template: Template) {
-  const { templateDirectory } = parts;
+export async function shownTemplate(deps: TemplateDeps, template: Template) {
+  const { templateDirectory } = deps;
   const variables = await variablesOf(templateDirectory, template, 'draft', template.draft);
   return publicTemplate(template, variables);
 }

@@ -1,35 +1,39 @@
-import type { ContentKind } from '../../../templates/stored-content.ts';
-import { templateFaults } from '../../../templates/template-fields.ts';
-import { operation } from '../../operation.ts';
+import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
+import { templateFieldErrors } from '../../../templates/template-fields.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
-import { ETAG, replyWithDraft, shownTemplate, type TemplateParts } from './template-response.ts';
+import { ETAG, replyWithDraft, shownTemplate, type TemplateDeps } from './template-response.ts';
 
 /** updateTemplate, updateLayout, updatePartial. */
-export function updateTemplate(parts: TemplateParts, kind: ContentKind) {
-  const { Noun, noun, path, full, update, updateExample } = KIND_SCHEMAS[kind];
-  return operation(
-    {
-      id: `update${Noun}`,
-      method: 'PATCH',
-      path: `${path}/{key}`,
-      tag: 'Templates',
-      summary: `Change the draft of a ${noun}`,
-      description:
-        'Fields that are given are set, null empties one, all others stay. Sends go on using what ' +
-        'is published. With `If-Match` the change is refused when somebody else made one meanwhile.',
-      scope: 'write:templates',
-      params: PathKey,
-      body: update,
-      moreFaults: (body) => templateFaults(kind, body),
-      examples: { change: { summary: 'One field', value: updateExample } },
-      takesIfMatch: true,
-      answers: { 200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG } },
-      refusals: ['not_found'],
-    },
-    async ({ caller, params, body, ifMatch }) => {
-      const fields = body as Record<string, unknown>;
-      const template = await parts.templates.change(caller, kind, params.key, fields, ifMatch);
-      return replyWithDraft(await shownTemplate(parts, template));
-    },
-  );
+export function updateTemplate(deps: TemplateDeps): Operation[] {
+  return CONTENT_KINDS.map((kind) => {
+    const { Noun, noun, path, full, update, updateExample } = KIND_SCHEMAS[kind];
+    return operation(
+      {
+        id: `update${Noun}`,
+        method: 'PATCH',
+        path: `${path}/{key}`,
+        tag: 'Templates',
+        summary: `Change the draft of a ${noun}`,
+        description:
+          'Fields that are given are set, null empties one, all others stay. Sends go on using what ' +
+          'is published. With `If-Match` the change is refused when somebody else made one meanwhile.',
+        scope: 'write:templates',
+        params: PathKey,
+        body: update,
+        moreFaults: (body) => templateFieldErrors(kind, body),
+        examples: { change: { summary: 'One field', value: updateExample } },
+        takesIfMatch: true,
+        answers: {
+          200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG },
+        },
+        refusals: ['not_found'],
+      },
+      async ({ caller, params, body, ifMatch }) => {
+        const fields = body as Record<string, unknown>;
+        const template = await deps.templates.change(caller, kind, params.key, fields, ifMatch);
+        return replyWithDraft(await shownTemplate(deps, template));
+      },
+    );
+  });
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import type { Finding } from '../../../templates/check-content.ts';
-import { checkInline, hasErrors } from '../../../templates/check-template.ts';
+import type { TemplateFinding } from '../../../templates/check-content.ts';
+import { checkInlineContent, hasErrors } from '../../../templates/check-template.ts';
 import { publicFinding } from '../../../templates/public-template.ts';
-import { operation } from '../../operation.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { Checked } from '../templates/finding-schemas.ts';
 
 const InlineContent = closed(
@@ -15,7 +15,7 @@ const InlineContent = closed(
   { title: 'InlineContent' },
 );
 
-export function checkTransactional() {
+export function checkTransactional(): Operation {
   return operation(
     {
       id: 'checkTransactional',
@@ -38,12 +38,12 @@ export function checkTransactional() {
       },
       answers: { 200: { description: 'What was found.', body: Checked } },
     },
-    ({ body }) => ({ status: 200, body: checkedOf(checkInline(body)) }),
+    ({ body }) => ({ status: 200, body: checkedOf(checkInlineContent(body)) }),
   );
 }
 
-export function checkedOf(findings: readonly Finding[]) {
-  const of = (severity: Finding['severity']) =>
+export function checkedOf(findings: readonly TemplateFinding[]) {
+  const of = (severity: TemplateFinding['severity']) =>
     findings.filter((finding) => finding.severity === severity).map(publicFinding);
   return { ok: !hasErrors(findings), errors: of('error'), warnings: of('warning') };
 }

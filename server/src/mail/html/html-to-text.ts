@@ -1,0 +1,295 @@
+import { decodeEntities } from './entities.ts';
+import { HtmlTokens } from './tokens.ts';
+
+/**
+ * The text part of a mail that was only written in HTML. Comes in: any HTML, hostile or broken.
+ * Leaves: what a person would read, in order: paragraphs apart, list items marked, links as
+ * `text (address)`, table rows as lines; nothing that is hidden. One pass, never throws, and the
+ * time and the size of the result are bounded by the size of the HTML.
+ */
+export function htmlToText(html: string): string {
+  const tokens = new HtmlTokens(html);
+  const builder = new TextBuilder();
+  const mayHide = mayHideElements(html);
+  while (tokens.next()) {
+    if (builder.isHidden()) {
+      builder.skipHidden(tokens);
+    } else if (tokens.kind === 'text') {
+      builder.addSourceText(html, tokens.start, tokens.end);
+    } else if (tokens.kind === 'open') {
+      if (tokens.name === 'head' || (mayHide && isHiddenElement(tokens))) builder.hide(tokens.name);
+      else builder.open(tokens);
+    } else {
+      builder.close(tokens.name);
+    }
+  }
+  builder.closeLink();
+  return builder.text;
+}
+
+/** How many line breaks stand around an element: two make an empty line. */
+const BREAKS_AROUND = new Map<string, 1 | 2>();
+for (const name of 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre hr form'.split(' ')) {
+  BREAKS_AROUND.set(name, 2);
+}
+for (const name of `div tr li dt dd section article header footer main nav aside address center
+  figure figcaption caption fieldset option body`.split(/\s+/)) {
+  BREAKS_AROUND.set(name, 1);
+}
+
+const VOID_ELEMENTS = new Set(
+  'area base br col embed hr img input link meta param source track wbr'.split(' '),
+);
+
+const ACTS_ON_CLOSE = new Set(['a', 'ul', 'ol', 'li', 'blockquote', 'pre']);
+
+const MAYBE_HIDDEN = /none|hidden|opacity|max-height/i;
+const HIDDEN_STYLE =
+  /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|max-height)\s*:\s*0+(?:px)?\s*(?:[;!]|$))/i;
+
+/** One look at the whole spares one at each tag. */
+function mayHideElements(html: string): boolean {
+  const lower = html.toLowerCase();
+  return (
+    lower.includes('none') ||
+    lower.includes('hidden') ||
+    lower.includes('opacity') ||
+    lower.includes('max-height')
+  );
+}
+
+function isHiddenElement(tokens: HtmlTokens): boolean {
+  if (tokens.name === 'head') return true;
+  if (!tokens.mentions(MAYBE_HIDDEN)) return false;
+  return (
+    tokens.attribute('hidden') !== undefined || HIDDEN_STYLE.test(tokens.attribute('style') ?? '')
+  );
+}
+
+const LIST_DEPTH_MAX = 8;
+const QUOTE_DEPTH_MAX = 4;
+
+interface List {
+  /** The number of the next item; undefined in an unordered list. */
+  next: number | undefined;
+}
+
+class TextBuilder {
+  text = '';
+  /** What must stand between the text so far and the next: line breaks, or else blanks. */
+  #breaks = 0;
+  #blanks = 0;
+  #marker = '';
+  #lists: List[] = [];
+  #quoteDepth = 0;
+  #preDepth = 0;
+  #link: { address: string; text: string } | undefined;
+  #hidden: { name: string; depth: number } | undefined;
+
+  isHidden(): boolean {
+    return this.#hidden !== undefined;
+  }
+
+  hide(name: string): void {
+    if (!VOID_ELEMENTS.has(name)) this.#hidden = { name, depth: 1 };
+  }
+
+  // Only tags of the same name are counted: mail is full of tags that are never closed.
+  skipHidden(tokens: HtmlTokens): void {
+    const hidden = this.#hidden;
+    if (hidden === undefined || tokens.kind === 'text') return;
+    if (tokens.kind === 'open' && implicitlyCloses(hidden.name, tokens.name)) {
+      this.#hidden = undefined;
+      if (isHiddenElement(tokens)) this.hide(tokens.name);
+      else this.open(tokens);
+    } else if (tokens.name === hidden.name) {
+      hidden.depth += tokens.kind === 'open' ? 1 : -1;
+      if (hidden.depth === 0) this.#hidden = undefined;
+    }
+  }
+
+  /** Text of the document. Most of it is even, or nothing but the blanks between two tags. */
+  addSourceText(html: string, start: number, end: number): void {
+    if (this.#preDepth === 0 && isBlank(html, start, end)) this.#blanks ||= 1;
+    else this.addText(html.slice(start, end));
+  }
+
+  addText(raw: string): void {
+    if (this.#preDepth > 0) {
+      this.#addLines(decodeEntities(raw));
+      return;
+    }
+    const text = isPlainAscii(raw)
+      ? raw
+      : decodeEntities(raw).replace(INVISIBLE, '').replace(BLANKS, ' ');
+    if (text === '') return;
+    const from = text.charCodeAt(0) === SPACE ? 1 : 0;
+    const to = text.charCodeAt(text.length - 1) === SPACE ? text.length - 1 : text.length;
+    if (from === 1) this.#blanks ||= 1;
+    if (from >= to) return;
+    this.#write(text.slice(from, to));
+    this.#blanks = to < text.length ? 1 : 0;
+  }
+
+  open(tokens: HtmlTokens): void {
+    const { name } = tokens;
+    this.#break(BREAKS_AROUND.get(name) ?? 0);
+    switch (name) {
+      case 'a':
+        this.closeLink();
+        this.#link = { address: displayAddress(tokens.attribute('href')), text: '' };
+        break;
+      case 'br':
+        this.#breaks = Math.min(2, this.#breaks + 1);
+        break;
+      case 'img':
+        this.addText(tokens.attribute('alt') ?? '');
+        break;
+      case 'hr':
+        this.#write('-----');
+        this.#break(2);
+        break;
+      case 'td':
+      case 'th':
+        this.#blanks = 2;
+        break;
+      case 'ul':
+      case 'ol':
+        this.#lists.push({ next: name === 'ol' ? 1 : undefined });
+        if (this.#lists.length > 1) this.#breaks = Math.min(this.#breaks, 1);
+        break;
+      case 'li':
+        this.#marker = this.#nextMarker();
+        break;
+      case 'blockquote':
+        this.#quoteDepth += 1;
+        break;
+      case 'pre':
+        this.#preDepth += 1;
+        break;
+    }
+  }
+
+  close(name: string): void {
+    if (!ACTS_ON_CLOSE.has(name)) {
+      this.#break(BREAKS_AROUND.get(name) ?? 0);
+      return;
+    }
+    if (name === 'a') this.closeLink();
+    const nested = (name === 'ul' || name === 'ol') && this.#lists.length > 1;
+    this.#break(nested ? 1 : (BREAKS_AROUND.get(name) ?? 0));
+    if (name === 'ul' || name === 'ol') this.#lists.pop();
+    if (name === 'li') this.#marker = '';
+    if (name === 'blockquote') this.#quoteDepth = Math.max(0, this.#quoteDepth - 1);
+    if (name === 'pre') this.#preDepth = Math.max(0, this.#preDepth - 1);
+  }
+
+  closeLink(): void {
+    const link = this.#link;
+    this.#link = undefined;
+    if (link === undefined || link.address === '') return;
+    if (link.text === '') this.#write(link.address);
+    else if (!isSameAddress(link.text, link.address)) {
+      this.#blanks = 1;
+      this.#write(`(${link.address})`);
+    }
+  }
+
+  #break(breaks: number): void {
+    if (breaks > this.#breaks) this.#breaks = breaks;
+  }
+
+  #write(text: string): void {
+    if (this.text === '') {
+      this.text = this.#lineStart();
+    } else if (this.#breaks > 0) {
+      this.text += (this.#breaks === 1 ? '\n' : '\n\n') + this.#lineStart();
+    } else if (this.#blanks > 0) {
+      this.text += this.#blanks === 1 ? ' ' : '  ';
+    }
+    if (this.#link !== undefined) this.#link.text += (this.#blanks > 0 ? ' ' : '') + text;
+    this.text += text;
+    this.#breaks = 0;
+    this.#blanks = 0;
+  }
+
+  #lineStart(): string {
+    const marker = this.#marker;
+    this.#marker = '';
+    if (this.#quoteDepth === 0 && this.#lists.length === 0) return '';
+    const quote = '> '.repeat(Math.min(this.#quoteDepth, QUOTE_DEPTH_MAX));
+    const depth = Math.min(this.#lists.length, LIST_DEPTH_MAX) - (marker === '' ? 0 : 1);
+    return quote + '  '.repeat(Math.max(0, depth)) + marker;
+  }
+
+  #nextMarker(): string {
+    const list = this.#lists.at(-1);
+    if (list?.next === undefined) return '- ';
+    const marker = `${list.next}. `;
+    list.next += 1;
+    return marker;
+  }
+
+  #addLines(text: string): void {
+    for (const [index, line] of text.split(/\r\n|\r|\n/).entries()) {
+      if (index > 0) this.#breaks = Math.min(2, this.#breaks + 1);
+      if (line.trim() !== '') this.#write(line.trimEnd());
+    }
+  }
+}
+
+const SPACE = 0x20;
+const AMPERSAND = 0x26;
+const BLANKS = /[ \t\n\r\f\u00a0\u2000-\u200a\u202f]+/g;
+// What senders pad a preview line with, and hints for hyphenation.
+const INVISIBLE = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
+
+function isBlank(html: string, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const code = html.charCodeAt(i);
+    if (code !== SPACE && code !== 0x0a && code !== 0x0d && code !== 0x09) return false;
+  }
+  return true;
+}
+
+/** Printable ASCII with single spaces and no reference. */
+function isPlainAscii(text: string): boolean {
+  let before = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < SPACE || code > 0x7e || code === AMPERSAND) return false;
+    if (code === SPACE && before === SPACE) return false;
+    before = code;
+  }
+  return true;
+}
+
+/** A head ends where the body begins, and a paragraph where any other block does. */
+function implicitlyCloses(hidden: string, opened: string): boolean {
+  if (hidden === 'head') return opened === 'body';
+  return hidden === 'p' && BREAKS_AROUND.has(opened);
+}
+
+/** Addresses that lead somewhere from a text; a script, a fragment or a relative path does not. */
+function displayAddress(href: string | undefined): string {
+  // As browsers read it: line breaks and tabs are nothing, and a blank inside is percent-encoded.
+  const address = (href ?? '')
+    .trim()
+    .replace(/\p{Cc}+/gu, '')
+    .replace(/\s/gu, encodeURIComponent);
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(address)) return '';
+  if (/^(?:javascript|data|vbscript|file|cid|about):/i.test(address)) return '';
+  return address.replace(/^(?:mailto|tel|sms):/i, '');
+}
+
+function isSameAddress(text: string, address: string): boolean {
+  return normalizeAddress(text) === normalizeAddress(address);
+}
+
+function normalizeAddress(address: string): string {
+  return address
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .replace(/\/$/, '')
+    .toLowerCase();
+}

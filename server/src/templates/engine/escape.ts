@@ -1,0 +1,254 @@
+import type { OutputContext, UrlCheck } from './content-nodes.ts';
+import { SafeHtml } from './filter-spec.ts';
+import type { RenderState } from './render-state.ts';
+import { toText, type WorkMeter } from './values.ts';
+
+/** How a value is written at each spot, so that it cannot leave the spot. */
+
+const HTML_SPECIAL = /[&<>"'\0]/;
+const HTML_SPECIALS = /[&<>"'\0]/g;
+const HTML_SPECIAL_OR_SURROGATE = /[&<>"'\0\ud800-\udfff]/;
+const HTML_ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '\0': '\uFFFD',
+};
+
+export function escapeHtml(text: string): string {
+  if (!HTML_SPECIAL.test(text)) return text;
+  return text.replace(HTML_SPECIALS, (character) => HTML_ESCAPES[character] ?? character);
+}
+
+export function escapeForContext(
+  context: OutputContext,
+  escapeDashes: boolean,
+  value: unknown,
+  state: RenderState,
+  at: number,
+): string {
+  const plain =
+    (context === 'html-text' || context === 'attribute') && !(value instanceof SafeHtml);
+  const written = plain
+    ? escapeText(toText(value, state), state)
+    : escapeValue(context, value, state, at);
+  if (!plain) noteUnstorable(written, state);
+  return escapeDashes ? written.replaceAll('-', '&#45;') : written;
+}
+
+/** By far the most values go here: one look finds what is to be escaped and what is no character. */
+function escapeText(text: string, state: RenderState): string {
+  if (!HTML_SPECIAL_OR_SURROGATE.test(text)) return text;
+  noteUnstorable(text, state);
+  return escapeHtml(text);
+}
+
+/** A look at the whole mail, most of which is its author's text, would take a third of a render. */
+function noteUnstorable(text: string, state: RenderState): void {
+  if (!text.isWellFormed() || text.includes('\0')) state.budget.outputIsStorable = false;
+}
+
+function escapeValue(
+  context: OutputContext,
+  value: unknown,
+  state: RenderState,
+  at: number,
+): string {
+  switch (context) {
+    case 'plain':
+    case 'raw':
+      return toText(value, state);
+    case 'html-text':
+      return value instanceof SafeHtml ? value.html : escapeHtml(toText(value, state));
+    case 'attribute':
+      return value instanceof SafeHtml
+        ? escapeQuotes(value.html)
+        : escapeHtml(toText(value, state));
+    case 'bare-attribute':
+      return escapeUnquoted(toText(value, state));
+    case 'url-parameter':
+      return value instanceof SafeHtml
+        ? escapeQuotes(value.html)
+        : urlParameter(toText(value, state));
+    case 'comment':
+      // Blanks on both sides: an empty value must not join the dashes and brackets around it.
+      return ` ${escapeHtml(toText(value, state)).replaceAll('-', '&#45;')} `;
+    case 'css':
+      return cssValue(toText(value, state), state, at);
+    case 'css-string':
+      return toText(value, state).replace(/[^\p{L}\p{N} _.,:#%/-]/gu, cssEscape);
+    case 'css-url':
+      return cssUrl(toText(value, state), state, at);
+    case 'css-url-in-attribute':
+      return escapeHtml(cssUrl(toText(value, state), state, at));
+    case 'json-string':
+      return jsonForHtml(toText(value, state), state).slice(1, -1);
+    case 'json-value':
+      return jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null), state);
+  }
+}
+
+/** HTML that is already escaped needs only its markup hidden inside an attribute. */
+function escapeQuotes(html: string): string {
+  return html.replace(/[<>"'\0]/g, (character) => HTML_ESCAPES[character] ?? character);
+}
+
+/**
+ * One parameter of an address, whatever is in it: a `+` or `&` of a token would be read as something
+ * else. What is percent-encoded already stays as it is.
+ */
+function urlParameter(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/%(?![\da-f]{2})|[^\w.~%-]/giu, (character) =>
+      encodeURIComponent(character).replace(/[!'()*]/, percentEncode),
+    );
+}
+
+function escapeUnquoted(text: string): string {
+  return text.replace(/[^\p{L}\p{N}_.:/?#%-]/gu, (character) => `&#${character.codePointAt(0)};`);
+}
+
+/** JSON that can stand in HTML: no tag and no entity can begin in it. */
+export function jsonForHtml(value: unknown, meter: WorkMeter): string {
+  spendOnJson(value, meter);
+  const json = JSON.stringify(value) ?? 'null';
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Before it is made: a list of the same long thing, over and over, would fill the memory. */
+function spendOnJson(value: unknown, meter: WorkMeter): void {
+  if (typeof value === 'string') meter.spendOnLength(value.length);
+  else if (Array.isArray(value)) {
+    meter.spend(value.length);
+    for (const item of value) spendOnJson(item, meter);
+  } else if (value !== null && typeof value === 'object') {
+    for (const [name, inner] of Object.entries(value)) {
+      meter.spendOnLength(name.length);
+      spendOnJson(inner, meter);
+    }
+  }
+}
+
+const CSS_PLAIN = /^[\p{L}\p{N}\s#%.,+_-]*$/u;
+const CSS_COLOR = /^\s*(?:rgb|hsl)a?\([\d\s.,%/+-]*\)\s*$/i;
+
+function cssValue(text: string, state: RenderState, at: number): string {
+  if (CSS_PLAIN.test(text) || CSS_COLOR.test(text)) return text;
+  state.warn(
+    at,
+    'unsafe_css',
+    'The value is more than a CSS word, number or colour and was left out.',
+  );
+  return 'unset';
+}
+
+function cssEscape(character: string): string {
+  return `\\${(character.codePointAt(0) ?? 0xfffd).toString(16)} `;
+}
+
+function cssUrl(text: string, state: RenderState, at: number): string {
+  if (!isDangerousUrl(text, true)) {
+    return text.toWellFormed().replace(/[^\p{L}\p{N}\-._~:/?#[\]@!$&*+,;=%]/gu, percentEncode);
+  }
+  state.warn(at, 'unsafe_url', DANGEROUS_URL);
+  return '#';
+}
+
+function percentEncode(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code > 0x7f) return encodeURIComponent(character);
+  return `%${code.toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+export const DANGEROUS_URL =
+  'A value made this address one that runs a program; it was replaced by `#`.';
+
+/**
+ * Judges an attribute as it will stand in the message, whichever of it came from the author and
+ * whichever from values: `java` + `script:` is caught as well as the whole word.
+ */
+export function isDangerousAttribute(html: string, check: UrlCheck): boolean {
+  switch (check) {
+    case 'link':
+      return isDangerousUrl(decodeStart(html), false);
+    case 'image':
+      return isDangerousUrl(decodeStart(html), true);
+    case 'srcset':
+      return html.split(',').some((candidate) => isDangerousUrl(decodeStart(candidate), true));
+    case 'refresh': {
+      const content = decodeEntities(html);
+      const target = /url\s*=\s*['"]?/i.exec(content);
+      return (
+        target !== null && isDangerousUrl(content.slice(target.index + target[0].length), false)
+      );
+    }
+  }
+}
+
+const SCHEME = /^(?:javascript|vbscript|jscript|livescript|mocha|mhtml|data)$/;
+const IMAGE_DATA = /^image\/(?:png|gif|jpe?g|webp|avif|bmp|x-icon|svg\+xml)[;,]/i;
+
+/** Browsers skip controls and ASCII blanks (WHATWG URL 4.4), mail programs more: all of them go. */
+const SKIPPED_IN_SCHEME = /[\p{Cc}\p{Cf}\p{Z}]/gu;
+const SCHEME_END = /[:/?#]/;
+
+function isDangerousUrl(url: string, image: boolean): boolean {
+  const end = url.search(SCHEME_END);
+  if (end === -1 || url[end] !== ':') return false;
+  const scheme = url.slice(0, end).replace(SKIPPED_IN_SCHEME, '').toLowerCase();
+  if (!SCHEME.test(scheme)) return false;
+  return !(scheme === 'data' && image && IMAGE_DATA.test(url.slice(end + 1, end + 40).trimStart()));
+}
+
+/**
+ * Only the start of an address decides, so a long one need not be decoded whole, unless it begins
+ * with that many blanks. The last characters of the cut may be half an entity and decide nothing.
+ */
+function decodeStart(html: string): string {
+  if (html.length <= 512) return decodeEntities(html);
+  const start = decodeEntities(html.slice(0, 512));
+  return SCHEME_END.test(start.slice(0, -16)) ? start : decodeEntities(html);
+}
+
+function decodeEntities(html: string): string {
+  if (!html.includes('&')) return html;
+  return html.replace(
+    /&(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|colon|tab|newline|sol|quest|num|nbsp));?/gi,
+    (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
+      const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16);
+      return code <= 0x10ffff ? String.fromCodePoint(code) : '\uFFFD';
+    },
+  );
+}
+
+const ENTITIES: Record<string, string> = {
+  amp: '&',
+  colon: ':',
+  tab: '\t',
+  newline: '\n',
+  sol: '/',
+  quest: '?',
+  num: '#',
+  nbsp: ' ',
+};
+
+/** Header text is one line: whatever could end it becomes a blank (RFC 5322 2.2). */
+export function headerText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass.
+  if (!/[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/.test(text)) return text;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+  return text.toWellFormed().replace(/\r\n|[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ');
+}
+
+/** Filters that decode or cut can make what no caller can send, and what no database takes. */
+export function toStorableText(text: string): string {
+  const whole = text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;
+}

@@ -1,0 +1,329 @@
+import type { OutputContext, UrlCheck } from './content-nodes.ts';
+import { advanceCss } from './css-context.ts';
+import { advanceJson, endTagOf, find, findEnd, isLetter, isSpace } from './html-scanning.ts';
+import { type HtmlState, initialState, joinStates, type Quote } from './html-state.ts';
+import { joinHazard, outputContext } from './output-contexts.ts';
+import { advanceUrl, urlCheckOf } from './url-attributes.ts';
+
+/**
+ * Follows the author's HTML as a browser's tokenizer would (WHATWG HTML 13.2.5), so that at each
+ * placeholder it is known what a value may look like there. Comes in: literal text, piece by piece.
+ * Leaves: the spot of the next output, or a sentence why none can stand there. Linear in the text.
+ */
+
+/** A change to the literal text at an offset: the borders of a URL attribute, or an added quote. */
+export interface HtmlEdit {
+  offset: number;
+  kind: 'url-open' | 'url-close' | 'quote';
+  check: UrlCheck;
+}
+
+const RAW_TEXT_TAGS = new Set([
+  ...['script', 'style', 'title', 'textarea'],
+  ...['xmp', 'iframe', 'noembed', 'noframes', 'plaintext'],
+]);
+const CONDITION = /\[if[^\]<>]*\]>(<!-->|-->)?/iy;
+const COMMENT_END = /--!?>/g;
+const TAG_NAME_END = '/>';
+const ATTRIBUTE_NAME_END = '/>=';
+const UNQUOTED_VALUE_END = '>';
+const NAME_MAX_CHARS = 64;
+
+export class HtmlContext {
+  #state: HtmlState = initialState();
+  #error: string | undefined;
+  #edits: HtmlEdit[] = [];
+  #openedAt = -1;
+
+  clone(): HtmlContext {
+    const copy = new HtmlContext();
+    copy.copyFrom(this);
+    return copy;
+  }
+
+  /** Goes to where another context is. */
+  copyFrom(other: HtmlContext): void {
+    this.#state = { ...other.#state };
+  }
+
+  /** Joins the end of another branch to this one. False when the same text cannot follow both. */
+  join(other: HtmlContext): boolean {
+    const joined = joinStates(this.#state, other.#state);
+    if (joined) this.#state = joined;
+    return joined !== undefined;
+  }
+
+  /** Markup can stand here: partials, captured pieces, a layout's content. */
+  get inText(): boolean {
+    return this.#state.mode === 'text' && this.#state.joinHazard === undefined;
+  }
+
+  /** Why nothing that may turn out empty can follow the text so far. */
+  get joinHazard(): string | undefined {
+    return this.#state.joinHazard;
+  }
+
+  /** Why the text so far cannot be followed at all. */
+  get fault(): string | undefined {
+    return this.#error;
+  }
+
+  get inComment(): boolean {
+    return this.#state.mode === 'comment';
+  }
+
+  get inConditionalComment(): boolean {
+    return this.#state.conditional;
+  }
+
+  advance(text: string): HtmlEdit[] {
+    this.#edits = [];
+    this.#openedAt = -1;
+    this.#state.joinHazard = undefined;
+    if (this.#state.nameMayContinue && !/^[\s/>]/.test(text)) {
+      this.#error = 'An attribute name is put together from pieces. Put a space between them.';
+    }
+    this.#state.nameMayContinue = false;
+    let i = 0;
+    while (i < text.length) {
+      const conditional = this.#state.conditional;
+      const end = conditional ? text.indexOf('-->', i) : -1;
+      const limit = end === -1 ? text.length : end;
+      while (i < limit && this.#state.conditional === conditional) i = this.#step(text, i, limit);
+      if (end !== -1 && i >= end) {
+        if (this.#state.urlOpen) this.#edit('url-close', end);
+        this.#state.conditional = false;
+        this.#state.mode = 'text';
+        this.#state.urlOpen = false;
+        i = end + 3;
+      }
+    }
+    if (this.#state.mode === 'value' && this.#openedAt !== -1 && this.#urlCheck()) {
+      this.#edit('url-open', this.#openedAt);
+      this.#state.urlOpen = true;
+    }
+    this.#state.joinHazard = joinHazard(this.#state, text);
+    return this.#edits;
+  }
+
+  /** The spot of an output here, or why there can be none. */
+  outputContext(): OutputContext | { problem: string } {
+    return outputContext(this.#state);
+  }
+
+  /** True when a value here has no quotes around it and gets ours. Says so once per attribute. */
+  addQuote(): { added: boolean; url: boolean } {
+    if (this.#state.mode !== 'before-value') return { added: false, url: false };
+    this.#openValue('+', -1);
+    const url = this.#urlCheck() !== undefined;
+    this.#state.urlOpen = url;
+    return { added: true, url };
+  }
+
+  /** One construct further; never past `limit`. */
+  #step(text: string, i: number, limit: number): number {
+    switch (this.#state.mode) {
+      case 'text': {
+        const open = find(text, '<', i, limit);
+        if (open === -1) return limit;
+        this.#state.mode = 'tag-open';
+        return open + 1;
+      }
+      case 'tag-open':
+        return this.#tagOpen(text, i);
+      case 'end-tag-open':
+        this.#state.mode = isLetter(text.charCodeAt(i))
+          ? 'tag-name'
+          : text[i] === '>'
+            ? 'text'
+            : 'bogus';
+        this.#startTag(true);
+        return text[i] === '>' ? i + 1 : i;
+      case 'markup':
+        return this.#markup(text, i, limit);
+      case 'comment': {
+        COMMENT_END.lastIndex = i;
+        const end = COMMENT_END.exec(text);
+        if (!end || end.index >= limit) return limit;
+        this.#state.mode = 'text';
+        return end.index + end[0].length;
+      }
+      case 'bogus': {
+        const end = find(text, '>', i, limit);
+        if (end === -1) return limit;
+        this.#state.mode = 'text';
+        return end + 1;
+      }
+      case 'raw-text':
+        return this.#rawText(text, i, limit);
+      default:
+        return this.#insideTag(text, i, limit);
+    }
+  }
+
+  #tagOpen(text: string, i: number): number {
+    const character = text[i] ?? '';
+    if (isLetter(text.charCodeAt(i))) {
+      this.#state.mode = 'tag-name';
+      this.#startTag(false);
+      return i;
+    }
+    if (character === '/') this.#state.mode = 'end-tag-open';
+    else if (character === '!') this.#state.mode = 'markup';
+    else if (character === '?') this.#state.mode = 'bogus';
+    else {
+      this.#state.mode = 'text';
+      return i;
+    }
+    return i + 1;
+  }
+
+  #startTag(endTag: boolean): void {
+    this.#state.endTag = endTag;
+    this.#state.tag = '';
+    this.#state.attribute = '';
+    this.#state.scriptType = '';
+  }
+
+  /** After `<!`: a comment, one of Outlook's conditions, or something without meaning in mail. */
+  #markup(text: string, i: number, limit: number): number {
+    if (!text.startsWith('--', i)) {
+      this.#state.mode = 'bogus';
+      return i;
+    }
+    const start = i + 2;
+    CONDITION.lastIndex = start;
+    const condition = this.#state.conditional ? null : CONDITION.exec(text);
+    if (condition) {
+      this.#state.mode = 'text';
+      this.#state.conditional = condition[1] === undefined;
+      return start + condition[0].length;
+    }
+    // `<!-->` and `<!--->` are whole comments (WHATWG HTML 13.2.5.43-44).
+    const short = text.startsWith('>', start) ? 1 : text.startsWith('->', start) ? 2 : 0;
+    this.#state.mode = short > 0 ? 'text' : 'comment';
+    return Math.min(start + short, limit);
+  }
+
+  #insideTag(text: string, i: number, limit: number): number {
+    const character = text[i] ?? '';
+    switch (this.#state.mode) {
+      case 'tag-name': {
+        const end = findEnd(text, TAG_NAME_END, i, limit);
+        this.#state.tag = (this.#state.tag + text.slice(i, end))
+          .toLowerCase()
+          .slice(0, NAME_MAX_CHARS);
+        if (end < limit) this.#state.mode = 'in-tag';
+        return end;
+      }
+      case 'in-tag':
+      case 'after-attribute-name':
+        if (character === '>') return this.#finishTag(i);
+        if (character === '=' && this.#state.mode === 'after-attribute-name') {
+          this.#state.mode = 'before-value';
+          return i + 1;
+        }
+        if (isSpace(character)) return i + 1;
+        if (character === '/') {
+          this.#state.mode = 'in-tag';
+          return i + 1;
+        }
+        this.#state.mode = 'attribute-name';
+        this.#state.attribute = character.toLowerCase();
+        return i + 1;
+      case 'attribute-name': {
+        const end = findEnd(text, ATTRIBUTE_NAME_END, i, limit);
+        const name = this.#state.attribute + text.slice(i, end);
+        this.#state.attribute = name.toLowerCase().slice(0, NAME_MAX_CHARS);
+        if (end >= limit) return limit;
+        if (text[end] === '=') this.#state.mode = 'before-value';
+        else this.#state.mode = 'after-attribute-name';
+        return text[end] === '=' ? end + 1 : end;
+      }
+      case 'before-value':
+        if (isSpace(character)) return i + 1;
+        if (character === '>') return this.#finishTag(i);
+        if (character === '"' || character === "'") {
+          this.#openValue(character, i + 1);
+          return i + 1;
+        }
+        this.#openValue('', i);
+        return i;
+      default:
+        return this.#value(text, i, limit);
+    }
+  }
+
+  #openValue(quote: Quote, at: number): void {
+    this.#state.mode = 'value';
+    this.#state.quote = quote;
+    this.#state.css = 'plain';
+    this.#state.urlPart = 'path';
+    this.#openedAt = at;
+    if (this.#state.tag === 'script' && this.#state.attribute === 'type')
+      this.#state.scriptType = '';
+  }
+
+  #value(text: string, i: number, limit: number): number {
+    const quoted = this.#state.quote === '"' || this.#state.quote === "'";
+    const found = quoted
+      ? find(text, this.#state.quote, i, limit)
+      : findEnd(text, UNQUOTED_VALUE_END, i, limit);
+    const end = found === -1 ? limit : found;
+    // An attribute without placeholders in it is of no interest, and most are so.
+    const whole = end < limit && this.#openedAt === i;
+    if (!whole || this.#state.tag === 'script') this.#readValue(text.slice(i, end));
+    if (end >= limit) return limit;
+    if (this.#state.urlOpen) this.#edit('url-close', end);
+    if (this.#state.quote === '+') this.#edit('quote', end);
+    this.#state.urlOpen = false;
+    this.#openedAt = -1;
+    this.#state.mode = 'in-tag';
+    return quoted ? end + 1 : end;
+  }
+
+  #readValue(piece: string): void {
+    this.#state.urlPart = advanceUrl(this.#state.urlPart, piece);
+    if (this.#state.attribute === 'style') this.#state.css = advanceCss(this.#state.css, piece);
+    if (this.#state.tag === 'script' && this.#state.attribute === 'type') {
+      this.#state.scriptType = (this.#state.scriptType + piece)
+        .toLowerCase()
+        .slice(0, NAME_MAX_CHARS);
+    }
+    if (this.#state.quote === '+' && piece.includes('"')) {
+      this.#error = 'Put quotes around the attribute value.';
+    }
+  }
+
+  #finishTag(i: number): number {
+    const raw = !this.#state.endTag && RAW_TEXT_TAGS.has(this.#state.tag);
+    this.#state.mode = raw ? 'raw-text' : 'text';
+    this.#state.css = 'plain';
+    this.#state.jsonString = false;
+    return i + 1;
+  }
+
+  /** Nothing but its own end tag ends the content of these elements. */
+  #rawText(text: string, i: number, limit: number): number {
+    const piece = text.slice(i, limit);
+    const found = endTagOf(this.#state.tag).exec(piece);
+    const content = found ? piece.slice(0, found.index) : piece;
+    if (this.#state.tag === 'style') this.#state.css = advanceCss(this.#state.css, content);
+    if (this.#state.tag === 'script')
+      this.#state.jsonString = advanceJson(this.#state.jsonString, content);
+    if (!found) return limit;
+    const tag = this.#state.tag;
+    this.#startTag(true);
+    this.#state.tag = tag;
+    this.#state.mode = 'in-tag';
+    return i + found.index + found[0].length;
+  }
+
+  #urlCheck(): UrlCheck | undefined {
+    return urlCheckOf(this.#state.tag, this.#state.attribute);
+  }
+
+  #edit(kind: HtmlEdit['kind'], offset: number): void {
+    this.#edits.push({ offset, kind, check: this.#urlCheck() ?? 'link' });
+  }
+}

@@ -1,0 +1,104 @@
+import { ContentLimitError, LineIndex, type Position } from './content-errors.ts';
+
+/**
+ * What one send may spend on rendering, over all its fields, and what rendering found missing.
+ * Work is counted, not timed: a template passes or fails the same on an idle and on a busy machine.
+ * The defaults let the worst template run for a few hundred milliseconds.
+ */
+
+export interface MissingValue {
+  /** As an author would write it: `order.lines[2].price`. */
+  path: string;
+  field: string;
+  line: number;
+  column: number;
+  /** `missing_variable`: no value and no default. `invalid_variable`: a value of the wrong kind. */
+  code: 'missing_variable' | 'invalid_variable';
+  detail: string;
+}
+
+/** Something was made harmless; the message can be sent all the same. */
+export interface RenderWarning {
+  code: 'unsafe_url' | 'unsafe_css';
+  field: string;
+  line: number;
+  column: number;
+  detail: string;
+}
+
+export interface RenderLimits {
+  /** One unit is about one visited node, one list element or sixteen characters. */
+  workMax: number;
+  iterationsMax: number;
+  /** Characters of one rendered field and of any value on the way to it. */
+  outputMaxChars: number;
+  missingMax: number;
+}
+
+export const DEFAULT_RENDER_LIMITS: RenderLimits = {
+  workMax: 2_000_000,
+  iterationsMax: 50_000,
+  outputMaxChars: 2 * 1024 * 1024,
+  missingMax: 100,
+};
+
+export class RenderBudget {
+  readonly missing: MissingValue[] = [];
+  readonly warnings: RenderWarning[] = [];
+  readonly limits: RenderLimits;
+  /** False once a value was written that no database takes, or half a character. */
+  outputIsStorable = true;
+  #workLeft: number;
+  #iterationsLeft: number;
+  readonly #lines = new Map<string, LineIndex>();
+
+  constructor(limits: Partial<RenderLimits> = {}) {
+    this.limits = { ...DEFAULT_RENDER_LIMITS, ...limits };
+    this.#workLeft = this.limits.workMax;
+    this.#iterationsLeft = this.limits.iterationsMax;
+  }
+
+  spend(work: number, field: string): void {
+    this.#workLeft -= work;
+    if (this.#workLeft < 0) {
+      throw new ContentLimitError(field, 'Rendering takes too long. Use shorter loops and lists.');
+    }
+  }
+
+  iterate(times: number, field: string): void {
+    this.#iterationsLeft -= times;
+    if (!(this.#iterationsLeft >= 0)) {
+      throw new ContentLimitError(
+        field,
+        `Loops run more than ${this.limits.iterationsMax} times in all.`,
+      );
+    }
+  }
+
+  /** Tells the same use of the same path once, and stops writing when the list is long enough. */
+  addMissing(missing: MissingValue): void {
+    if (this.missing.length >= this.limits.missingMax) return;
+    const known = this.missing.some(
+      (other) =>
+        other.path === missing.path &&
+        other.field === missing.field &&
+        other.line === missing.line &&
+        other.column === missing.column,
+    );
+    if (!known) this.missing.push(missing);
+  }
+
+  /** A loop tells of the same place thousands of times. */
+  positionOf(source: string, offset: number): Position {
+    let lines = this.#lines.get(source);
+    if (!lines) {
+      lines = new LineIndex(source);
+      this.#lines.set(source, lines);
+    }
+    return lines.positionAt(offset);
+  }
+
+  addWarning(warning: RenderWarning): void {
+    if (this.warnings.length < this.limits.missingMax) this.warnings.push(warning);
+  }
+}

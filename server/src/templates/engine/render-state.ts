@@ -1,0 +1,146 @@
+import { likelyMeant } from '../../lib/likely-meant.ts';
+import { ContentLimitError, type Position } from './content-errors.ts';
+import type { PathExpr } from './content-nodes.ts';
+import { SafeHtml } from './filter-spec.ts';
+import type { RenderBudget } from './render-budget.ts';
+import type { WorkMeter } from './values.ts';
+
+/** Characters that a search compares in about the time of visiting a node. */
+const SEARCH_CHARS_PER_UNIT = 128;
+
+const SUGGESTED_FROM_MAX = 100;
+
+/** One turn of a loop, and what `forloop` shows of it. */
+export class LoopFrame {
+  item: unknown = undefined;
+  /** Of the turn. */
+  index = 0;
+  /** Of the item in the caller's list, before offset and reversal. */
+  sourceIndex = 0;
+  readonly length: number;
+  /** How the list is called when one of its items lacks something. */
+  readonly listPath: string;
+  readonly parent: LoopFrame | undefined;
+
+  constructor(length: number, listPath: string, parent: LoopFrame | undefined) {
+    this.length = length;
+    this.listPath = listPath;
+    this.parent = parent;
+  }
+}
+
+/** Stands in a local variable for a value that was not there, and remembers whose it was. */
+export class Absent {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+}
+
+export interface RenderSettings {
+  field: string;
+  source: string;
+  format: 'html' | 'text' | 'header';
+  locale: string;
+  timeZone: string;
+  nowMs: number | undefined;
+}
+
+/**
+ * The state of one render of one field. Nothing of it outlives the render, so two renders cannot
+ * see each other. A partial gets a run of its own that shares scope and budget.
+ */
+export class RenderState implements WorkMeter {
+  out = '';
+  /** Counts every report, also those that the budget's list no longer takes. */
+  reports = 0;
+  readonly settings: RenderSettings;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly budget: RenderBudget;
+  readonly frames: LoopFrame[] = [];
+  readonly locals = new Map<string, unknown>();
+  readonly cycles = new Map<string, number>();
+  readonly counters = new Map<string, number>();
+  #written = 0;
+
+  constructor(
+    settings: RenderSettings,
+    data: Readonly<Record<string, unknown>>,
+    budget: RenderBudget,
+  ) {
+    this.settings = settings;
+    this.data = data;
+    this.budget = budget;
+  }
+
+  write(text: string): void {
+    this.#written += text.length;
+    if (this.#written > this.budget.limits.outputMaxChars) this.failTooLong();
+    this.out += text;
+  }
+
+  spend(work: number): void {
+    this.budget.spend(work, this.settings.field);
+  }
+
+  /** Charges for a string or list that is read or made. */
+  spendOnLength(length: number): void {
+    if (length > this.budget.limits.outputMaxChars) this.failTooLong();
+    this.budget.spend(1 + (length >> 4), this.settings.field);
+  }
+
+  /** Charges for looking at a value from end to end, where it is a text. */
+  spendOnText(value: unknown): void {
+    if (typeof value === 'string') this.spendOnLength(value.length);
+    else if (value instanceof SafeHtml) this.spendOnLength(value.html.length);
+  }
+
+  /** A search looks at each place of the text again, in the worst case as far as the sought is long. */
+  spendOnSearch(text: string, needle: string): void {
+    this.spendOnLength(text.length);
+    this.spend(Math.floor((text.length * needle.length) / SEARCH_CHARS_PER_UNIT));
+  }
+
+  failTooLong(): never {
+    throw new ContentLimitError(
+      this.settings.field,
+      `The result is longer than ${this.budget.limits.outputMaxChars} characters.`,
+    );
+  }
+
+  position(at: number): Position {
+    return this.budget.positionOf(this.settings.source, at);
+  }
+
+  reportMissing(expr: PathExpr, path: string): void {
+    const detail = `\`${path}\` has no value and no default.${this.#didYouMean(expr)}`;
+    this.report(expr.at, path, 'missing_variable', detail);
+  }
+
+  /** Names are written in many ways; of very many given ones only the first are looked at. */
+  #didYouMean({ root, frame }: PathExpr): string {
+    if (frame !== -1 || Object.hasOwn(this.data, root)) return '';
+    if (this.budget.missing.length >= this.budget.limits.missingMax) return '';
+    const meant = likelyMeant(root, Object.keys(this.data).slice(0, SUGGESTED_FROM_MAX));
+    return meant === undefined ? '' : ` Did you mean \`${meant}\`?`;
+  }
+
+  report(
+    at: number,
+    path: string,
+    code: 'missing_variable' | 'invalid_variable',
+    detail: string,
+  ): void {
+    this.reports += 1;
+    if (this.budget.missing.length >= this.budget.limits.missingMax) return;
+    const { line, column } = this.position(at);
+    this.budget.addMissing({ path, field: this.settings.field, line, column, code, detail });
+  }
+
+  warn(at: number, code: 'unsafe_url' | 'unsafe_css', detail: string): void {
+    if (this.budget.warnings.length >= this.budget.limits.missingMax) return;
+    const { line, column } = this.position(at);
+    this.budget.addWarning({ code, field: this.settings.field, line, column, detail });
+  }
+}

@@ -1,0 +1,149 @@
+import type { Pool } from '../db/pool.ts';
+import { Believed } from '../lib/believed.ts';
+import type { Clock } from '../lib/clock.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import { WeightedCache } from '../lib/weighted-cache.ts';
+import { CompiledTemplate } from './compile-template.ts';
+import type { ResolvedSources, StoredContent, VersionSelector } from './stored-content.ts';
+import { readTemplateParts, type TemplatePart } from './template-dependencies-store.ts';
+import type { TemplateResolver, TemplateVersionRef } from './template-resolver.ts';
+import { findTemplate } from './template-store.ts';
+
+/**
+ * What every send from a template asks: which version is it, with which layout and partials, ready
+ * to render. Two things are remembered apart. Which versions belong together is believed until a
+ * notice says that the workspace's templates changed. What they compile to never changes, so a
+ * publication costs the workspace's other templates one small read and no parsing.
+ */
+
+const LOOKUPS_MAX = 50_000;
+/** Characters; a compiled template takes several bytes for each. */
+const WEIGHT_MAX = 48 * 1024 * 1024;
+
+export class TemplateCache implements TemplateResolver {
+  readonly #pool: Pool;
+  readonly #lookups: Believed<CachedLookup>;
+  readonly #compiled = new WeightedCache<CompiledTemplate>(WEIGHT_MAX);
+  readonly #compiling = new Map<string, Promise<CompiledTemplate>>();
+
+  constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
+    this.#pool = parts.pool;
+    this.#lookups = new Believed({ ...parts, entriesMax: LOOKUPS_MAX });
+  }
+
+  resolve(
+    { workspaceId }: { workspaceId: string },
+    ref: TemplateVersionRef,
+  ): CompiledTemplate | Promise<CompiledTemplate> {
+    const name = `${ref.key} ${ref.version ?? ''}`;
+    const lookup = this.#lookups.get(workspaceId, name, () => this.#lookUp(workspaceId, ref));
+    if (lookup instanceof Promise) {
+      return lookup.then((read) => this.#find(workspaceId, ref, read));
+    }
+    return this.#find(workspaceId, ref, lookup);
+  }
+
+  /** Some template, layout or partial of this workspace changed. */
+  forgetWorkspace(workspaceId: string): void {
+    this.#lookups.forget(workspaceId);
+  }
+
+  forgetAll(): void {
+    this.#lookups.forgetAll();
+  }
+
+  async #lookUp(workspaceId: string, ref: TemplateVersionRef): Promise<CachedLookup> {
+    const parts = await this.#read(workspaceId, ref, false);
+    if (parts.length > 0) return { name: versionFingerprint(parts) };
+    return { absent: await this.#notFoundDetail(workspaceId, ref) };
+  }
+
+  #find(
+    workspaceId: string,
+    ref: TemplateVersionRef,
+    lookup: CachedLookup,
+  ): CompiledTemplate | Promise<CompiledTemplate> {
+    if ('absent' in lookup) throw new RefusedError('template_not_found', lookup.absent);
+    const known = this.#compiled.get(lookup.name);
+    if (known) return known;
+    const running = this.#compiling.get(lookup.name);
+    if (running) return running;
+    const compiling = this.#compile(workspaceId, ref).finally(() =>
+      this.#compiling.delete(lookup.name),
+    );
+    this.#compiling.set(lookup.name, compiling);
+    return compiling;
+  }
+
+  /** Kept under the name of what was read now, which may be newer than what was asked for. */
+  async #compile(workspaceId: string, ref: TemplateVersionRef): Promise<CompiledTemplate> {
+    const parts = await this.#read(workspaceId, ref, true);
+    if (parts.length === 0) {
+      throw new RefusedError('template_not_found', await this.#notFoundDetail(workspaceId, ref));
+    }
+    const compiled = new CompiledTemplate(resolveSources(parts));
+    this.#compiled.set(versionFingerprint(parts), compiled, compiled.weight);
+    return compiled;
+  }
+
+  #read(
+    workspaceId: string,
+    { key, version }: TemplateVersionRef,
+    withContent: boolean,
+  ): Promise<TemplatePart[]> {
+    const ref = { workspaceId, kind: 'template' as const, key };
+    const allowDraftDependencies = version === 'draft';
+    return readTemplateParts(this.#pool, ref, {
+      version: version ?? null,
+      withContent,
+      allowDraftDependencies,
+    });
+  }
+
+  async #notFoundDetail(
+    workspaceId: string,
+    { key, version }: TemplateVersionRef,
+  ): Promise<string> {
+    const known = await findTemplate(this.#pool, { workspaceId, kind: 'template', key });
+    if (!known) return `There is no template "${key}".`;
+    if (version !== undefined) return `The template "${key}" has no version ${version}.`;
+    return `The template "${key}" is not published yet.`;
+  }
+}
+
+type CachedLookup = { name: string } | { absent: string };
+
+/** Ids, not keys: a template that was deleted and made again is another one. */
+function versionFingerprint(parts: readonly TemplatePart[]): string {
+  return parts
+    .map(({ id, version, revision }) => `${id}${version === null ? `r${revision}` : `v${version}`}`)
+    .join(' ');
+}
+
+/** Puts together what was read for one template. */
+export function resolveSources(parts: readonly TemplatePart[]): ResolvedSources {
+  const [root, ...dependencies] = parts as [TemplatePart, ...TemplatePart[]];
+  const template = root.content as StoredContent;
+  const layout = dependencies.find(({ kind }) => kind === 'layout');
+  if (template.layout !== null && !layout) {
+    throw new RefusedError(
+      'template_not_found',
+      `The template "${root.key}" has the layout "${template.layout}", which does not exist or is not published.`,
+    );
+  }
+  return {
+    key: root.key,
+    version: root.version ?? ('draft' satisfies VersionSelector),
+    template,
+    layout: layout && { key: layout.key, content: layout.content as StoredContent },
+    partials: partialsIn(dependencies),
+  };
+}
+
+export function partialsIn(parts: readonly TemplatePart[]): Map<string, StoredContent> {
+  return new Map(
+    parts
+      .filter(({ kind }) => kind === 'partial')
+      .map(({ key, content }) => [key, content as StoredContent]),
+  );
+}

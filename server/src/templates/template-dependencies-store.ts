@@ -1,0 +1,157 @@
+import type { Queryable } from '../db/pool.ts';
+import type { ContentKind, StoredContent } from './stored-content.ts';
+import { ContentLimitError } from './template-engine.ts';
+import { type ContentRef, versionParameter } from './template-store.ts';
+
+/**
+ * What belongs together: a template with its layout and all partials that can be reached, each in
+ * the version that is published now. One statement sees one moment: a publication is seen as a whole
+ * or not at all.
+ */
+
+export interface TemplatePart {
+  kind: ContentKind;
+  key: string;
+  id: string;
+  /** Null: the draft, in this revision. */
+  version: number | null;
+  revision: number;
+  /** Null when it was not asked for. */
+  content: StoredContent | null;
+  /** What the content takes in the database; 0 when it was not asked for. */
+  bytes: number;
+}
+
+/** Far more than a mail is made of. Each of them may be large, and a send holds all in memory. */
+export const PARTS_MAX = 100;
+export const PARTS_BYTES_MAX = 24 * 1024 * 1024;
+
+export interface TemplatePartsQuery {
+  /** Null: the published one. */
+  version: number | 'draft' | null;
+  withContent: boolean;
+  /** What it uses may be a draft, as long as nothing of that was ever published. */
+  allowDraftDependencies?: boolean;
+}
+
+/**
+ * The thing itself first. Empty when there is no such thing or version. Throws a ContentLimitError
+ * when there is too much of it, without having read more than that.
+ */
+export async function readTemplateParts(
+  db: Queryable,
+  { workspaceId, kind, key }: ContentRef,
+  query: TemplatePartsQuery,
+): Promise<TemplatePart[]> {
+  const { version } = query;
+  const draft = version === 'draft';
+  const versionNumber = typeof version === 'number' ? versionParameter(version) : version;
+  const { rows } = await db.query<TemplatePart & { pieces: number; bytesSoFar: number }>({
+    text: `with recursive used as (
+        ${draft ? DRAFT_ROOT : VERSION_ROOT}
+        union
+        select u.step + 1, ${query.allowDraftDependencies ? DEPENDENCY_OR_DRAFT : DEPENDENCY}
+      ), pieces as (
+        select distinct on (u.kind, u.key) u.step, u.kind, u.key, u.id, u.version,
+          case when u.version is null then u.revision else 0 end as revision
+        from (select * from used limit ${ROWS_MAX}) u order by u.kind, u.key, u.step
+      ) ${query.withContent ? WITH_CONTENT : WITHOUT_CONTENT}`,
+    values: [workspaceId, kind, key, ...(draft ? [] : [versionNumber])],
+  });
+  assertWithinLimits(rows.at(-1)?.pieces ?? 0, rows.at(-1)?.bytesSoFar ?? 0);
+  return rows.sort((a, b) => Number(isRoot(b)) - Number(isRoot(a)));
+
+  function isRoot(row: TemplatePart): boolean {
+    return row.kind === kind && row.key === key;
+  }
+}
+
+export function assertWithinLimits(parts: number, bytes: number): void {
+  if (parts > PARTS_MAX) {
+    const detail = `More than ${PARTS_MAX - 1} layouts and partials belong to it. Join some of them.`;
+    throw new ContentLimitError('html', detail);
+  }
+  if (bytes > PARTS_BYTES_MAX) {
+    const detail = `With its layout and all partials it takes more than ${PARTS_BYTES_MAX} bytes.`;
+    throw new ContentLimitError('html', detail);
+  }
+}
+
+const BYTES = 'lateral (select octet_length(n.content::text) as bytes) b';
+
+const WITHOUT_CONTENT = `select p.*, null as content, 0 as bytes, 0 as "bytesSoFar",
+    count(*) over () as pieces
+  from pieces p order by p.kind, p.key`;
+
+/** One after the other, until it is too much: what is too much must not even be unpacked. */
+const WITH_CONTENT = `, numbered as (
+    select p.*, coalesce(v.content, t.draft) as content, count(*) over () as pieces,
+      row_number() over (order by p.kind, p.key) as place
+    from pieces p
+    join templates t on t.workspace_id = $1 and t.kind = p.kind and t.key = p.key
+    left join template_versions v on v.workspace_id = $1 and v.kind = p.kind and v.key = p.key
+      and v.version = p.version
+  ), taken as (
+    select n.*, b.bytes, b.bytes as "bytesSoFar" from numbered n, ${BYTES} where n.place = 1
+    union all
+    select n.*, b.bytes, k."bytesSoFar" + b.bytes from taken k
+      join numbered n on n.place = k.place + 1, ${BYTES}
+    where k."bytesSoFar" <= ${PARTS_BYTES_MAX} and n.pieces <= ${PARTS_MAX}
+  )
+  select * from taken order by place`;
+
+const DRAFT_ROOT = `select 0 as step, t.kind, t.key, t.id, null::int as version,
+    t.draft_revision as revision, t.draft_layout as layout, t.draft_partials as partials
+  from templates t where t.workspace_id = $1 and t.kind = $2 and t.key = $3`;
+
+const VERSION_ROOT = `select 0 as step, t.kind, t.key, t.id, v.version,
+    0 as revision, v.layout, v.partials
+  from templates t join template_versions v on v.workspace_id = t.workspace_id and v.kind = t.kind
+    and v.key = t.key and v.version = coalesce($4::int, t.published_version)
+  where t.workspace_id = $1 and t.kind = $2 and t.key = $3`;
+
+/** Deeper than rendering goes; a circle among drafts ends here. */
+const DEPTH_MAX = 12;
+
+/** A piece is found once on each step at the most: more rows than these are too many pieces. */
+const ROWS_MAX = PARTS_MAX * (DEPTH_MAX + 1) + 1;
+
+const DEPENDENCY_JOIN = `from used u join templates t on t.workspace_id = $1 and u.step < ${DEPTH_MAX}
+  and (t.kind = 'layout' and t.key = u.layout or t.kind = 'partial' and t.key = any(u.partials))`;
+
+const PUBLISHED_VERSION = `template_versions v on v.workspace_id = $1 and v.kind = t.kind and v.key = t.key
+  and v.version = t.published_version`;
+
+const DEPENDENCY = `t.kind, t.key, t.id, v.version, 0, null::text, v.partials ${DEPENDENCY_JOIN} join ${PUBLISHED_VERSION}`;
+
+const DEPENDENCY_OR_DRAFT = `t.kind, t.key, t.id, v.version,
+  case when v.version is null then t.draft_revision else 0 end, null::text,
+  coalesce(v.partials, t.draft_partials) ${DEPENDENCY_JOIN} left join ${PUBLISHED_VERSION}`;
+
+export interface Dependent {
+  kind: ContentKind;
+  key: string;
+  version: number;
+}
+
+/** Everything published that uses a layout or partial, directly or through partials. */
+export async function findDependents(
+  db: Queryable,
+  { workspaceId, kind, key }: ContentRef,
+  limit: number,
+): Promise<Dependent[]> {
+  const { rows } = await db.query<Dependent>(
+    `with recursive users as (
+       select $2::text as kind, $3::text collate "C" as key, null::int as version
+       union
+       select v.kind, v.key, v.version from users u
+         join template_versions v on v.workspace_id = $1
+           and (u.kind = 'layout' and v.layout = u.key or u.kind = 'partial' and u.key = any(v.partials))
+         join templates t on t.workspace_id = $1 and t.kind = v.kind and t.key = v.key
+           and t.published_version = v.version)
+     select kind, key, version from users where version is not null and not (kind = $2 and key = $3)
+     order by kind, key limit $4`,
+    [workspaceId, kind, key, limit],
+  );
+  return rows;
+}
