@@ -4,7 +4,7 @@ import type { People } from '../accounts/people/people.ts';
 import type { ContactImports } from '../contacts/contact-imports.ts';
 import type { Erasures } from '../privacy/erase-address.ts';
 import type { Pool } from '../db/pool.ts';
-import type { DomainVerifier } from '../domains/verify-domain.ts';
+import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Rounds } from '../lib/rounds.ts';

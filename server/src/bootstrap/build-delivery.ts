@@ -15,11 +15,11 @@ import { shapingErrors, type ShapingRules } from '../delivery/shaping.ts';
 import { allocateStatsMemory } from '../delivery/engine-stats.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { isAddressHere } from '../lib/is-address-here.ts';
+import { isLocalAddress } from '../lib/net/local-address.ts';
 import type { Log } from '../lib/log.ts';
 import { aroundOf, engineLimits, openEngine } from './build-engine.ts';
 import type { ThreadData } from './delivery-thread.ts';
-import { isOwnPlace } from './local-listeners.ts';
+import { isOwnListener } from '../lib/net/local-listeners.ts';
 
 /** The part of the assembly that sends: the engine, in a thread of its own or in this one. */
 export interface DeliveryNeeds {
@@ -110,7 +110,7 @@ async function openHere(
     clock,
     log,
     notices,
-    isOwnAddress: (ip, port) => isOwnPlace(ownPlaces(), ip, port),
+    isOwnAddress: (ip, port) => isOwnListener(ownPlaces(), ip, port),
     told,
     ...(needs.liveRoute ? { liveRoute: needs.liveRoute } : {}),
     around: aroundLiveRoute ? await aroundOf(aroundLiveRoute.href) : (route) => route,
@@ -127,7 +127,7 @@ async function openHere(
 /** Mail that is to leave from somebody else's address would be deferred until it expires. */
 async function checkOutgoing(outgoing: OutgoingAddresses): Promise<void> {
   for (const address of namedAddresses(outgoing)) {
-    if (await isAddressHere(address)) continue;
+    if (await isLocalAddress(address)) continue;
     throw new StorageStartError(
       `OUTGOING_ADDRESSES: ${address} is not an address of this machine.`,
     );

@@ -12,15 +12,15 @@ import type { SenderDomains } from '../delivery/outgoing-mail.ts';
 import { type ShapingRules, createShaping } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport } from '../delivery/smtp-transport.ts';
-import { dkimSealer } from '../domains/domain-keys.ts';
-import { SigningKeys } from '../domains/signing-keys.ts';
+import { dkimSealer } from '../domains/dkim-key-generator.ts';
+import { SigningKeys } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createSealer } from '../lib/sealer.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
-import { isPublicAddress } from '../mail/policy/public-address.ts';
+import { isPublicAddress } from '../lib/net/public-address.ts';
 import { CONTENT_PURPOSE, openContent } from '../messages/content/message-content.ts';
 
 /**

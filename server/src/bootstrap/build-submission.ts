@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Authenticator } from '../accounts/authenticate.ts';
-import { IpRanges } from '../lib/net/ip-ranges.ts';
 import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/start-error.ts';
@@ -10,10 +9,11 @@ import { SendMessage } from '../http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
-import tySubmissionLimitsimits } from '../smtp/submission/submission-limits.ts';
-impoisHostErrorFaexplainListenErrorFault } from '../smtp/smtp-service.ts';
-impoSubmissionListenernDoor } from '../smtp/submission/submission-listener.ts';
+import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
+import type { SubmissionLimits } from '../smtp/submission/submission-limits.ts';
+import { SubmissionListener } from '../smtp/submission/submission-listener.ts';
 
 /** The door for programs that speak SMTP: opened or not, as the configuration says. */
 export interface Submission {
@@ -38,7 +38,7 @@ export interface SubmissionNeeds {
   acceptor: MessageAcceptor;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
-  limits?: ParSubmissionLimitsimits>;
+  limits?: Partial<SubmissionLimits>;
 }
 
 const OFF = 'The operator has switched it off.';
@@ -102,20 +102,20 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
     try {
       return await door?.listen(ownPlace);
     } catch (error) {
-      const sentenexplainListenErrorFault(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
+      const sentence = explainListenError(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
       if (sentence === undefined) throw error;
       const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsWished;
       // A port may be taken by chance; a wrong address is always a mistake.
-      if (isWisheisHostErrorFault(error)) throw new StorageStartError(sentence);
+      if (isWished || isHostError(error)) throw new StorageStartError(sentence);
       closedBecause = sentence;
       log.warn({ port: wanted.port }, `mail is not taken by SMTP: ${sentence}`);
       return undefined;
     }
   }
 
-  function openDoor(parts: SubmissionNeeds): ProSubmissionListenernDoor> {
+  function openDoor(parts: SubmissionNeeds): Promise<SubmissionListener> {
     const shape = bodyValidator(SendMessage);
-    reSubmissionListenernDoor.open({
+    return SubmissionListener.open({
       clock: parts.clock,
       log,
       registry: parts.registry,
@@ -123,15 +123,15 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       authenticator: parts.authenticator,
       rateLimiter: parts.rateLimiter,
       checkShape: (body) => shape.check(body),
- hostname name: config.delivery.heloName,
+      hostname: config.delivery.heloName,
       certificate: submission.tls,
       allowPlaintext: submission.allowPlaintext,
-      trustedProxies:IpRangesworks(submission.trustProxy),
+      trustedProxies: new IpRanges(submission.trustProxy),
       connectionsMax: submission.connectionsMax,
- connectionsPerNetworkource: submission.connectionsPerSource,
+      connectionsPerNetwork: submission.connectionsPerSource,
       messageBytesMax: limits.messageMaxBytes,
       recipientsMax: limits.recipientsMax,
- memoryBytesMaxesMax: limits.acceptBufferMaxBytes,
+      memoryBytesMax: limits.acceptBufferMaxBytes,
       ...(parts.limits ? { limits: parts.limits } : {}),
     });
   }

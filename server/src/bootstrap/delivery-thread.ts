@@ -10,7 +10,7 @@ import { assert } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog, type LogLevel } from '../lib/log.ts';
 import { aroundOf, openEngine } from './build-engine.ts';
-import { isOwnPlace } from './local-listeners.ts';
+import { isOwnListener } from '../lib/net/local-listeners.ts';
 
 /**
  * What runs in the thread of the delivery engine: the engine with connections, notices and caches of
@@ -41,17 +41,17 @@ const { engine, pool } = openEngine({
   clock: systemClock,
   log,
   notices,
-  isOwnAddress: (ip, port) => isOwnPlace(ownPlaces, ip, port),
-  told: () => say({ kind: 'told' }),
+  isOwnAddress: (ip, port) => isOwnListener(ownPlaces, ip, port),
+  told: () => send({ kind: 'events_committed' }),
   around: aroundLiveRoute ? await aroundOf(aroundLiveRoute) : (route) => route,
 });
 port.on('message', (order: EngineCommand) => void obey(order));
-say({ kind: 'ready' });
+send({ kind: 'ready' });
 
 async function obey(order: EngineCommand): Promise<void> {
   switch (order.kind) {
     case 'start':
-      ownPlaces = order.ownPlaces;
+      ownPlaces = order.localListeners;
       engine.start();
       break;
     case 'take':
@@ -61,14 +61,14 @@ async function obey(order: EngineCommand): Promise<void> {
       engine.wake();
       break;
     case 'withdraw': {
-      const { asked, workspaceId, mode, messageId, leased } = order;
-      const answer = await engine.withdraw(workspaceId, mode, messageId, leased);
-      say({ kind: 'answer', asked, answer });
+      const { requestId, workspaceId, mode, messageId, leased } = order;
+      const value = await engine.withdraw(workspaceId, mode, messageId, leased);
+      send({ kind: 'response', requestId, value });
       break;
     }
     case 'connections': {
-      const answer = { delivery: connectionsOf(pool), keys: connectionsOf(keysPool) };
-      say({ kind: 'answer', asked: order.asked, answer });
+      const value = { delivery: connectionsOf(pool), keys: connectionsOf(keysPool) };
+      send({ kind: 'response', requestId: order.requestId, value });
       break;
     }
     case 'stop':
@@ -80,6 +80,6 @@ async function obey(order: EngineCommand): Promise<void> {
   }
 }
 
-function say(word: EngineReply): void {
-  port.postMessage(word);
+function send(reply: EngineReply): void {
+  port.postMessage(reply);
 }

@@ -16,7 +16,7 @@ import { Rounds } from '../lib/rounds.ts';
 import { Alarms } from '../stats/alarms.ts';
 import { StatisticsFollower } from '../stats/stats-aggregator.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
-import { Visits } from '../tracking/visits.ts';
+import { Visits } from '../tracking/tracking-recorder.ts';
 import { VERSION } from '../version.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import {

@@ -1,5 +1,5 @@
 import type { DomainOwner, Domains } from '../domains/domains.ts';
-import { openDomains } from '../domains/open-domains.ts';
+import { openDomains } from '../domains/create-domains.ts';
 import type { publicDomain } from '../domains/public-domain.ts';
 import { silentLog } from '../lib/log.ts';
 import type { OpenParts } from './house.ts';

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { isIP } from 'node:net';
-import { isAddressOrNetwork } from '../lib/network-text.ts';
+import { isIpOrCidr } from '../lib/net/cidr.ts';
 
 /** One setting: its name is its key in the table of variables. */
 export interface Variable<T> {
@@ -96,7 +96,7 @@ export function networks(told: Told) {
     'addresses or networks such as 10.0.0.0/8, separated by commas',
     (value) => {
       const items = listed(value);
-      return items.length > 0 && items.every(isAddressOrNetwork) ? items : undefined;
+      return items.length > 0 && items.every(isIpOrCidr) ? items : undefined;
     },
   );
 }

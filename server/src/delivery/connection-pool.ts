@@ -1,14 +1,25 @@
 import type { Clock } from '../lib/clock.ts';
-import type { SmtpConnection } from '../mail/smtp-client/connection.ts';
-import type { SmtpFailure, SmtpSendResult, SmtpSessionFacts } from '../mail/smtp-client/facts.ts';
-import type { SmtpMessage } from '../mail/smtp-client/message.ts';
-import { openSmtp, type SmtpOpenResult, type SmtpTarget } from '../mail/smtp-client/open.ts';
-import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
-import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import type { RouteFault } from '../messages/verdict/verdict.ts';
 import { Fifo } from '../lib/fifo.ts';
+import {
+  openSmtp,
+  type SmtpOpenResult,
+  type SmtpTarget,
+} from '../mail/smtp-client/open-connection.ts';
+import type { SmtpConnection } from '../mail/smtp-client/smtp-connection.ts';
+import type { SmtpMessage } from '../mail/smtp-client/smtp-message.ts';
+import type {
+  SmtpFailure,
+  SmtpSendResult,
+  SmtpSessionFacts,
+} from '../mail/smtp-client/smtp-results.ts';
+import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
+import {
+  joinTranscripts,
+  noteTranscript,
+  type SmtpTranscript,
+} from '../mail/smtp-client/transcript.ts';
+import type { RouteFault } from '../messages/verdict/verdict.ts';
 import type { Shaping } from './shaping.ts';
-import { joinTranscripts, noteTranscript } from './transcripts.ts';
 
 /**
  * The connections to one address of one receiver under one TLS policy. Messages come in, results
@@ -276,7 +287,10 @@ const FAILURE_CACHE_MAX_MS = 5 * 60_000;
 const REFUSAL_CACHE_MS = 60_000;
 const PLAINTEXT_CACHE_MS = 10 * 60_000;
 
-function withTlsTranscript(result: SmtpSendResult, before: SmtpTranscript | undefined): SmtpSendResult {
+function withTlsTranscript(
+  result: SmtpSendResult,
+  before: SmtpTranscript | undefined,
+): SmtpSendResult {
   if (!before || result.messageNumber > 1) return result;
   return { ...result, transcript: joinTranscripts(before, result.transcript) };
 }

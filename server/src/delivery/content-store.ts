@@ -23,7 +23,7 @@ interface ContentRow {
   html: string | null;
   text: string | null;
   signature: string | null;
-  sealed: Buffer | null;
+  encryptedContent: Buffer | null;
   attachments: number;
 }
 
@@ -52,16 +52,17 @@ export async function readContents(
               case when c.bytes + a.bytes <= $4::bigint then c.head end as head,
               case when c.bytes + a.bytes <= $4::bigint then c.html end as html,
               case when c.bytes + a.bytes <= $4::bigint then c.text end as text,
-              case when c.bytes + a.bytes <= $4::bigint then c.sealed end as sealed, c.signature
+              case when c.bytes + a.bytes <= $4::bigint then c.encrypted_content end as "encryptedContent",
+              c.signature
          from json_to_recordset($1::json) as k(n int, w uuid, m mode, id uuid)
          cross join lateral (
            select subject from messages
             where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3
             limit 1) m
          cross join lateral (
-           select head, html, text, sealed, signature,
+           select head, html, text, encrypted_content, signature,
                   (octet_length(html) + coalesce(octet_length(text), 0)
-                    + coalesce(octet_length(sealed), 0))::bigint as bytes
+                    + coalesce(octet_length(encrypted_content), 0))::bigint as bytes
              from message_contents
             where workspace_id = k.w and mode = k.m and id = k.id and id between $2 and $3
             limit 1) c
@@ -82,8 +83,8 @@ export async function readContents(
     const row = found.get(n);
     if (!row) return null;
     if (row.html === null || row.head === null) return { largeBytes: row.bytes };
-    const { subject, head, html, text, sealed, signature, bytes } = row;
-    const words = sealed === null ? { subject, head, html, text } : open(sealed);
+    const { subject, head, html, text, encryptedContent, signature, bytes } = row;
+    const words = encryptedContent === null ? { subject, head, html, text } : open(encryptedContent);
     if (!words) return null;
     const attachments = files.get(message.id) ?? [];
     return { content: { ...words, attachments }, signature, bytes };

@@ -6,8 +6,8 @@ import type { Resolver } from '../mail/dns/resolver.ts';
 import type { MtaSts } from '../mail/policy/mta-sts.ts';
 import { type MxHost, type MxRoute, resolveRoute } from '../mail/policy/mx.ts';
 import { tlsPolicyFor } from '../mail/policy/tls-policy.ts';
-import type { SmtpCredentials } from '../mail/smtp-client/auth.ts';
-import type { SmtpTarget } from '../mail/smtp-client/open.ts';
+import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
+import type { SmtpCredentials } from '../mail/smtp-client/smtp-auth.ts';
 import type { AttemptEnd, RouteFault } from '../messages/verdict/verdict.ts';
 import { relayKey } from './receivers.ts';
 
@@ -35,7 +35,9 @@ export interface MailServer {
 }
 
 /** The servers that one route leads to, in order; or why it leads nowhere. */
-export type RouteCandidate = { stations: MailServer[]; fault?: undefined } | { stations: []; fault: RouteFault };
+export type RouteCandidate =
+  | { stations: MailServer[]; fault?: undefined }
+  | { stations: []; fault: RouteFault };
 
 /** One leg for each route. A fallback is looked up only when it is needed. */
 export type DeliveryRoute = readonly (() => Promise<RouteCandidate>)[];
@@ -87,7 +89,10 @@ export class DeliveryRouteCache {
   }
 }
 
-function memoize(find: () => Promise<RouteCandidate>, failed: () => void): () => Promise<RouteCandidate> {
+function memoize(
+  find: () => Promise<RouteCandidate>,
+  failed: () => void,
+): () => Promise<RouteCandidate> {
   let found: Promise<RouteCandidate> | undefined;
   return () => {
     found ??= find().then(
@@ -107,7 +112,11 @@ function memoize(find: () => Promise<RouteCandidate>, failed: () => void): () =>
 const ROUTE_CACHE_MS = 60_000;
 const ROUTES_MAX = 20_000;
 
-async function directCandidate(domain: string, tlsRequired: boolean, parts: RoutingParts): Promise<RouteCandidate> {
+async function directCandidate(
+  domain: string,
+  tlsRequired: boolean,
+  parts: RoutingParts,
+): Promise<RouteCandidate> {
   const { resolver, addressAllowed, outgoing } = parts;
   const found = await resolveRoute(domain, resolver, {
     addressAllowed,

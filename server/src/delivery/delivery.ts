@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/mode.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import type { MessageContent } from '../messages/content.ts';
-import type { AttemptEnd } from '../messages/verdict.ts';
+import type { MessageContent } from '../messages/content/message-content.ts';
+import type { AttemptEnd } from '../messages/verdict/verdict.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 
 /** The delivery to one recipient while this node holds its lease. */

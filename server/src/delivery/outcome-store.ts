@@ -14,7 +14,10 @@ import type { DeliveryOutcome } from './delivery.ts';
  * hangs on the update of the delivery, which happens only while the row carries our lease: what a
  * worker finds out too late leaves no trace at all.
  */
-export async function recordOutcomes(pool: Pool, outcomes: readonly DeliveryOutcome[]): Promise<boolean[]> {
+export async function recordOutcomes(
+  pool: Pool,
+  outcomes: readonly DeliveryOutcome[],
+): Promise<boolean[]> {
   const parts = {
     complaints: outcomes.some(simulatesComplaint),
     suppressions: outcomes.some(addsSuppression),
@@ -30,7 +33,10 @@ export async function recordOutcomes(pool: Pool, outcomes: readonly DeliveryOutc
 }
 
 /** Which of them stand in storage, known by their events: the answer to a commit may be lost. */
-export async function findRecorded(pool: Pool, outcomes: readonly DeliveryOutcome[]): Promise<boolean[]> {
+export async function findRecorded(
+  pool: Pool,
+  outcomes: readonly DeliveryOutcome[],
+): Promise<boolean[]> {
   const keys = outcomes.map(({ delivery, eventId }, n) => ({
     n,
     w: delivery.message.workspaceId,
@@ -125,7 +131,7 @@ moved as (
     update deliveries d
        set status = r.status, due_at = r.due, lease = null,
            attempts = d.attempts + (r.started is not null)::int,
-           told = d.told + 1 + (r.complaint is not null)::int,
+           event_sequence = d.event_sequence + 1 + (r.complaint is not null)::int,
            reason = case when r.started is not null or r.reason is not null then r.reason
                          else d.reason end,
            bounce = case when r.started is not null then r.bounce else d.bounce end,
@@ -134,16 +140,16 @@ moved as (
       from r
      where d.workspace_id = r.w and d.mode = r.m and d.message_id = r.id and d.ordinal = r.o
        and d.lease = r.lease
- returning r.*, d.attempts as number, d.told as told),
+ returning r.*, d.attempts as number, d.event_sequence),
 tried as (
     insert into attempts (workspace_id, mode, message_id, ordinal, number, started_at, finished_at,
                           outcome, bounce, smtp, transcript, node)
     select w, m, id, o, number, started, finished, outcome, bounce, smtp, transcript, node
       from moved where started is not null),
-told as (
+delivery_events as (
     insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
-    select w, m, ledger_tx(), event, 'message.' || status, at, id,
-           told - (complaint is not null)::int, data
+    select w, m, event_log_tx(), event, 'message.' || status, at, id,
+           event_sequence - (complaint is not null)::int, data
       from moved)
 ${parts.complaints ? COMPLAINTS : ''}${parts.suppressions ? SUPPRESSIONS : ''}${parts.inbox ? INBOX : ''}${parts.signatures ? SIGNATURES : ''}
 select n from moved`;
@@ -153,7 +159,7 @@ select n from moved`;
 const COMPLAINTS = `,
 complained as (
     insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
-    select w, m, ledger_tx(), complaint, 'message.complained', at, id, told,
+    select w, m, event_log_tx(), complaint, 'message.complained', at, id, event_sequence,
            data
       from moved where complaint is not null)`;
 
@@ -184,7 +190,7 @@ suppressed as (
  returning id),
 suppression_told as (
     insert into events (workspace_id, mode, tx, id, type, created_at, data)
-    select w, m, ledger_tx(), event_id, 'suppression.created', at, data
+    select w, m, event_log_tx(), event_id, 'suppression.created', at, data
       from hard where id in (select id from suppressed))`;
 
 const INBOX = `,

@@ -6,7 +6,7 @@ import { outgoingOf } from '../messages/content/message-content.ts';
 import { domainOf } from '../messages/queue-shard.ts';
 import type { Message } from './delivery.ts';
 
-/** What the engine asks about a sender's domain: domains/signing-keys.ts answers. */
+/** What the engine asks about a sender's domain: domains/signing-domain-cache.ts answers. */
 export interface SenderDomains {
   /** Undefined when the workspace has no such domain (any more). */
   settingsFor(workspaceId: string, domain: string): Promise<SenderSettings | undefined>;

@@ -8,25 +8,31 @@ import { createShaping } from './shaping.ts';
 
 test('of very many domains of one receiver the oldest are forgotten, and learned again', () => {
   const receivers = receiversOf([{ kind: 'direct' }]);
-  const receiver = receivers.forServer({ receiver: 'mx.provider.example', host: 'mx.provider.example' });
+  const receiver = receivers.forServer({
+    receiver: 'mx.provider.example',
+    host: 'mx.provider.example',
+  });
   for (let n = 0; n < 20_100; n++) receivers.assignDomain(`d${n}.example`, receiver);
-  expect(receivers.limitFor('d20099.example')).toBe(receiver.gate);
-  const gate = receivers.limitFor('d0.example');
-  expect(gate).not.toBe(receiver.gate);
+  expect(receivers.limitFor('d20099.example')).toBe(receiver.concurrency);
+  const concurrency = receivers.limitFor('d0.example');
+  expect(concurrency).not.toBe(receiver.concurrency);
   // Whoever is on the way there counts at the receiver, once that is known again.
-  gate.acquire();
+  concurrency.acquire();
   receivers.assignDomain('d0.example', receiver);
-  expect(receiver.gate.inUse).toBe(1);
-  expect(receivers.limitFor('d0.example')).toBe(receiver.gate);
+  expect(receiver.concurrency.inUse).toBe(1);
+  expect(receivers.limitFor('d0.example')).toBe(receiver.concurrency);
 });
 
-test('with a relay every domain is at its gate', () => {
+test('with a relay every domain is at its concurrency', () => {
   const relay = { kind: 'relay', host: 'relay.example', port: 25, tls: 'required' } as const;
   const receivers = receiversOf([relay, { kind: 'direct' }]);
-  const receiver = receivers.forServer({ receiver: 'relay relay.example:25', host: 'relay.example' });
+  const receiver = receivers.forServer({
+    receiver: 'relay relay.example:25',
+    host: 'relay.example',
+  });
   receivers.assignDomain('one.example', receiver);
-  expect(receivers.limitFor('one.example')).toBe(receiver.gate);
-  expect(receivers.limitFor('two.example')).toBe(receiver.gate);
+  expect(receivers.limitFor('one.example')).toBe(receiver.concurrency);
+  expect(receivers.limitFor('two.example')).toBe(receiver.concurrency);
 });
 
 test('TLSA records in another order, or for another domain of the host, are the same demand', () => {

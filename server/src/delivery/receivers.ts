@@ -1,11 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
-import type { SmtpSessionFacts } from '../mail/smtp-client/facts.ts';
-import type { SmtpTarget } from '../mail/smtp-client/open.ts';
+import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
+import type { SmtpSessionFacts } from '../mail/smtp-client/smtp-results.ts';
+import type { TlsPolicy } from '../mail/smtp-client/start-tls.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
-import type { TlsPolicy } from '../mail/smtp-client/tls.ts';
-import { ConcurrencyLimit } from './delivery.ts';
-import type { RouteSetting, MailServer } from './delivery-route.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
+import type { MailServer, RouteSetting } from './delivery-route.ts';
 import { Receiver } from './receiver.ts';
 import type { ShapingFor } from './shaping.ts';
 
@@ -15,7 +15,7 @@ export interface ReceiversParts {
   shaping: ShapingFor;
   routes: readonly RouteSetting[];
   timeouts?: Partial<SmtpTimeouts>;
-  /** A gate opened by itself. */
+  /** A concurrency opened by itself. */
   onCapacity: () => void;
 }
 
@@ -32,19 +32,22 @@ export class Receivers {
     this.#parts = parts;
     const [first] = parts.routes;
     if (first?.kind === 'relay') {
-      this.#relay = this.forServer({ receiver: relayKey(first.host, first.port), host: first.host });
+      this.#relay = this.forServer({
+        receiver: relayKey(first.host, first.port),
+        host: first.host,
+      });
     }
   }
 
   limitFor(domain: string): ConcurrencyLimit {
     const receiver = this.#relay ?? this.#domains.get(domain);
-    if (receiver) return receiver.gate;
-    let gate = this.#unresolved.get(domain);
-    if (!gate) {
-      gate = new ConcurrencyLimit(1);
-      this.#unresolved.set(domain, gate);
+    if (receiver) return receiver.concurrency;
+    let concurrency = this.#unresolved.get(domain);
+    if (!concurrency) {
+      concurrency = new ConcurrencyLimit(1);
+      this.#unresolved.set(domain, concurrency);
     }
-    return gate;
+    return concurrency;
   }
 
   forServer(station: Pick<MailServer, 'receiver' | 'host'>): Receiver {
@@ -63,7 +66,7 @@ export class Receivers {
     if (this.#relay || this.#domains.get(domain) === receiver) return;
     this.#domains.set(domain, receiver);
     this.#evictOldestDomain();
-    this.#unresolved.get(domain)?.mergeInto(receiver.gate);
+    this.#unresolved.get(domain)?.mergeInto(receiver.concurrency);
     this.#unresolved.delete(domain);
   }
 
@@ -93,12 +96,12 @@ export class Receivers {
         endpoint.sweep(nowMs);
         if (endpoint.isDisposable(nowMs)) receiver.pools.delete(key);
       }
-      const unused = receiver.pools.size === 0 && receiver.gate.inUse === 0;
+      const unused = receiver.pools.size === 0 && receiver.concurrency.inUse === 0;
       const old = nowMs - receiver.lastUsedAtMs > UNUSED_MAX_MS;
       if (unused && old && receiver !== this.#relay) this.#remove(name, receiver);
     }
-    for (const [domain, gate] of this.#unresolved) {
-      if (gate.inUse === 0 && gate.waiters.size === 0) this.#unresolved.delete(domain);
+    for (const [domain, concurrency] of this.#unresolved) {
+      if (concurrency.isUnused) this.#unresolved.delete(domain);
     }
   }
 
@@ -109,7 +112,9 @@ export class Receivers {
   }
 
   async close(): Promise<void> {
-    const all = [...this.#receivers.values()].flatMap(({ pools: endpoints }) => [...endpoints.values()]);
+    const all = [...this.#receivers.values()].flatMap(({ pools: endpoints }) => [
+      ...endpoints.values(),
+    ]);
     await Promise.all(all.map((endpoint) => endpoint.close()));
   }
 

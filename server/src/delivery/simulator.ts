@@ -1,9 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
-import type { SmtpReply } from '../mail/smtp-client/reply.ts';
+import type { SmtpReply } from '../mail/smtp-client/reply-parser.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import { simulatedPart } from '../messages/simulator-address.ts';
 import type { AttemptEnd } from '../messages/verdict/verdict.ts';
-import { type AttemptReport, type Delivery, ConcurrencyLimit, type Message, type Transport } from './delivery.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
 
 /**
  * The last hop of test mode. It plays a receiver that answers as the address asks for, with the same
@@ -12,10 +13,10 @@ import { type AttemptReport, type Delivery, ConcurrencyLimit, type Message, type
  */
 export function simulatorTransport(clock: Clock): Transport {
   // No receiver is protected here; the bound only keeps a flood from filling the memory.
-  const gate = new ConcurrencyLimit(1_000);
+  const limit = new ConcurrencyLimit(1_000);
   return {
     needsContent: false,
-    limitFor: () => gate,
+    limitFor: () => limit,
     attempt: (message, deliveries) =>
       Promise.resolve(deliveries.map((delivery) => simulate(message, delivery, clock.now()))),
     abort: () => {},

@@ -1,21 +1,24 @@
 import type { SmtpFacts } from '../events/event-types.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
+import type { SmtpMessage } from '../mail/smtp-client/smtp-message.ts';
 import type {
   SmtpRecipientResult,
   SmtpSendResult,
   SmtpSessionFacts,
-} from '../mail/smtp-client/facts.ts';
-import type { SmtpMessage } from '../mail/smtp-client/message.ts';
-import type { SmtpTarget } from '../mail/smtp-client/open.ts';
-import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
+} from '../mail/smtp-client/smtp-results.ts';
+import {
+  joinTranscripts,
+  noteTranscript,
+  type SmtpTranscript,
+} from '../mail/smtp-client/transcript.ts';
 import type { AttemptEnd } from '../messages/verdict/verdict.ts';
 import { asksForLess } from '../messages/verdict/verdict-rules.ts';
-import type { AttemptReport } from './delivery.ts';
-import type { RouteCandidate, DeliveryRoute, MailServer } from './delivery-route.ts';
 import type { OpenFailure } from './connection-pool.ts';
+import type { AttemptReport } from './delivery.ts';
+import type { DeliveryRoute, MailServer, RouteCandidate } from './delivery-route.ts';
 import type { Receiver } from './receiver.ts';
 import type { Receivers } from './receivers.ts';
-import { joinTranscripts, noteTranscript } from './transcripts.ts';
 
 export interface SmtpAttemptParts {
   clock: Clock;

@@ -3,7 +3,7 @@ import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { checkRecords } from './check-records.ts';
-import { parseTags } from './check-records-judgement.ts';
+import { parseTags } from './check-result.ts';
 import { type DomainRecord, type RecordPurpose, recordsToPublish } from './dns-records.ts';
 
 // Goal: a record that is right is found however it is written, and each usual mistake is named.

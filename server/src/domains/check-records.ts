@@ -1,8 +1,8 @@
 import { unreachable } from '../lib/assert.ts';
-import { normalName } from '../mail/dns/name.ts';
+import { normalName } from '../mail/dns/dns-name.ts';
 import type { Answer, MxRecord, Resolver } from '../mail/dns/resolver.ts';
-import { judgeDkim } from './check-records-dkim.ts';
-import { judgeDmarc } from './check-records-dmarc.ts';
+import { judgeDkim } from './check-dkim.ts';
+import { judgeDmarc } from './check-dmarc.ts';
 import {
   isCutUp,
   type Judgement,
@@ -14,8 +14,8 @@ import {
   RIGHT,
   withoutSpaces,
   wrong,
-} from './check-records-judgement.ts';
-import { judgeSpf } from './check-records-spf.ts';
+} from './check-result.ts';
+import { judgeSpf } from './check-spf.ts';
 import { type DomainRecord, OWNERSHIP_PREFIX } from './dns-records.ts';
 
 /**
@@ -24,7 +24,7 @@ import { type DomainRecord, OWNERSHIP_PREFIX } from './dns-records.ts';
  * because somebody has just changed them. A look-up that failed says nothing about the record.
  */
 
-export type { Mistake, MistakeCode, RecordStatus } from './check-records-judgement.ts';
+export type { Mistake, MistakeCode, RecordStatus } from './check-result.ts';
 
 export interface CheckedRecord extends DomainRecord {
   status: RecordStatus;

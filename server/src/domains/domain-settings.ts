@@ -1,6 +1,6 @@
 import { type FieldError, invalidFields } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path.ts';
+import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path-address.ts';
 import type { Domain, TlsSetting } from './domain.ts';
 
 /** What users choose of a domain, as it arrives and as it is kept. */

@@ -2,8 +2,8 @@ import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { type SearchedPage, searchWords } from '../db/search-words.ts';
 import { readableDomain } from '../mail/domain-name.ts';
+import type { SealedKey } from './dkim-key-generator.ts';
 import type { Domain, DomainKey } from './domain.ts';
-import type { SealedKey } from './domain-keys.ts';
 import type { SenderDomain } from './sender-domains.ts';
 
 /** The statements of the domains room. */
@@ -24,7 +24,7 @@ export async function findSenderDomain(
   const { rows } = await db.query<SenderDomain>({
     name: 'find-sender-domain',
     text: `select name, trusted or status in ('verified', 'degraded') as "maySend",
-        (select suspended_for from workspaces w where w.id = $1) as "suspendedFor",
+        (select suspension_reason from workspaces w where w.id = $1) as "suspendedFor",
         track_opens as "trackOpens", track_clicks as "trackClicks",
         case when trusted or exists (
             select from json_array_elements(checks) c
@@ -72,7 +72,7 @@ export async function insertKeys(
   for (const key of keys) {
     await db.query(
       `insert into domain_keys (workspace_id, domain_id, selector, algorithm, slot, dns_value,
-         sealed_private_key, created_at)
+         encrypted_private_key, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [
         domain.workspaceId,
@@ -99,7 +99,7 @@ export async function moveKeysOn(
 ): Promise<void> {
   const values = [domain.workspaceId, domain.id];
   await db.query(
-    `update domain_keys set slot = 'retired', retired_at = $3, sealed_private_key = null
+    `update domain_keys set slot = 'retired', retired_at = $3, encrypted_private_key = null
      where workspace_id = $1 and domain_id = $2 and slot = 'current'`,
     [...values, sqlTime(nowMs)],
   );
@@ -289,11 +289,11 @@ export async function findSigningDomain(
   const {
     rows: [workspace],
   } = await db.query<{ suspendedFor: string | null }>(
-    'select suspended_for as "suspendedFor" from workspaces where id = $1',
+    'select suspension_reason as "suspendedFor" from workspaces where id = $1',
     [workspaceId],
   );
   const { rows } = await db.query<SealedKey>(
-    `select ${KEY_COLUMNS}, k.sealed_private_key as "sealedPrivateKey" from domain_keys k
+    `select ${KEY_COLUMNS}, k.encrypted_private_key as "sealedPrivateKey" from domain_keys k
      where k.workspace_id = $1 and k.domain_id = $2 and k.slot = 'current'`,
     [workspaceId, domain.id],
   );

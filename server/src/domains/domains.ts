@@ -6,10 +6,10 @@ import type { Clock } from '../lib/clock.ts';
 import { decodeId, uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
+import type { DomainKeyMaker } from './dkim-key-generator.ts';
 import { newOwnershipToken } from './dns-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { tellVerified } from './domain-events.ts';
-import type { DomainKeyMaker } from './domain-keys.ts';
 import {
   type DomainSettings,
   domainNameOf,
@@ -31,9 +31,9 @@ import {
   notifyDomainsChanged,
   updateDomain,
 } from './domain-store.ts';
+import type { DomainVerifier } from './domain-verifier.ts';
 import type { ShownDomain } from './public-domain.ts';
 import { isPublished, publishedKeys, recordStates } from './record-states.ts';
-import type { DomainVerifier } from './verify-domain.ts';
 
 /**
  * The life of sending domains: added with fresh keys and a token of their own, verified by their DNS

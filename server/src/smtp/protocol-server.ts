@@ -2,11 +2,11 @@ import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import type { Certificate } from './certificate.ts';
-import type { Origin } from './origin.ts';
-import type { DoorSession } from './session.ts';
+import type { ClientOrigin } from './client-origin.ts';
+import type { SmtpSession } from './smtp-session.ts';
+import type { Certificate } from './tls-certificate.ts';
 
-export type NewSession = (server: SMTPServer, socket: Socket, origin: Origin) => DoorSession;
+export type NewSession = (server: SMTPServer, socket: Socket, origin: ClientOrigin) => SmtpSession;
 
 /**
  * The library's server, whose connections are our sessions, and how it is set up. It listens
@@ -25,7 +25,7 @@ export class ProtocolServer extends SMTPServer {
     return this.secureContext.get('*') as SecureContext;
   }
 
-  receive(socket: Socket, origin: Origin): void {
+  handleSocket(socket: Socket, origin: ClientOrigin): void {
     const session = this.#newSession(this, socket, origin);
     this.connections.add(session);
     session.on('error', (error) => this._onError(error));
@@ -44,7 +44,7 @@ export function disabledCommands(
 }
 
 export interface ProtocolSettings {
-  name: string;
+  hostname: string;
   messageBytesMax: number;
   recipientsMax: number;
   /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
@@ -61,7 +61,7 @@ export function protocolOptions(
     ...certificate,
     // A client that asks for new handshakes without end would keep the processor busy.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    name: settings.name,
+    name: settings.hostname,
     banner: 'Postrider',
     heloResponse: '%s',
     logger: false,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
-import { raceFor } from '../../test/harness/row-lock-race.ts';
 import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
-import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import { raceFor } from '../../test/harness/row-lock-race.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { Visits } from './tracking-recorder.ts';
 import { recordVisits, type Visit } from './tracking-store.ts';
 

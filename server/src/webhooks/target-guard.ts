@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Resolver } from '../mail/dns/resolver.ts';
-import { isPublicAddress } from '../mail/policy/public-address.ts';
+import { isPublicAddress } from '../lib/net/public-address.ts';
 
 /**
  * Keeps webhooks out of our own network. A host's addresses are looked up once, every one of them is

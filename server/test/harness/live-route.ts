@@ -1,9 +1,9 @@
 import type { OutgoingAddresses } from '../../src/config/outgoing.ts';
-import type { Route } from '../../src/delivery/delivery.ts';
-import type { RouteSetting } from '../../src/delivery/delivery-plan.ts';
+import type { Transport } from '../../src/delivery/delivery.ts';
+import type { RouteSetting } from '../../src/delivery/delivery-route.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
-import { type ShapingRules, shapingBy } from '../../src/delivery/shaping.ts';
-import { smtpRoute } from '../../src/delivery/smtp-route.ts';
+import { type ShapingRules, createShaping } from '../../src/delivery/shaping.ts';
+import { smtpTransport } from '../../src/delivery/smtp-transport.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createResolver } from '../../src/mail/dns/resolver.ts';
 import { createMtaSts } from '../../src/mail/policy/mta-sts.ts';
@@ -28,7 +28,7 @@ export interface LiveRouteOptions {
 export const RETURN_PATH_KEY = Buffer.alloc(32, 7);
 export const HELO_NAME = 'mail.sender.test';
 
-export function liveRoute(options: LiveRouteOptions): Route {
+export function liveRoute(options: LiveRouteOptions): Transport {
   const { clock } = options;
   const resolver = createResolver({ clock, servers: [options.dns] });
   const { stsPolicy } = options;
@@ -40,7 +40,7 @@ export function liveRoute(options: LiveRouteOptions): Route {
         ? { kind: 'failed', detail: 'There is no policy file.' }
         : { kind: 'fetched', text: stsPolicy },
   });
-  return smtpRoute({
+  return smtpTransport({
     clock,
     resolver,
     mtaSts,
@@ -51,7 +51,7 @@ export function liveRoute(options: LiveRouteOptions): Route {
     heloName: HELO_NAME,
     senders: options.senders,
     returnPathKey: RETURN_PATH_KEY,
-    shaping: shapingBy(options.shaping),
+    shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnAddress ?? (() => false),
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect, test } from 'vitest';
-import { SigningKeys } from '../../src/domains/signing-keys.ts';
+import { SigningKeys } from '../../src/domains/signing-domain-cache.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { createSealer } from '../../src/lib/sealer.ts';
@@ -129,7 +129,7 @@ test('no private half of a retired key is kept', async () => {
   publish(rig.dns, rig.records);
   await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
   const { rows } = await rig.app.app.storage.pool.query(
-    'select slot, sealed_private_key is null as gone from domain_keys order by slot',
+    'select slot, encrypted_private_key is null as gone from domain_keys order by slot',
   );
   expect(rows.map(({ slot, gone }) => `${slot} ${gone}`)).toEqual([
     'current false',
@@ -140,7 +140,7 @@ test('no private half of a retired key is kept', async () => {
     'retired true',
   ]);
   const { rows: sealed } = await rig.app.app.storage.pool.query<{ text: string }>(
-    `select encode(sealed_private_key, 'escape') as text from domain_keys where slot <> 'retired'`,
+    `select encode(encrypted_private_key, 'escape') as text from domain_keys where slot <> 'retired'`,
   );
   for (const { text } of sealed) expect(text).not.toContain('PRIVATE KEY');
 });

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseMailbox } from '../../src/mail/address.ts';
-import { returnPathFor } from '../../src/mail/return-path.ts';
+import { returnPathFor } from '../../src/mail/return-path-address.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';

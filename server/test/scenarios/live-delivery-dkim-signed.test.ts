@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { readReturnPath } from '../../src/mail/return-path.ts';
+import { readReturnPath } from '../../src/mail/return-path-address.ts';
 import { expectAsMeant } from '../harness/expect-delivered-unchanged.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';

@@ -1,10 +1,10 @@
 import { namedAddresses } from '../../config/outgoing.ts';
 import type { Config } from '../../config/read-config.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isAddressHere } from '../../lib/is-address-here.ts';
+import { isLocalAddress } from '../../lib/net/local-address.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
 import { reverseName } from '../../mail/dns/reverse-name.ts';
-import { isPublicAddress } from '../../mail/policy/public-address.ts';
+import { isPublicAddress } from '../../lib/net/public-address.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { printable, resolverOf } from './network-checks.ts';
 
@@ -33,7 +33,7 @@ async function checkOwnAddresses({ outgoing }: Settings): Promise<Finding[]> {
   const name = 'outgoing address';
   return Promise.all(
     namedAddresses(outgoing).map(async (address) =>
-      (await isAddressHere(address))
+      (await isLocalAddress(address))
         ? ok(name, `Mail leaves from ${address}.`)
         : fail(name, `${address} is not an address of this machine.`, 'Set OUTGOING_ADDRESSES.'),
     ),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { isMachine } from '../../tracking/machine.ts';
+import { isMachine } from '../../tracking/machine-detection.ts';
 import { CLICK_PATH, OPEN_PATH, type TrackingLinks } from '../../tracking/tracking-links.ts';
-import type { Visits } from '../../tracking/visits.ts';
+import type { Visits } from '../../tracking/tracking-recorder.ts';
 
 /**
  * Where the links and the image of tracked mail lead. A click is sent on at once and an image is

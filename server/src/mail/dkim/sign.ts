@@ -1,5 +1,5 @@
 import { hash, type KeyObject, sign } from 'node:crypto';
-import { type HeaderField, relaxedBodyHash, relaxedHeaderFields } from './canonical.ts';
+import { type HeaderField, relaxedBodyHash, relaxedHeaderFields } from './canonicalize.ts';
 
 /**
  * DKIM signatures (RFC 6376; RFC 8463 for Ed25519). Comes in: a finished message and the keys of

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readAnswer } from './answer.ts';
-import type { WireReply } from './wire.ts';
+import type { WireReply } from './dns-message.ts';
 
 const reply: WireReply = {
   id: 1,

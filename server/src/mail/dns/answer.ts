@@ -1,4 +1,4 @@
-import { RCODE, type RecordData, type RecordType, type WireReply } from './wire.ts';
+import { RCODE, type RecordData, type RecordType, type WireReply } from './dns-message.ts';
 
 /** What the world says about one name and type. Only `failed` may turn out otherwise later. */
 export type Answer<T extends RecordType = RecordType> =

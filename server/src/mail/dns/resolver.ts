@@ -3,9 +3,9 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type Answer, readAnswer, type TimedAnswer } from './answer.ts';
-import { type DnsServer, exchange } from './exchange.ts';
-import { normalName } from './name.ts';
-import { RCODE, type RecordType } from './wire.ts';
+import { RCODE, type RecordType } from './dns-message.ts';
+import { normalName } from './dns-name.ts';
+import { type DnsServer, exchange } from './query-server.ts';
 
 /**
  * Questions to the DNS come in, typed answers leave; a look-up never throws. Node's own resolver
@@ -15,7 +15,7 @@ import { RCODE, type RecordType } from './wire.ts';
  */
 
 export type { Answer } from './answer.ts';
-export type { MxRecord, RecordData, RecordType, TlsaRecord } from './wire.ts';
+export type { MxRecord, RecordData, RecordType, TlsaRecord } from './dns-message.ts';
 
 export interface Resolver {
   /** `fresh` asks the servers again even when an answer is remembered, and remembers the new one. */

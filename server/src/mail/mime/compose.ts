@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 import type { NamedMailbox } from '../address.ts';
 import { type Attachment, attachmentHeader } from './attachment.ts';
+import { WireBuffer } from './growable-buffer.ts';
 import {
   formatMailboxHeader,
   formatTextHeader,
@@ -14,7 +15,6 @@ import {
   writeQuotedPrintable,
   writeSevenBit,
 } from './transfer-encoding.ts';
-import { WireBuffer } from './wire-buffer.ts';
 
 export type { Attachment } from './attachment.ts';
 

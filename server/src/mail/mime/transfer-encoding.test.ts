@@ -2,13 +2,13 @@
 // Method: examples; that any text survives is proven with a reader in compose.test.ts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { WireBuffer } from './growable-buffer.ts';
 import {
   readQuotedPrintable,
   writeBase64,
   writeQuotedPrintable,
   writeSevenBit,
 } from './transfer-encoding.ts';
-import { WireBuffer } from './wire-buffer.ts';
 
 function written(write: (wire: WireBuffer) => void): string {
   const wire = new WireBuffer(16);

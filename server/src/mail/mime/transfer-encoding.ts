@@ -1,4 +1,4 @@
-import type { WireBuffer } from './wire-buffer.ts';
+import type { WireBuffer } from './growable-buffer.ts';
 
 /**
  * Content transfer encodings (RFC 2045 6). Comes in: bytes of a text or an attachment. Leaves:

@@ -1,4 +1,4 @@
-import { normalName } from '../dns/name.ts';
+import { normalName } from '../dns/dns-name.ts';
 
 /** A receiver's word on TLS for its mail, as published over HTTPS (RFC 8461 section 3.2). */
 export interface StsPolicy {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { normalName } from '../dns/name.ts';
+import { normalName } from '../dns/dns-name.ts';
 import type { Resolver } from '../dns/resolver.ts';
 import type { FetchPolicy } from './mta-sts-fetch.ts';
 import { parseStsPolicy, readStsId, type StsPolicy } from './mta-sts-policy.ts';

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { looksLikeAddress, normalName } from '../dns/name.ts';
+import { looksLikeAddress, normalName } from '../dns/dns-name.ts';
 import type { Answer, MxRecord, Resolver } from '../dns/resolver.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { unreachable } from '../../lib/assert.ts';
 import type { Resolver } from '../dns/resolver.ts';
-import type { TlsPolicy } from '../smtp-client/tls.ts';
+import type { TlsPolicy } from '../smtp-client/start-tls.ts';
 import { lookUpDane } from './dane.ts';
 import type { MtaSts } from './mta-sts.ts';
 import { policyAllowsHost } from './mta-sts-policy.ts';

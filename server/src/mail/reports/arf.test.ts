@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readFeedbackReport } from './arf.ts';
-import { readMail } from './mime-parts.ts';
+import { readMail } from './mime-structure.ts';
 
 /**
  * Goal: complaints are read as providers write them, and nothing breaks the reader.

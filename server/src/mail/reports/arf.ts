@@ -1,5 +1,5 @@
-import { addressOf } from './fields.ts';
-import { HeaderFields, headerText, type ReadMail, shownText } from './mime-parts.ts';
+import { HeaderFields, headerText, type ReadMail, shownText } from './mime-structure.ts';
+import { addressOf } from './report-fields.ts';
 
 /**
  * Feedback reports (RFC 5965): a provider tells that a recipient called a mail spam. A mail that was

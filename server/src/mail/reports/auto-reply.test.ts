@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isAutoReply } from './auto-reply.ts';
-import { HeaderFields } from './mime-parts.ts';
+import { HeaderFields } from './mime-structure.ts';
 
 test.each([
   ['Auto-Submitted: auto-replied (vacation)', true],

@@ -1,4 +1,4 @@
-import type { HeaderFields } from './mime-parts.ts';
+import type { HeaderFields } from './mime-structure.ts';
 
 /**
  * Whether a program answered by itself (RFC 3834 and what programs did before it): somebody is on

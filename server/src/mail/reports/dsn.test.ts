@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDeliveryReport } from './dsn.ts';
 import { readFailedRecipients } from './failed-recipients.ts';
-import { readMail } from './mime-parts.ts';
+import { readMail } from './mime-structure.ts';
 import { readQsbmf } from './qsbmf.ts';
 
 /**

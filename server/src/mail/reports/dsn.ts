@@ -1,6 +1,6 @@
-import { addressOf, fieldValue, nameOf, readDiagnostic, statusIn } from './fields.ts';
-import { HeaderFields, type ReadMail } from './mime-parts.ts';
-import { noticeWords } from './notice-words.ts';
+import { HeaderFields, type ReadMail } from './mime-structure.ts';
+import { noticeWords } from './notice-text.ts';
+import { addressOf, fieldValue, nameOf, readDiagnostic, statusIn } from './report-fields.ts';
 
 /**
  * Delivery status notifications (RFC 3464, RFC 6533): what a server that had taken a mail says of it

@@ -1,7 +1,7 @@
 import type { DeliveryReport } from './dsn.ts';
-import { addressOf, readDiagnostic } from './fields.ts';
-import { type ReadMail, shownText } from './mime-parts.ts';
-import { noticeOf, noticeWords } from './notice-words.ts';
+import { type ReadMail, shownText } from './mime-structure.ts';
+import { noticeOf, noticeWords } from './notice-text.ts';
+import { addressOf, readDiagnostic } from './report-fields.ts';
 
 /**
  * Bounces of Exim and of Google that have no report, or an empty one: a header names the recipients,

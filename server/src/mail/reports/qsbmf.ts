@@ -1,6 +1,6 @@
 import type { DeliveryReport } from './dsn.ts';
-import { addressOf, readDiagnostic } from './fields.ts';
-import type { ReadMail } from './mime-parts.ts';
+import type { ReadMail } from './mime-structure.ts';
+import { addressOf, readDiagnostic } from './report-fields.ts';
 
 /**
  * The bounce of qmail and its kin (QSBMF, the qmail-send bounce message format): plain text whose

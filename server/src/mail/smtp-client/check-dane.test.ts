@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { smtpReceiver } from '../../../test/harness/smtp-receiver.ts';
 import { openTo } from '../../../test/harness/smtp-sender.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
-import type { TlsaRecord } from '../dns/wire.ts';
+import type { TlsaRecord } from '../dns/dns-message.ts';
 
 /** Goal: TLSA records of every usable kind against real handshakes; RFC 7672 names the outcomes. */
 

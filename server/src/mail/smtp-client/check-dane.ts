@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
-import type { TlsaRecord } from '../dns/wire.ts';
+import type { TlsaRecord } from '../dns/dns-message.ts';
 
 /**
  * DANE for SMTP (RFC 7672): does the chain a receiver showed match its TLSA records? The records

@@ -1,3 +1,5 @@
+import type { ReceivedReply, SmtpReply } from './reply-parser.ts';
+import type { SendableMessage } from './smtp-message.ts';
 import {
   refusal,
   type SmtpFailure,
@@ -5,9 +7,7 @@ import {
   type SmtpStage,
   type SmtpTrouble,
   trouble,
-} from './facts.ts';
-import type { SendableMessage } from './message.ts';
-import type { ReceivedReply, SmtpReply } from './reply.ts';
+} from './smtp-results.ts';
 import type { TranscriptRecorder } from './transcript.ts';
 
 /** What the connection is to do after a reply. */

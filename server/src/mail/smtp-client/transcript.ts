@@ -100,3 +100,19 @@ function readLine(line: string): SmtpTranscriptLine {
 function oneLine(text: string): string {
   return text.includes('\n') ? text.replaceAll('\n', ' ') : text;
 }
+
+/** Two conversations as one; times count from the start of the first. */
+export function joinTranscripts(
+  first: SmtpTranscript | undefined,
+  second: SmtpTranscript,
+): SmtpTranscript {
+  if (!first) return second;
+  const offsetMs = second.startedAt - first.startedAt;
+  const lines = second.lines.map((line) => ({ ...line, atMs: line.atMs + offsetMs }));
+  return { startedAt: first.startedAt, lines: [...first.lines, ...lines] };
+}
+
+/** A transcript of a single note, for attempts that had no conversation. */
+export function noteTranscript(nowMs: number, text: string): SmtpTranscript {
+  return { startedAt: nowMs, lines: [{ atMs: 0, by: 'note', text: `(${text})` }] };
+}

@@ -5,11 +5,11 @@ import { outgoingOf } from '../../../messages/content/message-content.ts';
 import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 
-export function getMessageRaw(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
   return operation(
     {
       id: 'getMessageRaw',
@@ -33,11 +33,11 @@ export function getMessageRaw(parts: { pool: Pool; largeAnswers: LargeAnswers })
       refusals: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.begin(caller.workspaceId, signal);
       const given = (params as { id: string }).id;
       const id = uuidOf('msg', given, 'message');
-      const message = await findMessage(parts.pool, caller, id);
-      const content = message && (await findContent(parts.pool, caller, id));
+      const message = await findMessage(deps.pool, caller, id);
+      const content = message && (await findContent(deps.pool, caller, id));
       if (!content) throw notFound('message');
       const dateMs = Math.max(message.createdAtMs, message.scheduledAtMs ?? 0);
       return {

@@ -10,14 +10,14 @@ import {
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import type { MessageStatus } from '../../../messages/message-status.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import { addressParameter, timeParameter } from '../../validation/query-parameters.ts';
 import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
 
-export function listMessages(parts: { pool: Pool }) {
+export function listMessages(deps: { pool: Pool }): Operation {
   return operation(
     {
       id: 'listMessages',
@@ -80,7 +80,7 @@ export function listMessages(parts: { pool: Pool }) {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const beforeId = uuidCursor(LIST, query);
-      const found = await findPage(parts.pool, caller, queryOf(query), { beforeId, limit });
+      const found = await findPage(deps.pool, caller, queryOf(query), { beforeId, limit });
       return {
         status: 200,
         body: {

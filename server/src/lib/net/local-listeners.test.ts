@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { isOwnListener } from './local-listeners.ts';
+
+test('an address and a port on which we listen, whatever the way it is written', () => {
+  const at = (address: string, port = 2525) => [{ address, port, family: 'IPv4' }];
+  expect(isOwnListener(at('127.0.0.1'), '127.0.0.1', 2525)).toBe(true);
+  expect(isOwnListener(at('127.0.0.1'), '::ffff:127.0.0.1', 2525)).toBe(true);
+  expect(isOwnListener(at('127.0.0.1'), '127.0.0.1', 25)).toBe(false);
+  expect(isOwnListener(at('127.0.0.1'), '127.0.0.2', 2525)).toBe(false);
+  expect(isOwnListener(at('0.0.0.0'), '127.0.0.1', 2525)).toBe(true);
+  expect(isOwnListener(at('::'), '127.0.0.1', 2525)).toBe(true);
+  expect(isOwnListener(at('0.0.0.0'), '::1', 2525)).toBe(false);
+  expect(isOwnListener(at('0.0.0.0'), '192.0.2.1', 2525)).toBe(false);
+  expect(isOwnListener([], '127.0.0.1', 2525)).toBe(false);
+});

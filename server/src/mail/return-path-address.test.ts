@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { systemClock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import { parseMailbox } from './address.ts';
+import { findReturnPaths, readReturnPath, returnPathFor } from './return-path-address.ts';
+
+const key = randomBytes(32);
+
+test('names its delivery, also when a server has changed the case', () => {
+  for (let ordinal = 0; ordinal < 50; ordinal++) {
+    const delivery = { messageId: uuidv7(systemClock.now()), ordinal };
+    const path = returnPathFor(delivery, 'bounces.example.com', key);
+    expect(readReturnPath(path, key)).toEqual(delivery);
+    expect(readReturnPath(path.toUpperCase(), key)).toEqual(delivery);
+    expect(parseMailbox(path)).toMatchObject({ ok: true });
+  }
+});
+
+test('several recipients of one transaction share a path without an ordinal', () => {
+  const shared = { messageId: uuidv7(systemClock.now()), ordinal: undefined };
+  expect(readReturnPath(returnPathFor(shared, 'b.example', key), key)).toEqual(shared);
+});
+
+test('a path that was changed, made up, or signed with another key is not ours', () => {
+  const path = returnPathFor({ messageId: uuidv7(1), ordinal: 3 }, 'b.example', key);
+  const changed = path.replace(
+    /^(b-.{5})(.)/,
+    (_, before, one) => before + (one === 'a' ? 'b' : 'a'),
+  );
+  expect(readReturnPath(changed, key)).toBeUndefined();
+  expect(readReturnPath(path, randomBytes(32))).toBeUndefined();
+  for (const made of [
+    '',
+    '@',
+    'b-@b.example',
+    'b-aaaa@b.example',
+    'postmaster@b.example',
+    `${path}x`,
+  ]) {
+    if (made !== `${path}x`) expect(readReturnPath(made, key)).toBeUndefined();
+  }
+  expect(readReturnPath(path.replace('@', 'a@'), key)).toBeUndefined();
+  const [local = '', host] = path.split('@');
+  for (const letter of 'abcdefghijklmnopqrstuvwxyz234567') {
+    const spelled = `${local.slice(0, -1)}${letter}`;
+    const isOurs = readReturnPath(`${spelled}@${host}`, key) !== undefined;
+    expect(isOurs).toBe(spelled === local);
+  }
+});
+
+test('is found wherever it stands in a header, and only where it is ours', () => {
+  const delivery = { messageId: uuidv7(systemClock.now()), ordinal: 2 };
+  const path = returnPathFor(delivery, 'Bounce.example.com', key);
+  const forged = returnPathFor(delivery, 'bounce.example.com', randomBytes(32));
+  const header = `Return-Path: <${forged}>\r\nReceived-SPF: pass (x) smtp.mailfrom=${path.toUpperCase()}; x`;
+  expect(findReturnPaths(header, key)).toEqual([{ ...delivery, host: 'bounce.example.com' }]);
+  expect(findReturnPaths(forged, key)).toEqual([]);
+  expect(findReturnPaths(`b-${path}`.repeat(5000), key).length).toBeLessThanOrEqual(10);
+});

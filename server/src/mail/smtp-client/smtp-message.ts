@@ -1,0 +1,74 @@
+import type { SmtpCapabilities } from './capabilities.ts';
+import { prepareBody, type SmtpBody } from './data-body.ts';
+import { type SmtpTrouble, trouble } from './smtp-results.ts';
+
+/** One message as it is to travel. */
+export interface SmtpMessage {
+  /** The return path; empty for the null sender. */
+  mailFrom: string;
+  recipients: readonly string[];
+  /** Lines end in CRLF; dots are not yet doubled. */
+  data: Buffer | readonly Buffer[];
+  /** The headers hold UTF-8 (RFC 6531). An address that does is noticed without being told. */
+  smtpUtf8: boolean;
+}
+
+/** A message in the words of one receiver. */
+export interface SendableMessage {
+  mailCommand: string;
+  recipients: readonly string[];
+  /** Aligned with the recipients. */
+  recipientCommands: readonly string[];
+  body: SmtpBody;
+}
+
+/** Checks the message against what the receiver offers, before anything of it is sent. */
+export function makeSendable(
+  message: SmtpMessage,
+  offered: SmtpCapabilities,
+): SendableMessage | SmtpTrouble {
+  const { mailFrom, recipients } = message;
+  const addresses = [mailFrom, ...recipients];
+  if (!addresses.every((address) => PATH.test(address))) {
+    return trouble('malformed_message', 'mail', 'An address does not fit into an SMTP command.');
+  }
+  const body = prepareBody(message.data);
+  if (!body) return trouble('malformed_message', 'mail', 'A line does not end in CRLF.');
+
+  const utf8 = message.smtpUtf8 || !addresses.every((address) => ASCII.test(address));
+  if (utf8 && !offered.smtpUtf8) {
+    return trouble('smtputf8_unsupported', 'mail', 'The receiver does not offer SMTPUTF8.');
+  }
+  if (body.eightBit && !offered.eightBitMime) {
+    return trouble('eightbit_unsupported', 'mail', 'The receiver does not offer 8BITMIME.');
+  }
+  if (offered.sizeMaxBytes !== null && body.sizeBytes > offered.sizeMaxBytes) {
+    const detail = `The message has ${body.sizeBytes} bytes, the receiver takes ${offered.sizeMaxBytes}.`;
+    return trouble('message_too_large', 'mail', detail);
+  }
+  let mailCommand = `MAIL FROM:<${mailFrom}>`;
+  if (offered.size) mailCommand += ` SIZE=${body.sizeBytes}`;
+  if (body.eightBit) mailCommand += ' BODY=8BITMIME';
+  if (utf8) mailCommand += ' SMTPUTF8';
+  const named = offered.dsn && recipients.length > 1;
+  const recipientCommands = recipients.map(
+    (recipient) => `RCPT TO:<${recipient}>${named ? originalRecipient(recipient) : ''}`,
+  );
+  return { mailCommand, recipients, recipientCommands, body };
+}
+
+/**
+ * RFC 3461 4.2: a bounce of a server that forwards names its own recipient besides the next one. Not
+ * for what would have to be encoded: servers do not agree on whether they decode it.
+ */
+function originalRecipient(recipient: string): string {
+  return /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]+$/.test(recipient) ? ` ORCPT=rfc822;${recipient}` : '';
+}
+
+const ASCII = /^[\x20-\x7e]*$/;
+
+/**
+ * The last fence against commands or parameters smuggled inside an address: outside a quoted local
+ * part nothing that ends the path, and control characters nowhere.
+ */
+const PATH = /^(?:(?:"(?:[^"\\\p{Cc}]|\\\P{Cc})*"|[^\s<>"\p{Cc}]+)@[^\s<>"\p{Cc}]+)?$/u;

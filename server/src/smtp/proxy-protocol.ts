@@ -1,0 +1,133 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * The first bytes of a connection that a proxy leads to us: the PROXY protocol, version 1 as a line
+ * of text and version 2 as a block of bytes (haproxy.org/download/3.2/doc/proxy-protocol.txt). In
+ * come the bytes that have arrived so far, out goes whose connection it is and where it begins, or
+ * that more is needed. It keeps nothing and throws nothing.
+ */
+export type ProxyHeader =
+  | { kind: 'incomplete' }
+  | { kind: 'invalid'; detail: string }
+  | { kind: 'header'; client: ProxiedClient; bytes: number };
+
+export interface ProxiedClient {
+  /** Undefined: the proxy speaks for itself, or cannot tell for whom. */
+  ip: string | undefined;
+  /** Whether the client speaks TLS with the proxy, which has taken it off. */
+  encrypted: boolean;
+}
+
+const UNKNOWN_CLIENT: ProxiedClient = { ip: undefined, encrypted: false };
+
+const V2_SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+const V1_PREFIX = Buffer.from('PROXY ', 'latin1');
+
+export function parseProxyHeader(data: Buffer): ProxyHeader {
+  if (matchesPrefix(data, V2_SIGNATURE)) return parseV2(data);
+  if (matchesPrefix(data, V1_PREFIX)) return parseV1(data);
+  return invalid('it does not begin with a PROXY header');
+}
+
+/** As far as there is something to compare. */
+function matchesPrefix(data: Buffer, prefix: Buffer): boolean {
+  const bytes = Math.min(data.length, prefix.length);
+  return data.subarray(0, bytes).equals(prefix.subarray(0, bytes));
+}
+
+/** With its CRLF, as the protocol bounds it. */
+const V1_BYTES_MAX = 107;
+const V1_LINE = /^PROXY (TCP4|TCP6) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) (\d{1,5}) (\d{1,5})$/;
+const V1_UNKNOWN_LINE = /^PROXY UNKNOWN( [^\r\n]*)?$/;
+
+function parseV1(data: Buffer): ProxyHeader {
+  const end = data.subarray(0, V1_BYTES_MAX).indexOf('\r\n');
+  if (end === -1) {
+    return data.length < V1_BYTES_MAX ? INCOMPLETE : invalid('its line does not end');
+  }
+  const line = data.toString('latin1', 0, end);
+  const bytes = end + 2;
+  if (V1_UNKNOWN_LINE.test(line)) return { kind: 'header', client: UNKNOWN_CLIENT, bytes };
+  const [, family, source = '', target = '', ...ports] = V1_LINE.exec(line) ?? [];
+  const isAddress = family === 'TCP4' ? isIPv4 : isIPv6;
+  const good =
+    family !== undefined && isAddress(source) && isAddress(target) && ports.every(isPort);
+  if (!good) return invalid('its line is wrong');
+  return { kind: 'header', client: { ip: unmapIpv4(source), encrypted: false }, bytes };
+}
+
+function isPort(text: string): boolean {
+  return /^(0|[1-9]\d*)$/.test(text) && Number(text) <= 65_535;
+}
+
+const V2_HEADER_BYTES = 16;
+/** Room for what proxies add, a client's certificate among it. */
+const V2_BYTES_MAX = 8 * 1024;
+const COMMAND_LOCAL = 0x20;
+const COMMAND_PROXY = 0x21;
+/** Where addresses begin, by family and transport: source and target with their ports. */
+const ADDRESS_FAMILIES: Record<number, { addressBytes: number; bytes: number } | undefined> = {
+  17: { addressBytes: 4, bytes: 12 },
+  33: { addressBytes: 16, bytes: 36 },
+};
+/** Families of clients that have no address: not told, and sockets of the proxy's own machine. */
+const FAMILIES_WITHOUT_ADDRESS = new Set([0x00, 0x31]);
+
+function parseV2(data: Buffer): ProxyHeader {
+  if (data.length < V2_HEADER_BYTES) return INCOMPLETE;
+  const [version = 0, kind = 0] = data.subarray(V2_SIGNATURE.length);
+  const rest = data.readUInt16BE(V2_SIGNATURE.length + 2);
+  const bytes = V2_HEADER_BYTES + rest;
+  if (version !== COMMAND_LOCAL && version !== COMMAND_PROXY) {
+    return invalid('its version or command is not known');
+  }
+  if (bytes > V2_BYTES_MAX) return invalid('it is too long');
+  const family = ADDRESS_FAMILIES[kind];
+  const hasNoClient = version === COMMAND_LOCAL || FAMILIES_WITHOUT_ADDRESS.has(kind);
+  if (!hasNoClient && (!family || rest < family.bytes)) {
+    return invalid('its addresses are not those of a TCP connection');
+  }
+  if (data.length < bytes) return INCOMPLETE;
+  if (hasNoClient || !family) return { kind: 'header', client: UNKNOWN_CLIENT, bytes };
+  const source = data.subarray(V2_HEADER_BYTES, V2_HEADER_BYTES + family.addressBytes);
+  const encrypted = isTlsClient(data.subarray(V2_HEADER_BYTES + family.bytes, bytes));
+  if (encrypted === undefined) return invalid('what is added to its addresses is cut off');
+  const client = unmapIpv4(ipaddr.fromByteArray([...source]).toString());
+  return { kind: 'header', client: { ip: client, encrypted }, bytes };
+}
+
+/** An addition (2.2): its type, its length in two bytes, and that many more. */
+const TLV_HEADER_BYTES = 3;
+const TLV_TYPE_SSL = 0x20;
+/** What TLS is told in: a byte of flags and four about the client's certificate. */
+const TLV_SSL_BYTES_MIN = 5;
+const PP2_CLIENT_SSL = 0x01;
+
+/** Whether the additions say that the client speaks TLS; undefined when they end too soon. */
+function isTlsClient(tlvs: Buffer): boolean | undefined {
+  const flags: boolean[] = [];
+  for (let rest = tlvs; rest.length > 0; ) {
+    if (rest.length < TLV_HEADER_BYTES) return undefined;
+    const bytes = rest.readUInt16BE(1);
+    const value = rest.subarray(TLV_HEADER_BYTES, TLV_HEADER_BYTES + bytes);
+    if (value.length < bytes) return undefined;
+    if (rest[0] === TLV_TYPE_SSL) {
+      if (bytes < TLV_SSL_BYTES_MIN) return undefined;
+      flags.push(((value[0] as number) & PP2_CLIENT_SSL) !== 0);
+    }
+    rest = rest.subarray(TLV_HEADER_BYTES + bytes);
+  }
+  return flags.length > 0 && flags.every(Boolean);
+}
+
+/** An IPv4 address that is written as an IPv6 one is that IPv4 address, for every rule about it. */
+function unmapIpv4(ip: string): string {
+  return ipaddr.process(ip).toString();
+}
+
+const INCOMPLETE: ProxyHeader = { kind: 'incomplete' };
+
+function invalid(detail: string): ProxyHeader {
+  return { kind: 'invalid', detail };
+}

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import {
+  type DataStream,
+  MemoryBudget,
+  rejectSmuggling,
+  withReceivedData,
+} from './receive-data.ts';
+
+/** What all messages in hand hold together is bounded, and what was held is given back. */
+
+function stream(...chunks: string[]): DataStream {
+  async function* flow(): AsyncGenerator<Buffer> {
+    for (const chunk of chunks) yield Buffer.from(chunk);
+  }
+  return Object.assign(flow(), { sizeExceeded: false });
+}
+
+test('a message beyond the bound is read to its end and put off', async () => {
+  const held = new MemoryBudget(10);
+  const text = (data: Buffer) => Promise.resolve(data.toString());
+  await withReceivedData(stream('123', '456'), held.reserve('a'), async (data) => {
+    expect(data.toString()).toBe('123456');
+    const late = withReceivedData(stream('abc', 'def', 'g'), held.reserve('a'), text);
+    await expect(late).rejects.toMatchObject({ code: 'overloaded' });
+  });
+  expect(await withReceivedData(stream('12345', '67890'), held.reserve('a'), text)).toBe(
+    '1234567890',
+  );
+});
+
+test('of two that do not fit together one is taken, however their bytes alternate', async () => {
+  const held = new MemoryBudget(10);
+  const length = async (data: Buffer) => data.length;
+  const both = [stream('1234', '5678'), stream('1234', '5678')];
+  const ends = await Promise.allSettled(
+    both.map((one) => withReceivedData(one, held.reserve('a'), length)),
+  );
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});
+
+test('large messages leave room for others, and one owner leaves some for the next', () => {
+  const MIB = 1024 * 1024;
+  const held = new MemoryBudget(16 * MIB);
+  const first = held.reserve('a');
+  expect(first.tryGrow(6 * MIB)).toBe(true);
+  const second = held.reserve('a');
+  expect(second.tryGrow(MIB / 4)).toBe(true);
+  // With another one in hand it may not have more than half.
+  expect(first.tryGrow(2 * MIB)).toBe(false);
+  const other = held.reserve('b');
+  expect(other.tryGrow(5 * MIB)).toBe(true);
+  // Of all of it a quarter is for beginnings.
+  expect(other.tryGrow(MIB)).toBe(false);
+  const small = Array.from({ length: 20 }, () => held.reserve('c').tryGrow(MIB / 4));
+  expect(small.filter((taken) => taken)).toHaveLength(19);
+});
+
+test('who is alone has all the room, and nobody has more', () => {
+  const held = new MemoryBudget(1024 * 1024);
+  const only = held.reserve('a');
+  expect(only.tryGrow(1024 * 1024)).toBe(true);
+  expect(held.reserve('b').tryGrow(1)).toBe(false);
+  only.release();
+  expect(held.reserve('b').tryGrow(1024 * 1024)).toBe(true);
+});
+
+test('what a failed message held is free again', async () => {
+  const held = new MemoryBudget(4);
+  const fail = () => Promise.reject(new Error('broken'));
+  await expect(withReceivedData(stream('1234'), held.reserve('a'), fail)).rejects.toThrow('broken');
+  expect(
+    await withReceivedData(stream('1234'), held.reserve('a'), async (data) => data.length),
+  ).toBe(4);
+});
+
+test('a message that is too large never reaches the work', async () => {
+  const large = Object.assign(stream('1234'), { sizeExceeded: true });
+  const work = () => Promise.reject(new Error('must not run'));
+  await expect(
+    withReceivedData(large, new MemoryBudget(10).reserve('a'), work),
+  ).rejects.toMatchObject({
+    code: 'body_too_large',
+  });
+});
+
+test('a beginning ends with a line, wherever it is cut', async () => {
+  const held = new MemoryBudget(100);
+  for (const [bytesMax, kept] of [
+    [2, ''],
+    [6, 'one\r\n'],
+    [7, 'one\r\n'],
+    [8, 'one\r\n.\r\n'],
+    [12, 'one\r\n.\r\n'],
+    [13, 'one\r\n.\r\nthree'],
+  ] as const) {
+    const work = async (data: Buffer) => {
+      rejectSmuggling(data);
+      return data.toString();
+    };
+    const read = withReceivedData(
+      stream('one\r', '\n.\r\nth', 'ree'),
+      held.reserve('a'),
+      work,
+      bytesMax,
+    );
+    expect(await read).toBe(kept);
+  }
+});
+
+test.each(['a\r\n.\r\nb', '.\r\n', 'a.\nb', '\n.b\n', '..\n'])('%j is an honest line', (text) => {
+  expect(() => rejectSmuggling(Buffer.from(text))).not.toThrow();
+});
+
+test.each(['.\n', 'a\n.\r\nb', 'a\r.\r\n', 'a\r\n.\rb'])('%j is not', (text) => {
+  expect(() => rejectSmuggling(Buffer.from(text))).toThrow('lone dot');
+});

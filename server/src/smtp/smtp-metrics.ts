@@ -1,0 +1,88 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { REPORT_OUTCOMES, type ReportOutcome } from '../bounces/inbound-reports.ts';
+
+/** What a port counts: connections, and messages by their reply. */
+export interface SmtpServiceMetrics {
+  connectionRefused(): void;
+  message(code: number, elapsedMs: number): void;
+}
+
+const BUCKETS_SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+export function createSmtpServiceMetrics(
+  registry: Registry,
+  name: 'smtp' | 'return_path',
+  label: string,
+  connections: () => number,
+): SmtpServiceMetrics {
+  new Gauge({
+    name: `postrider_${name}_connections`,
+    help: `Connections to ${label}.`,
+    registers: [registry],
+    collect() {
+      this.set(connections());
+    },
+  });
+  const refused = new Counter({
+    name: `postrider_${name}_connections_refused_total`,
+    help: `Connections to ${label} that were one too many.`,
+    registers: [registry],
+  });
+  const messages = new Counter({
+    name: `postrider_${name}_messages_total`,
+    help: `Messages handed in at ${label}, by reply code.`,
+    labelNames: ['code'] as const,
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: `postrider_${name}_message_seconds`,
+    help: `Time from the final dot of a message at ${label} to its reply.`,
+    buckets: BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  return {
+    connectionRefused: () => refused.inc(),
+    message(code, elapsedMs) {
+      messages.inc({ code: String(code) });
+      seconds.observe(elapsedMs / 1000);
+    },
+  };
+}
+
+export interface AuthMetrics {
+  attempt(result: 'accepted' | 'refused' | 'failed'): void;
+}
+
+export function createAuthMetrics(registry: Registry): AuthMetrics {
+  const logins = new Counter({
+    name: 'postrider_smtp_logins_total',
+    help: 'Keys shown at the submission port, by what became of it.',
+    labelNames: ['result'] as const,
+    registers: [registry],
+  });
+  return { attempt: (result) => logins.inc({ result }) };
+}
+
+export interface ReturnPathMetrics {
+  report(outcome: ReportOutcome): void;
+  recipientRefused(): void;
+}
+
+export function createReturnPathMetrics(registry: Registry): ReturnPathMetrics {
+  const reports = new Counter({
+    name: 'postrider_reports_total',
+    help: 'Bounces, complaints and other mail that came back, by what became of it.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  for (const outcome of REPORT_OUTCOMES) reports.inc({ outcome }, 0);
+  const refused = new Counter({
+    name: 'postrider_return_path_recipients_refused_total',
+    help: 'Addresses named at the port of the return path that are none of ours.',
+    registers: [registry],
+  });
+  return {
+    report: (outcome) => reports.inc({ outcome }),
+    recipientRefused: () => refused.inc(),
+  };
+}

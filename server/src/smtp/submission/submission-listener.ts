@@ -1,0 +1,207 @@
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import type { Caller } from '../../accounts/caller.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import { parseMailbox } from '../../mail/address.ts';
+import { MailReader } from '../../mail/mime/mail-parser.ts';
+import { authReplyForError, SmtpReplyError } from '../error-replies.ts';
+import { disabledCommands, protocolOptions } from '../protocol-server.ts';
+import { type DataStream, MemoryBudget } from '../receive-data.ts';
+import { type AuthMetrics, createAuthMetrics, createSmtpServiceMetrics } from '../smtp-metrics.ts';
+import { type ListenAddress, SmtpService, type SmtpServiceParts } from '../smtp-service.ts';
+import { type Certificate, type CertificateFiles, readCertificate } from '../tls-certificate.ts';
+import {
+  type AcceptSubmissionParts,
+  acceptSubmission,
+  type SubmissionResources,
+} from './accept-submission.ts';
+import { AuthThrottle } from './auth-throttle.ts';
+import {
+  AuthenticatedClient,
+  authenticateClient,
+  authorizeMessage,
+  type SubmissionAuthParts,
+} from './submission-auth.ts';
+import { SUBMISSION_LIMITS, type SubmissionLimits } from './submission-limits.ts';
+import { SubmissionSession } from './submission-session.ts';
+
+/**
+ * The door for programs that speak SMTP (RFC 6409). A client shows an API key as its password and
+ * hands in mail; each message walks the path of `POST /transactional/send`, and `250` to its final
+ * dot means what `202` means there: committed. Protocol and limits are here, meaning is not.
+ */
+
+export interface SubmissionListenerParts
+  extends AcceptSubmissionParts,
+    Omit<SubmissionAuthParts, 'authThrottle'>,
+    Omit<SmtpServiceParts, 'label'> {
+  registry: Registry;
+  /** What the server calls itself. */
+  hostname: string;
+  certificate: CertificateFiles | undefined;
+  allowPlaintext: boolean;
+  messageBytesMax: number;
+  recipientsMax: number;
+  /** What messages in hand may hold of memory together. */
+  memoryBytesMax: number;
+  limits?: Partial<SubmissionLimits>;
+}
+
+export class SubmissionListener {
+  readonly #parts: SubmissionListenerParts;
+  readonly #service: SmtpService<SubmissionSession>;
+  /** Who hands in the message that a session is about. */
+  readonly #callers = new WeakMap<SMTPServerSession, Caller>();
+  readonly #resources: SubmissionResources;
+  readonly #auth: SubmissionAuthParts;
+  readonly #authMetrics: AuthMetrics;
+
+  static async open(parts: SubmissionListenerParts): Promise<SubmissionListener> {
+    const certificate = parts.certificate && (await readCertificate(parts.certificate));
+    return new SubmissionListener(parts, certificate);
+  }
+
+  private constructor(parts: SubmissionListenerParts, certificate: Certificate | undefined) {
+    this.#parts = parts;
+    const limits = { ...SUBMISSION_LIMITS, ...parts.limits };
+    this.#resources = {
+      memory: new MemoryBudget(parts.memoryBytesMax),
+      parser: new MailReader(parts.clock),
+    };
+    this.#auth = {
+      ...parts,
+      authThrottle: new AuthThrottle(parts.clock, limits.authFailureDelayMs),
+    };
+    this.#authMetrics = createAuthMetrics(parts.registry);
+    const disabled = disabledCommands(certificate);
+    this.#service = new SmtpService(
+      { ...parts, label: 'the submission port' },
+      {
+        options: {
+          ...protocolOptions({ ...parts, ...limits }, certificate),
+          // RFC 8314 4.1, RFC 8996: nothing older carries a key.
+          minVersion: 'TLSv1.2',
+          ...AUTH,
+          disabledCommands: disabled,
+          ...this.#handlers(),
+        },
+        handshakeMs: limits.handshakeMs,
+        certificate,
+        certificateFiles: parts.certificate,
+        metrics: (connections) =>
+          createSmtpServiceMetrics(parts.registry, 'smtp', 'the submission port', connections),
+        newSession: (rules, server, socket, origin) =>
+          new SubmissionSession(
+            server,
+            socket,
+            {
+              ...rules,
+              timeouts: limits,
+              authMs: limits.authMs,
+              disabledCommands: disabled,
+              plaintextAllowed: ({ hops: way }) =>
+                parts.allowPlaintext || way.every(limits.isLocal),
+            },
+            origin,
+          ),
+      },
+    );
+  }
+
+  /** Throws what the socket says when the port cannot be had. */
+  listen(place: ListenAddress): Promise<AddressInfo> {
+    return this.#service.listen(place);
+  }
+
+  renewCertificate(): Promise<void> {
+    return this.#service.renewCertificate();
+  }
+
+  async drain(limitMs: number): Promise<void> {
+    await this.#service.drain(limitMs);
+    await this.#resources.parser.stop();
+  }
+
+  #handlers(): Pick<SMTPServerOptions, 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'> {
+    return {
+      onAuth: (auth, session, callback) => {
+        this.#authenticate(auth.password ?? '', session).then(
+          (visit) => callback(null, { user: visit }),
+          (error) => {
+            callback(authReplyForError(error));
+            this.#service.session(session.id)?.authFailed();
+          },
+        );
+      },
+      onMailFrom: (_address, session, callback) => {
+        this.#authorizeMessage(session).then(
+          () => callback(),
+          (error) => callback(this.#service.replyForError(error, session.id)),
+        );
+      },
+      onRcptTo: ({ address }, _session, callback) => {
+        const parsed = parseMailbox(address);
+        callback(parsed.ok ? null : new SmtpReplyError(553, '5.1.3', parsed.detail));
+      },
+      onData: (stream, session, callback) => {
+        this.#service
+          .processMessage(session.id, callback, (received) =>
+            this.#acceptMessage(stream, session, received),
+          )
+          .catch((error) => this.#service.logError(error, session.id));
+      },
+    };
+  }
+
+  async #authenticate(
+    key: string,
+    { remoteAddress: ip }: SMTPServerSession,
+  ): Promise<AuthenticatedClient> {
+    try {
+      const client = await authenticateClient(this.#auth, key, ip);
+      this.#authMetrics.attempt('accepted');
+      return client;
+    } catch (error) {
+      const { log } = this.#parts;
+      const refused = error instanceof RefusedError;
+      this.#authMetrics.attempt(refused ? 'refused' : 'failed');
+      if (refused) log.info({ ip, code: error.code }, 'a key was refused at the submission port');
+      else this.#service.logError(error);
+      throw error;
+    }
+  }
+
+  async #authorizeMessage(session: SMTPServerSession): Promise<void> {
+    const client: unknown = session.user;
+    if (!(client instanceof AuthenticatedClient))
+      throw new SmtpReplyError(530, '5.7.0', 'Authenticate first.');
+    this.#callers.set(session, await authorizeMessage(this.#auth, client));
+  }
+
+  async #acceptMessage(
+    stream: DataStream,
+    session: SMTPServerSession,
+    onReceived: () => void,
+  ): Promise<string> {
+    const caller = this.#callers.get(session);
+    if (!caller) throw new SmtpReplyError(530, '5.7.0', 'Authenticate first.');
+    const recipients = session.envelope.rcptTo.map(({ address }) => address);
+    const id = await acceptSubmission(
+      this.#parts,
+      this.#resources,
+      stream,
+      caller,
+      recipients,
+      onReceived,
+    );
+    return `2.0.0 Accepted as ${id}`;
+  }
+}
+
+const AUTH: SMTPServerOptions = {
+  authMethods: ['PLAIN', 'LOGIN'],
+  authRequiredMessage: '5.7.0 Authenticate first: any user name, and an API key as the password.',
+  // The session decides itself where a key may pass.
+  allowInsecureAuth: true,
+};

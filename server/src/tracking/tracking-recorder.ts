@@ -1,0 +1,77 @@
+import { isLostRace } from '../db/lost-race.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Clock } from '../lib/clock.ts';
+import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
+import type { TrackedMessage } from './tracking-links.ts';
+import { recordVisits, type Visit } from './tracking-store.ts';
+
+/**
+ * Opens and clicks come in one by one and leave as events, many in one commit. Whoever opened or
+ * clicked waits for none of it; when more comes than can be written, the rest is let go, since a
+ * count of opens is worth less than a link that leads on.
+ */
+export interface VisitsParts {
+  pool: Pool;
+  clock: Clock;
+  log: Log;
+  /** Events were appended. */
+  told: () => void;
+}
+
+const WAITING_MAX = 5_000;
+const SPACING_MS = 100;
+const TRIES_MAX = 5;
+
+export class Visits {
+  readonly #parts: VisitsParts;
+  readonly #groups: GroupCommit<Visit, undefined>;
+
+  constructor(parts: VisitsParts) {
+    this.#parts = parts;
+    this.#groups = new GroupCommit({
+      commit: async (visits) => {
+        const written = await this.#record(visits);
+        if (written > 0) parts.told();
+        return visits.map(() => undefined);
+      },
+      isItemFault: () => false,
+      groupItemsMax: 200,
+      groupBytesMax: 1024 * 1024,
+      groupsInFlightMax: 1,
+      spacingMs: SPACING_MS,
+      waitingItemsMax: WAITING_MAX,
+      waitingBytesMax: 4 * 1024 * 1024,
+    });
+  }
+
+  /** `url`: of a click; an open has none. */
+  note(message: TrackedMessage, seen: { machine: boolean; url?: string }): void {
+    const atMs = this.#parts.clock.now();
+    const visit: Visit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...seen };
+    try {
+      this.#groups
+        .add(visit, 300 + (visit.url?.length ?? 0))
+        .catch((error: unknown) =>
+          this.#parts.log.warn({ err: error }, 'opens and clicks could not be recorded'),
+        );
+    } catch (error) {
+      if (!(error instanceof GroupCommitFullError)) throw error;
+    }
+  }
+
+  async #record(visits: readonly Visit[]): Promise<number> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await recordVisits(this.#parts.pool, visits);
+      } catch (error) {
+        if (!isLostRace(error) || tries === TRIES_MAX) throw error;
+      }
+    }
+  }
+
+  drained(): Promise<void> {
+    return this.#groups.drained();
+  }
+}

@@ -1,0 +1,108 @@
+import { inTransaction, type Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import type { EventType } from '../events/event-types.ts';
+import { encodeId } from '../lib/ids.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import type { TrackedMessage } from './tracking-links.ts';
+
+export interface Visit extends TrackedMessage {
+  eventId: string;
+  atMs: number;
+  machine: boolean;
+  /** Null: the message was opened. */
+  url: string | null;
+}
+
+/**
+ * Writes what is new of many visits, in one commit. The first open of a message is told, and the
+ * first click on each of its links, by people and by machines apart: more would say nothing new,
+ * and whoever has an address could fill the ledger with it. Messages that are gone tell nothing, nor
+ * do those whose recipient was erased: the link they follow may name them. Returns how many events
+ * were made.
+ *
+ * What was told before is looked for under the locks of the messages: another node may be told of
+ * the same visit, and an erasure may be at work.
+ */
+export async function recordVisits(pool: Pool, visits: readonly Visit[]): Promise<number> {
+  const rows = JSON.stringify(visits.map(rowOf));
+  return inTransaction(pool, async (client) => {
+    // Without names they are planned each time: a plan made while tables are small would read them whole.
+    await client.query(LOCK, [rows]);
+    const { rowCount } = await client.query(RECORD, [rows, ERASED_ADDRESS]);
+    return rowCount ?? 0;
+  });
+}
+
+function rowOf({ workspaceId, mode, messageId, eventId, atMs, machine, url }: Visit, n: number) {
+  const type: EventType = url === null ? 'message.opened' : 'message.clicked';
+  return {
+    n,
+    w: workspaceId,
+    m: mode,
+    id: messageId,
+    shown: encodeId('msg', messageId),
+    event_id: eventId,
+    type,
+    at: sqlTime(atMs),
+    machine,
+    url,
+  };
+}
+
+/** In live mode, whatever comes sooner after the delivery than a person could: a scanner on the way. */
+const HASTE = `interval '2 seconds'`;
+
+/** In one order, so that two nodes never wait for each other. */
+const LOCK = `
+select from (select distinct w, m, id from json_to_recordset($1::json) as v(w uuid, m mode, id uuid)
+              order by w, m, id) v
+  cross join lateral (
+    select from deliveries where workspace_id = v.w and mode = v.m and message_id = v.id
+       and ordinal = 0 limit 1 for update) d`;
+
+/** Looked up one by one: asked with `exists`, the planner may read all events of a type instead. */
+const RECORD = `
+with v as materialized (
+    select * from json_to_recordset($1::json) as v(
+      n int, w uuid, m mode, id uuid, shown text, event_id uuid, type text, at timestamptz,
+      machine boolean, url text)),
+fresh as materialized (
+    select distinct on (v.w, v.m, v.id, v.type, judged.machine, v.url)
+           v.w, v.m, v.id, v.shown, v.event_id, v.type, v.at, v.url, judged.machine,
+           d.recipient, d.attempts, m.metadata, m.tags, again.seen is true as again
+      from v
+     cross join lateral (
+        select recipient, attempts, finished_at from deliveries
+         where workspace_id = v.w and mode = v.m and message_id = v.id and ordinal = 0
+           and recipient_key <> $2 limit 1) d
+     cross join lateral (
+        select metadata, tags from messages
+         where workspace_id = v.w and mode = v.m and id = v.id limit 1) m
+     cross join lateral (
+        select v.machine or v.m = 'live'
+           and coalesce(v.at < d.finished_at + ${HASTE}, true) as machine) judged
+      left join lateral (
+        select true as seen from events e
+         where e.workspace_id = v.w and e.mode = v.m and e.message_id = v.id and e.type = v.type
+           and (e.data->>'machine')::boolean = judged.machine limit 1) again on true
+      left join lateral (
+        select true as seen from events e
+         where e.workspace_id = v.w and e.mode = v.m and e.message_id = v.id and e.type = v.type
+           and (e.data->>'machine')::boolean = judged.machine
+           and e.data->>'url' is not distinct from v.url limit 1) same on true
+     where same.seen is null
+     order by v.w, v.m, v.id, v.type, judged.machine, v.url, v.n),
+counted as (
+    update deliveries d set event_sequence = d.event_sequence + c.n
+      from (select w, m, id, count(*)::smallint as n from fresh group by w, m, id) c
+     where d.workspace_id = c.w and d.mode = c.m and d.message_id = c.id and d.ordinal = 0
+ returning d.workspace_id as w, d.mode as m, d.message_id as id, d.event_sequence - c.n as before)
+insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
+select f.w, f.m, event_log_tx(), f.event_id, f.type, f.at, f.id,
+       c.before + row_number() over (partition by f.w, f.m, f.id order by f.at, f.event_id),
+       json_strip_nulls(json_build_object(
+         'message_id', f.shown, 'recipient', f.recipient, 'attempt', f.attempts,
+         'metadata', f.metadata, 'tags', f.tags, 'machine', f.machine, 'url', f.url,
+         'first', case when f.url is not null then not f.again and 1 = row_number()
+           over (partition by f.w, f.m, f.id, f.type, f.machine order by f.at, f.event_id) end))
+  from fresh f join counted c on c.w = f.w and c.m = f.m and c.id = f.id`;
