@@ -33,7 +33,7 @@ const SEED = `
     select $1, 'live', id, '{"from":{"email":"shop@past.example"},"to":[],"cc":[],"reply_to":[],"headers":[]}',
       repeat('<p>past</p>', 50) from made),
   d as (insert into deliveries (workspace_id, mode, message_id, ordinal, kind, recipient, recipient_key,
-      status, lane, due_at, attempts, expires_at, finished_at)
+      status, shard, due_at, attempts, expires_at, finished_at)
     select $1, 'live', id, 0, 'to', 'r' || n || '@past.example', 'r' || n || '@past.example',
       case when $4 = 'waiting' then 'deferred' else 'delivered' end::delivery_status, n % 64,
       case when $4 = 'waiting' then now() + interval '1 hour' end, 1, now() + interval '2 days',

@@ -111,7 +111,7 @@ export async function waitingEvents(client: pg.Client, count: number): Promise<v
 
 const WAITING = `
 with moved as (
-    update ledger_followers
+    update event_consumers
        set tx = pg_current_xact_id()::text::bigint, id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
 told as (
     insert into events (workspace_id, mode, tx, id, type, created_at, data)

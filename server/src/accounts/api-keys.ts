@@ -12,14 +12,14 @@ import { parseDomainName } from '../mail/domain-name.ts';
 import type { Caller } from './caller.ts';
 import {
   type ApiKey,
-  endSecrets,
+  expireSecrets,
   findKey,
   insertKey,
   insertSecret,
   listKeys,
   notifyKeyChanged,
-  searchedUpTo,
-  takeExpiring,
+  lastSearchedId,
+  markExpiring,
   updateKey,
 } from './api-key-store.ts';
 import { hashToken, newToken, tokenHint } from './api-key-token.ts';
@@ -45,12 +45,12 @@ export interface NewApiKey {
 export type ApiKeyChange = Omit<NewApiKey, 'mode' | 'name'> & { name?: string };
 
 /** Whoever makes keys: a caller with its limits, or the operator at the command line, who has none. */
-export type KeyMaker = Pick<
+export type KeyIssuer = Pick<
   Caller,
   'workspaceId' | 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'endsAtMs' | 'actor'
 > & { keyId?: Caller['keyId'] };
 
-export function operatorOf(workspaceId: string): KeyMaker {
+export function operatorIssuer(workspaceId: string): KeyIssuer {
   const scopes = new Set(SCOPES);
   return { workspaceId, mode: 'live', scopes, allowedDomains: [], actor: 'cli' };
 }
@@ -67,22 +67,22 @@ export class ApiKeys {
     this.#clock = parts.clock;
   }
 
-  async create(maker: KeyMaker, wanted: NewApiKey): Promise<{ key: ApiKey; token: string }> {
+  async create(issuer: KeyIssuer, wanted: NewApiKey): Promise<{ key: ApiKey; token: string }> {
     const nowMs = this.#clock.now();
-    const mode = wanted.mode ?? maker.mode;
-    const scopes = [...new Set(wanted.scopes ?? maker.scopes)];
+    const mode = wanted.mode ?? issuer.mode;
+    const scopes = [...new Set(wanted.scopes ?? issuer.scopes)];
     const limits = parseLimits(wanted, nowMs);
-    refuseToGrantMore(maker, { mode, scopes, ...limits });
+    checkGrant(issuer, { mode, scopes, ...limits });
     const token = newToken(mode);
     const key: ApiKey = {
-      workspaceId: maker.workspaceId,
+      workspaceId: issuer.workspaceId,
       id: uuidv7(nowMs),
       mode,
       name: wanted.name,
       scopes,
       ...limits,
       tokenHint: tokenHint(token),
-      createdBy: maker.actor,
+      createdBy: issuer.actor,
       createdAtMs: nowMs,
       lastUsedAtMs: null,
       revokedAtMs: null,
@@ -90,42 +90,42 @@ export class ApiKeys {
     await inTransaction(this.#pool, async (client) => {
       await insertKey(client, key);
       await insertSecret(client, key, hashToken(token));
-      await tell(client, 'api_key.created', key, nowMs);
+      await appendKeyEvent(client, 'api_key.created', key, nowMs);
     });
     return { key, token };
   }
 
   /** What is wrong with the fields that are there, of a key whose other fields cannot be read. */
-  faultsIn(given: Partial<NewApiKey>): readonly FieldError[] {
+  fieldErrors(given: Partial<NewApiKey>): readonly FieldError[] {
     return faultsOf(() => parseLimits(given, this.#clock.now()));
   }
 
-  async get(maker: KeyMaker, id: string): Promise<ApiKey> {
-    return visibleTo(maker, await findKey(this.#pool, maker.workspaceId, id));
+  async get(issuer: KeyIssuer, id: string): Promise<ApiKey> {
+    return visibleTo(issuer, await findKey(this.#pool, issuer.workspaceId, id));
   }
 
   async list(
-    { mode, workspaceId }: KeyMaker,
+    { mode, workspaceId }: KeyIssuer,
     page: SearchedPage,
   ): Promise<{ keys: ApiKey[]; nextBefore: string | undefined }> {
-    const asked = { ...page, ...(mode === 'test' ? { mode } : {}) };
-    const found = await listKeys(this.#pool, workspaceId, { ...asked, limit: page.limit + 1 });
+    const query = { ...page, ...(mode === 'test' ? { mode } : {}) };
+    const found = await listKeys(this.#pool, workspaceId, { ...query, limit: page.limit + 1 });
     const keys = found.slice(0, page.limit);
     if (found.length > page.limit) return { keys, nextBefore: keys.at(-1)?.id };
     if (page.text === undefined) return { keys, nextBefore: undefined };
-    return { keys, nextBefore: await searchedUpTo(this.#pool, workspaceId, asked) };
+    return { keys, nextBefore: await lastSearchedId(this.#pool, workspaceId, query) };
   }
 
-  async change(maker: KeyMaker, id: string, change: ApiKeyChange): Promise<ApiKey> {
+  async change(issuer: KeyIssuer, id: string, change: ApiKeyChange): Promise<ApiKey> {
     const nowMs = this.#clock.now();
     return inTransaction(this.#pool, async (client) => {
-      const key = await this.#lock(client, maker, id);
+      const key = await this.#lock(client, issuer, id);
       const { allowed_domains = key.allowedDomains, allowed_ips = key.allowedIps } = change;
       const limits = parseLimits({ ...change, allowed_domains, allowed_ips }, nowMs);
       const expiresAtMs = change.expires_at === undefined ? key.expiresAtMs : limits.expiresAtMs;
       const scopes = change.scopes ? [...new Set(change.scopes)] : key.scopes;
       const changed = { ...key, ...limits, expiresAtMs, scopes, name: change.name ?? key.name };
-      refuseToGrantMore(maker, changed);
+      checkGrant(issuer, changed);
       await updateKey(client, changed);
       await notifyKeyChanged(client, key.workspaceId);
       return changed;
@@ -134,51 +134,51 @@ export class ApiKeys {
 
   /** A new secret; the old ones go on working for the grace period. */
   async rotate(
-    maker: KeyMaker,
+    issuer: KeyIssuer,
     id: string,
     graceSeconds: number,
   ): Promise<{ key: ApiKey; token: string; previousEndsAtMs: number }> {
-    refuseLongGrace(graceSeconds);
+    checkGracePeriod(graceSeconds);
     const nowMs = this.#clock.now();
     const previousEndsAtMs = nowMs + graceSeconds * 1000;
     return inTransaction(this.#pool, async (client) => {
-      const key = await this.#lock(client, maker, id);
-      refuseToGrantMore(maker, key);
+      const key = await this.#lock(client, issuer, id);
+      checkGrant(issuer, key);
       const token = newToken(key.mode);
       const rotated = { ...key, tokenHint: tokenHint(token) };
-      await endSecrets(client, key, previousEndsAtMs);
+      await expireSecrets(client, key, previousEndsAtMs);
       await insertSecret(client, key, hashToken(token));
       await updateKey(client, rotated);
-      await tell(client, 'api_key.rotated', rotated, nowMs);
+      await appendKeyEvent(client, 'api_key.rotated', rotated, nowMs);
       return { key: rotated, token, previousEndsAtMs };
     });
   }
 
   /** Revoking twice is no error: the key is as dead as it was. */
-  async revoke(maker: KeyMaker, id: string): Promise<ApiKey> {
+  async revoke(issuer: KeyIssuer, id: string): Promise<ApiKey> {
     const nowMs = this.#clock.now();
     return inTransaction(this.#pool, async (client) => {
-      const key = visibleTo(maker, await findKey(client, maker.workspaceId, id, 'for update'));
+      const key = visibleTo(issuer, await findKey(client, issuer.workspaceId, id, 'for update'));
       if (key.revokedAtMs !== null) return key;
       const revoked = { ...key, revokedAtMs: nowMs };
       await updateKey(client, revoked);
-      await tell(client, 'api_key.revoked', revoked, nowMs);
+      await appendKeyEvent(client, 'api_key.revoked', revoked, nowMs);
       return revoked;
     });
   }
 
   /** Tells once of each key that runs out within seven days. Runs now and then on every node. */
-  async tellExpiring(): Promise<void> {
+  async notifyExpiring(): Promise<void> {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
-      for (const key of await takeExpiring(client, nowMs, nowMs + EXPIRY_NOTICE_MS)) {
-        await tell(client, 'api_key.expiring', key, nowMs);
+      for (const key of await markExpiring(client, nowMs, nowMs + EXPIRY_NOTICE_MS)) {
+        await appendKeyEvent(client, 'api_key.expiring', key, nowMs);
       }
     });
   }
 
-  async #lock(client: Queryable, maker: KeyMaker, id: string): Promise<ApiKey> {
-    const key = visibleTo(maker, await findKey(client, maker.workspaceId, id, 'for update'));
+  async #lock(client: Queryable, issuer: KeyIssuer, id: string): Promise<ApiKey> {
+    const key = visibleTo(issuer, await findKey(client, issuer.workspaceId, id, 'for update'));
     if (key.revokedAtMs !== null) {
       throw new RefusedError('conflict', 'This key is revoked. A revoked key cannot be changed.');
     }
@@ -187,7 +187,7 @@ export class ApiKeys {
 }
 
 /** The public form: the same in API answers, events and the command line. */
-export function publicKey(key: ApiKey) {
+export function publicApiKey(key: ApiKey) {
   return {
     id: encodeId('key', key.id),
     name: key.name,
@@ -208,23 +208,23 @@ function timeOrNull(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-function visibleTo(maker: KeyMaker, key: ApiKey | undefined): ApiKey {
-  if (!key || (maker.mode === 'test' && key.mode === 'live')) {
+function visibleTo(issuer: KeyIssuer, key: ApiKey | undefined): ApiKey {
+  if (!key || (issuer.mode === 'test' && key.mode === 'live')) {
     throw new RefusedError('not_found', 'There is no API key with this id.');
   }
   return key;
 }
 
-function refuseToGrantMore(
-  maker: KeyMaker,
+function checkGrant(
+  issuer: KeyIssuer,
   wanted: Pick<ApiKey, 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'expiresAtMs'>,
 ): void {
-  if (maker.mode === 'test' && wanted.mode === 'live') {
+  if (issuer.mode === 'test' && wanted.mode === 'live') {
     throw new RefusedError('insufficient_scope', 'A test key makes only test keys.', {
       fix: 'Use a live key, or make it at {app}/app/api-keys.',
     });
   }
-  const lacking = wanted.scopes.filter((scope) => !maker.scopes.has(scope));
+  const lacking = wanted.scopes.filter((scope) => !issuer.scopes.has(scope));
   if (lacking.length > 0) {
     throw new RefusedError(
       'insufficient_scope',
@@ -232,33 +232,33 @@ function refuseToGrantMore(
       { fix: 'Ask for fewer scopes, or make the key at {app}/app/api-keys.' },
     );
   }
-  const { allowedDomains, allowedIps = [] } = maker;
-  if (isWider(wanted.allowedDomains, allowedDomains, (domain) => allowedDomains.includes(domain))) {
-    throw grantsMore(`is limited to ${allowedDomains.join(', ')}`, 'allowed_domains');
+  const { allowedDomains, allowedIps = [] } = issuer;
+  if (exceedsLimits(wanted.allowedDomains, allowedDomains, (domain) => allowedDomains.includes(domain))) {
+    throw exceedsIssuer(`is limited to ${allowedDomains.join(', ')}`, 'allowed_domains');
   }
   const networks = new IpRanges(allowedIps);
-  if (isWider(wanted.allowedIps, allowedIps, (network) => networks.containsRange(network))) {
-    throw grantsMore(`is limited to ${allowedIps.join(', ')}`, 'allowed_ips');
+  if (exceedsLimits(wanted.allowedIps, allowedIps, (network) => networks.containsRange(network))) {
+    throw exceedsIssuer(`is limited to ${allowedIps.join(', ')}`, 'allowed_ips');
   }
   // A person's session ends too, and what they make outlives it. A secret that was rotated out must
   // not make itself a successor in its grace period.
-  const endsAtMs = maker.keyId === undefined ? Infinity : (maker.endsAtMs ?? Infinity);
+  const endsAtMs = issuer.keyId === undefined ? Infinity : (issuer.endsAtMs ?? Infinity);
   if ((wanted.expiresAtMs ?? Infinity) > endsAtMs) {
-    throw grantsMore(`works until ${new Date(endsAtMs).toISOString()}`, 'expires_at');
+    throw exceedsIssuer(`works until ${new Date(endsAtMs).toISOString()}`, 'expires_at');
   }
 }
 
 /** An empty list is no limit. */
-function isWider(
+function exceedsLimits(
   wanted: readonly string[],
   limits: readonly string[],
-  lies: (one: string) => boolean,
+  isWithin: (one: string) => boolean,
 ): boolean {
-  return limits.length > 0 && (wanted.length === 0 || !wanted.every(lies));
+  return limits.length > 0 && (wanted.length === 0 || !wanted.every(isWithin));
 }
 
 /** A secret that ends sooner than was asked for would be found out when it is too late. */
-function refuseLongGrace(graceSeconds: number): void {
+function checkGracePeriod(graceSeconds: number): void {
   if (graceSeconds <= GRACE_MAX_SECONDS) return;
   const detail = 'The old secret goes on working for 30 days at most.';
   throw new RefusedError('validation_failed', detail, {
@@ -266,7 +266,7 @@ function refuseLongGrace(graceSeconds: number): void {
   });
 }
 
-function grantsMore(limit: string, field: string): RefusedError {
+function exceedsIssuer(limit: string, field: string): RefusedError {
   return new RefusedError(
     'insufficient_scope',
     `A key cannot grant what it lacks. This key ${limit}.`,
@@ -304,14 +304,14 @@ function parseLimits(
   return { allowedDomains: [...new Set(allowedDomains)], allowedIps, expiresAtMs };
 }
 
-async function tell(client: Queryable, type: EventType, key: ApiKey, atMs: number): Promise<void> {
+async function appendKeyEvent(client: Queryable, type: EventType, key: ApiKey, atMs: number): Promise<void> {
   await appendEvents(client, [
     {
       workspaceId: key.workspaceId,
       mode: key.mode,
       type,
       atMs,
-      data: { api_key: publicKey(key) },
+      data: { api_key: publicApiKey(key) },
     },
   ]);
   await notifyKeyChanged(client, key.workspaceId);

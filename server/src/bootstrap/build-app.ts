@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { ApiKeys } from '../accounts/api-keys.ts';
 import { Authenticator } from '../accounts/authenticate.ts';
 import type { PasswordCost } from '../accounts/people/passwords.ts';
-import { openPeople, type People } from '../accounts/people/people.ts';
+import { createPeople, type People } from '../accounts/people/people.ts';
 import { RateLimiter } from '../accounts/rate-limit.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
 import type { Config } from '../config/read-config.ts';
@@ -17,9 +17,9 @@ import { proveSecretKey } from '../db/prove-secret-key.ts';
 import { startUpkeep } from '../db/upkeep.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
-import { DomainDirectory } from '../domains/sender-domain-cache.ts';
+import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import type { Domains } from '../domains/domains.ts';
-import { openDomains } from '../domains/create-domains.ts';
+import { createDomains } from '../domains/create-domains.ts';
 import { addPages } from '../http/pages/register-pages.ts';
 import { addApp } from '../http/pages/dashboard-files.ts';
 import { httpDoor } from '../http/server/http-listener.ts';
@@ -34,8 +34,8 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createSealer } from '../lib/sealer.ts';
 import { MessageChanges } from '../messages/change-message.ts';
-import { noHandover } from '../messages/accept/delivery-handoff.ts';
-import { CONTENT_PURPOSE } from '../messages/content/message-content.ts';
+import { noHandoff } from '../messages/accept/delivery-handoff.ts';
+import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
@@ -129,7 +129,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
   undo.defer(() => storage.stop());
   const { pool } = storage;
-  await migrate(pool, log, options.leaving ? { leaving: options.leaving } : {});
+  await migrate(pool, log, options.leaving ? { signal: options.leaving } : {});
   await proveSecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const retention = config.retention;
   const upkeep = await startUpkeep({ pool, clock, log, retention });
@@ -141,8 +141,8 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const apiKeys = new ApiKeys({ pool, clock });
   const noticesArrive = (): boolean => notices.connected;
   const authenticator = new Authenticator({ pool, clock, noticesArrive });
-  const directory = new DomainDirectory({ pool, clock, noticesArrive });
-  const { domains, verifier } = openDomains({
+  const directory = new SenderDomainCache({ pool, clock, noticesArrive });
+  const { domains, verifier } = createDomains({
     pool,
     clock,
     log,
@@ -156,11 +156,11 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     clock,
     onChange: (workspaceId) => templateCache.forgetWorkspace(workspaceId),
   });
-  notices.on('accounts', (workspaceId) => authenticator.forgetWorkspace(workspaceId));
+  notices.on('accounts', (workspaceId) => authenticator.invalidateWorkspace(workspaceId));
   notices.on('templates', (workspaceId) => templateCache.forgetWorkspace(workspaceId));
   notices.on('domains', (workspaceId) => directory.forgetWorkspace(workspaceId));
   notices.onGap(() => {
-    authenticator.forgetAll();
+    authenticator.invalidateAll();
     directory.forgetAll();
     templateCache.forgetAll();
   });
@@ -175,7 +175,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     ...(options.streams ? { streams: options.streams } : {}),
   });
   undo.defer(() => telling.stop(0));
-  const sealer = createSealer(storage.secretKey, CONTENT_PURPOSE);
+  const sealer = createSealer(storage.secretKey, CONTENT_KEY_PURPOSE);
   const pathKey = returnPathKey(storage.secretKey);
   /** The doors open later; what leaves before then cannot meet them. */
   const ownPlaces = () =>
@@ -195,7 +195,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   const { engine } = delivery;
 
   const limits = sendLimits(config);
-  const handover = engine ?? noHandover;
+  const handover = engine ?? noHandoff;
   const idempotency = createIdempotency(pool, clock, storage.secretKey);
   const contactLookup = new ContactLookup({ pool });
   const acceptor = createAcceptor({
@@ -246,12 +246,12 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
   });
   const cookie = sessionCookie(config.http.baseUrl);
-  const people = openPeople({
+  const people = createPeople({
     pool,
     clock,
     log,
     secretKey: storage.secretKey,
-    post: createOwnPost({ acceptor, domains, log }),
+    sendSystemEmail: createOwnPost({ acceptor, domains, log }),
     appUrl: config.http.baseUrl,
     workspacesMax: config.limits.workspacesMax,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
@@ -360,7 +360,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     await acceptor.drained();
     await Promise.all([engine?.stop(config.http.drainMs), telling.stop(config.http.drainMs)]);
     await rounds.stop();
-    await authenticator.writeUse().catch(() => {});
+    await authenticator.flushLastUsed().catch(() => {});
     await notices.stop();
     await upkeep.stop();
     await delivery.close();

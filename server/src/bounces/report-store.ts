@@ -3,7 +3,7 @@ import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { ReturnPath } from '../mail/return-path-address.ts';
-import { domainOf } from '../messages/queue-shard.ts';
+import { addressDomain } from '../messages/queue-shard.ts';
 import type { DeliveryStatus } from '../messages/message-status.ts';
 
 /**
@@ -30,24 +30,24 @@ export async function findSentMessage(
   path: ReturnPath,
   host: string | undefined,
 ): Promise<SentMessage | undefined> {
-  const sent = await findAmong(pool, path, host);
+  const sent = await findSender(pool, path, host);
   if (sent || host === undefined) return sent;
-  const anywhere = await findAmong(pool, path, undefined);
-  return anywhere && (await isOfDomainAbove(pool, anywhere, host)) ? anywhere : undefined;
+  const anywhere = await findSender(pool, path, undefined);
+  return anywhere && (await isSentByParentDomain(pool, anywhere, host)) ? anywhere : undefined;
 }
 
 /** An undefined host asks all workspaces: dear where there are many, and only done for our own paths. */
-async function findAmong(
+async function findSender(
   pool: Pool,
   { messageId, ordinal }: ReturnPath,
   host: string | undefined,
 ): Promise<SentMessage | undefined> {
-  const places =
+  const workspaces =
     host === undefined
       ? 'select id as workspace_id from workspaces where $3::text is null'
       : 'select distinct workspace_id from domains where return_path_host = $3 and name = any($4)';
   const { rows } = await pool.query<{ workspaceId: string }>({
-    text: `select w.workspace_id as "workspaceId" from (${places}) w
+    text: `select w.workspace_id as "workspaceId" from (${workspaces}) w
       cross join lateral (select 1 from deliveries
         where workspace_id = w.workspace_id and mode = 'live' and message_id = $1
           and ($2::smallint is null or ordinal = $2) limit 1) d limit 1`,
@@ -55,22 +55,22 @@ async function findAmong(
       messageId,
       ordinal ?? null,
       host ?? null,
-      ...(host === undefined ? [] : [namesAbove(host)]),
+      ...(host === undefined ? [] : [parentDomains(host)]),
     ],
   });
   return rows[0] && { workspaceId: rows[0].workspaceId, mode: 'live', messageId, ordinal };
 }
 
-async function isOfDomainAbove(pool: Pool, sent: SentMessage, host: string): Promise<boolean> {
+async function isSentByParentDomain(pool: Pool, sent: SentMessage, host: string): Promise<boolean> {
   const { rows } = await pool.query<{ sender: string }>(
     'select sender from messages where workspace_id = $1 and mode = $2 and id = $3',
     [sent.workspaceId, sent.mode, sent.messageId],
   );
-  return rows[0] !== undefined && namesAbove(host).includes(domainOf(rows[0].sender));
+  return rows[0] !== undefined && parentDomains(host).includes(addressDomain(rows[0].sender));
 }
 
 /** A return-path host lies below its domain, and domains are found by their names. */
-function namesAbove(host: string): string[] {
+function parentDomains(host: string): string[] {
   const labels = host.split('.');
   return labels.map((_, index) => labels.slice(index + 1).join('.'));
 }
@@ -88,13 +88,13 @@ export interface ReportedDelivery {
 }
 
 /** What every event about a delivery says of it. */
-export function factsOf({ messageId }: SentMessage, delivery: ReportedDelivery) {
+export function deliveryEventFacts({ messageId }: SentMessage, delivery: ReportedDelivery) {
   const { recipient, attempts: attempt, metadata, tags } = delivery;
   return { message_id: encodeId('msg', messageId), recipient, attempt, metadata, tags };
 }
 
 /** Locked until the transaction ends: by its place, or by recipients of the message. */
-export async function lockReported(
+export async function lockReportedDeliveries(
   db: Queryable,
   sent: SentMessage,
   recipientKeys: readonly string[],
@@ -116,11 +116,11 @@ export async function lockReported(
  * Whether it was told before: any complaint of this recipient, or a bounce by this very report. Asked
  * under the lock, so that the same report, arriving twice at once, is told once.
  */
-export async function wasTold(
+export async function hasEvent(
   db: Queryable,
   sent: SentMessage,
   recipient: string,
-  told: { type: 'message.complained' } | { type: 'message.bounced'; reportId: string },
+  event: { type: 'message.complained' } | { type: 'message.bounced'; reportId: string },
 ): Promise<boolean> {
   const { rows } = await db.query<{ told: boolean }>({
     text: `select exists (select from events
@@ -131,9 +131,9 @@ export async function wasTold(
       sent.workspaceId,
       sent.mode,
       sent.messageId,
-      told.type,
+      event.type,
       recipient,
-      'reportId' in told ? told.reportId : null,
+      'reportId' in event ? event.reportId : null,
     ],
   });
   return rows[0]?.told ?? false;
@@ -176,7 +176,7 @@ export async function markBounced(
 }
 
 /** A complaint is no state: only one more event of the recipient. Returns its place among them. */
-export async function countTold(
+export async function nextEventSequence(
   db: Queryable,
   sent: SentMessage,
   ordinal: number,

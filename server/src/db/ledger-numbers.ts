@@ -10,7 +10,7 @@ import type pg from 'pg';
  */
 export async function continueNumbers(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ exists: boolean }>(
-    `select to_regproc('ledger_tx') is not null as exists`,
+    `select to_regproc('event_log_tx') is not null as exists`,
   );
   if (!rows[0]?.exists) return 0;
   const { next, newest, ahead } = await numbersOf(client);
@@ -34,9 +34,9 @@ interface Numbers {
 async function numbersOf(client: pg.ClientBase): Promise<Numbers> {
   const { rows } = await client.query<Record<keyof Numbers, string>>(
     `with own as (
-       select ledger_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint as ahead)
+       select event_log_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint as ahead)
      select own.ahead, pg_snapshot_xmax(pg_current_snapshot())::text::bigint + own.ahead as next,
-            greatest(0, (select max(tx) from events), (select max(tx) from ledger_followers),
+            greatest(0, (select max(tx) from events), (select max(tx) from event_consumers),
                      (select max(since_tx) from webhooks)) as newest
        from own`,
   );
@@ -46,8 +46,8 @@ async function numbersOf(client: pg.ClientBase): Promise<Numbers> {
 
 function functionsAhead(by: number): string {
   return `
-    create or replace function ledger_tx() returns bigint language sql stable
+    create or replace function event_log_tx() returns bigint language sql stable
       return pg_current_xact_id()::text::bigint + ${by};
-    create or replace function ledger_horizon() returns bigint language sql stable
+    create or replace function event_log_horizon() returns bigint language sql stable
       return pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${by};`;
 }

@@ -8,7 +8,7 @@ import { migrate, migrationsMissing } from './migrate.ts';
 import { PARTITIONED_TABLES } from './partitions.ts';
 import { openPool, type Pool } from './pool.ts';
 
-/** Small migrations of the test's own on an empty database. */
+/** Applies small migrations made for the test to an empty database. */
 
 async function folderWith(files: Record<string, string>) {
   const folder = await scratchFolder();
@@ -18,27 +18,27 @@ async function folderWith(files: Record<string, string>) {
 }
 
 const TWO = {
-  '0001-letters.sql': 'create table letters (n int);',
-  '0002-stamps.sql': 'create table stamps (n int); insert into letters values (1);',
+  '0001-orders.sql': 'create table orders (n int);',
+  '0002-items.sql': 'create table items (n int); insert into orders values (1);',
 };
 
-const lettersIn = async (pool: Pool) =>
-  (await pool.query('select count(*) as n from letters')).rows[0].n as number;
+const countOrders = async (pool: Pool) =>
+  (await pool.query('select count(*) as n from orders')).rows[0].n as number;
 
 describe('migrations', () => {
-  test('run once, in order, and are known to have run', async () => {
+  test('are applied once, in order, and recorded', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     expect(await migrationsMissing(db.pool, folder.path)).toBe(2);
     expect(await migrate(db.pool, silentLog, { folder: folder.path })).toBe(2);
     expect(await migrate(db.pool, silentLog, { folder: folder.path })).toBe(0);
     expect(await migrationsMissing(db.pool, folder.path)).toBe(0);
-    await writeFile(path.join(folder.path, '0003-more.sql'), 'insert into letters values (2)');
+    await writeFile(path.join(folder.path, '0003-more.sql'), 'insert into orders values (2)');
     expect(await migrate(db.pool, silentLog, { folder: folder.path })).toBe(1);
-    expect(await lettersIn(db.pool)).toBe(2);
+    expect(await countOrders(db.pool)).toBe(2);
   });
 
-  test('run once when several nodes start at the same moment', async () => {
+  test('are applied once when several nodes start at the same time', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     const nodes = Array.from({ length: 4 }, () =>
@@ -48,15 +48,15 @@ describe('migrations', () => {
       nodes.map((pool) => migrate(pool, silentLog, { folder: folder.path })),
     );
     expect(ran.toSorted()).toEqual([0, 0, 0, 2]);
-    expect(await lettersIn(db.pool)).toBe(1);
+    expect(await countOrders(db.pool)).toBe(1);
     await Promise.all(nodes.map((pool) => pool.end()));
   });
 
-  test('may take longer than any answer, and so may the wait for another node', async () => {
+  test('are exempt from statement timeouts, and so is waiting for another node', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith({
       ...TWO,
-      '0003-slow.sql': 'select pg_sleep(0.5); insert into letters values (2);',
+      '0003-slow.sql': 'select pg_sleep(0.5); insert into orders values (2);',
     });
     const nodes = Array.from({ length: 2 }, () =>
       openPool({ places: [{ connectionString: db.url }], log: silentLog, silentMsMax: 100 }),
@@ -65,57 +65,57 @@ describe('migrations', () => {
       nodes.map((pool) => migrate(pool, silentLog, { folder: folder.path })),
     );
     expect(ran.toSorted()).toEqual([0, 3]);
-    expect(await lettersIn(db.pool)).toBe(2);
+    expect(await countOrders(db.pool)).toBe(2);
     await Promise.all(nodes.map((pool) => pool.end()));
   });
 
-  test('of another node are not waited for by one that is told to leave', async () => {
+  test('waiting for another node ends when the start is aborted', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     const other = await db.pool.connect();
     await other.query('select pg_advisory_lock(1886352244, 3)');
-    const leaving = new AbortController();
-    let told = '';
+    const abort = new AbortController();
+    let logged = '';
     const write = (line: string) => {
-      told += JSON.parse(line).msg;
-      leaving.abort();
+      logged += JSON.parse(line).msg;
+      abort.abort();
     };
     const log = createLog({ level: 'info', destination: { write } });
-    const waits = migrate(db.pool, log, { folder: folder.path, leaving: leaving.signal });
+    const waits = migrate(db.pool, log, { folder: folder.path, signal: abort.signal });
     await expect(waits).rejects.toThrow('aborted');
-    expect(told).toBe('waiting for another node, which works on the schema');
+    expect(logged).toBe('waiting for another node to finish migrating');
     other.release(true);
     expect(await migrate(db.pool, silentLog, { folder: folder.path })).toBe(2);
   });
 
-  test('that fail are undone whole, and those before stay', async () => {
+  test('that fail are rolled back, and earlier ones stay applied', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith({
       ...TWO,
-      '0003-broken.sql': 'insert into letters values (2); insert into nowhere values (1);',
+      '0003-broken.sql': 'insert into orders values (2); insert into nowhere values (1);',
     });
     await expect(migrate(db.pool, silentLog, { folder: folder.path })).rejects.toThrow(
-      /^The migration 0003-broken\.sql failed and was undone: relation "nowhere"/,
+      /^The migration 0003-broken\.sql failed and was rolled back: relation "nowhere"/,
     );
-    expect(await lettersIn(db.pool)).toBe(1);
+    expect(await countOrders(db.pool)).toBe(1);
     expect(await migrationsMissing(db.pool, folder.path)).toBe(1);
   });
 });
 
-describe('refused in a sentence', () => {
-  test('a database that a newer release has moved on', async () => {
+describe('refused with a clear message', () => {
+  test('a database migrated by a newer release', async () => {
     await using db = await freshDatabase({ empty: true });
     await using newer = await folderWith(TWO);
     await using older = await scratchFolder();
     await cp(newer.path, older.path, { recursive: true });
-    await rm(path.join(older.path, '0002-stamps.sql'));
+    await rm(path.join(older.path, '0002-items.sql'));
     await migrate(db.pool, silentLog, { folder: newer.path });
     await expect(migrate(db.pool, silentLog, { folder: older.path })).rejects.toThrow(
-      /already moved on by a newer release of Postrider \(to 0002-stamps\.sql\)/,
+      /migrated by a newer release of Postrider \(0002-items\.sql\)/,
     );
   });
 
-  test('a file that changed after it ran; line ends do not count', async () => {
+  test('a migration whose content changed after it was applied, ignoring line endings', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith({ '0001-a.sql': 'create table a (n int);\n-- end\n' });
     await migrate(db.pool, silentLog, { folder: folder.path });
@@ -123,11 +123,27 @@ describe('refused in a sentence', () => {
     expect(await migrate(db.pool, silentLog, { folder: folder.path })).toBe(0);
     await writeFile(path.join(folder.path, '0001-a.sql'), 'create table a (n text);\n-- end\n');
     await expect(migrate(db.pool, silentLog, { folder: folder.path })).rejects.toThrow(
-      /0001-a\.sql ran on this database with another text/,
+      /0001-a\.sql was applied to this database with different content/,
     );
   });
 
-  test('a gap in the numbers', async () => {
+  test('a database of a development version before 0.1.0', async () => {
+    await using db = await freshDatabase({ empty: true });
+    await using old = await folderWith(
+      Object.fromEntries(
+        Array.from({ length: 15 }, (_, index) => [
+          index === 0 ? '0001-accounts.sql' : `${String(index + 1).padStart(4, '0')}-more.sql`,
+          'select 1;',
+        ]),
+      ),
+    );
+    await migrate(db.pool, silentLog, { folder: old.path });
+    await expect(migrate(db.pool, silentLog)).rejects.toThrow(
+      'This database was created by a development version of Postrider before 0.1.0 and cannot be upgraded. Start with an empty database or data folder.',
+    );
+  });
+
+  test('a gap in the numbering', async () => {
     await using db = await freshDatabase({ empty: true });
     await using folder = await folderWith({ '0002-b.sql': 'select 1' });
     await expect(migrate(db.pool, silentLog, { folder: folder.path })).rejects.toThrow(
@@ -136,7 +152,7 @@ describe('refused in a sentence', () => {
   });
 });
 
-test('every partitioned table of the real schema is kept up, and no other is named', async () => {
+test('PARTITIONED_TABLES lists every partitioned table of the schema', async () => {
   await using db = await freshDatabase();
   const { rows } = await db.pool.query<{ name: string }>(
     `select relname as name from pg_class where relkind = 'p' order by relname`,

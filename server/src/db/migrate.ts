@@ -9,10 +9,10 @@ import { type Pool, withoutTimeouts } from './pool.ts';
 import { StorageStartError } from './start-error.ts';
 
 /**
- * Brings the schema to what this release needs: numbered SQL files, forward only, each in its own
- * transaction, each once. Several nodes may start at the same moment: one works, the others wait and
- * find it done. A file that was changed after it ran, or a database that a newer release has already
- * moved on, is refused: guessing would damage it.
+ * Applies the numbered SQL files in `migrations/` that the database lacks: forward only, each once,
+ * each in its own transaction. If several nodes start at the same time, one migrates and the others
+ * wait. A database that a newer release has migrated is refused, and so is one whose migrations had
+ * different content, because guessing could damage it.
  */
 export interface Migration {
   number: number;
@@ -23,60 +23,59 @@ export interface Migration {
 
 const FOLDER = path.join(import.meta.dirname, 'migrations');
 
-/** ("post", 3): see also the locks in embedded/claim.ts. */
+/** An advisory lock; the other locks of this class are in embedded/claim.ts and partitions.ts. */
 const LOCK = '1886352244, 3';
 
 export interface MigrateOptions {
-  /** Where the files are, for tests. */
+  /** The folder of the SQL files; tests use their own. */
   folder?: string;
-  /** Ends the wait for another node. */
-  leaving?: AbortSignal;
+  /** Ends the wait for another node that is migrating. */
+  signal?: AbortSignal;
 }
 
-/** Applies what is missing; returns how many files ran. */
+/** Returns how many migrations were applied. */
 export async function migrate(
   pool: Pool,
   log: Log,
-  { folder = FOLDER, leaving }: MigrateOptions = {},
+  { folder = FOLDER, signal }: MigrateOptions = {},
 ): Promise<number> {
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   try {
-    // It may well take longer than a request.
+    // A migration may take much longer than a request.
     await withoutTimeouts(client);
-    await takeLock(client, log, leaving);
+    await acquireLock(client, log, signal);
     const missing = await missingIn(client, migrations);
     for (const migration of missing) {
       await apply(client, migration);
       log.debug({ migration: migration.name }, 'migration applied');
     }
     const last = missing.at(-1)?.name;
-    // One line: the first start has something better to tell.
     if (last) log.info({ migrations: missing.length, last }, 'migrations applied');
-    const moved = await continueNumbers(client);
-    if (moved > 0) log.warn({ moved }, 'the database came from elsewhere: its ledger goes on here');
+    const offset = await continueNumbers(client);
+    if (offset > 0) log.warn({ offset }, 'database was restored from a dump; event log numbering continues');
     return missing.length;
   } finally {
-    // Ends the session, and with it the lock and the settings above.
+    // Closes the session, which releases the lock.
     client.release(true);
   }
 }
 
-const LOOK_MS = 100;
+const LOCK_RETRY_MS = 100;
 
-/** Asked for again and again instead of waited for in the database: who waits there cannot leave. */
-async function takeLock(client: pg.ClientBase, log: Log, leaving?: AbortSignal): Promise<void> {
-  for (let looks = 0; ; looks++) {
-    const { rows } = await client.query<{ got: boolean }>(
-      `select pg_try_advisory_lock(${LOCK}) as got`,
+/** Polls for the lock: a wait inside PostgreSQL could not be aborted. */
+async function acquireLock(client: pg.ClientBase, log: Log, signal?: AbortSignal): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const { rows } = await client.query<{ acquired: boolean }>(
+      `select pg_try_advisory_lock(${LOCK}) as acquired`,
     );
-    if (rows[0]?.got) return;
-    if (looks === 0) log.info('waiting for another node, which works on the schema');
-    await sleep(LOOK_MS, undefined, leaving ? { signal: leaving } : {});
+    if (rows[0]?.acquired) return;
+    if (attempt === 0) log.info('waiting for another node to finish migrating');
+    await sleep(LOCK_RETRY_MS, undefined, signal ? { signal: signal } : {});
   }
 }
 
-/** How many migrations this release has that the database lacks; 0 means ready. */
+/** How many migrations of this release the database lacks. */
 export async function migrationsMissing(pool: Pool, folder = FOLDER): Promise<number> {
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
@@ -105,18 +104,30 @@ async function readMigrations(folder: string): Promise<Migration[]> {
 async function missingIn(client: pg.ClientBase, migrations: Migration[]): Promise<Migration[]> {
   const applied = await appliedIn(client);
   const newest = applied.at(-1);
-  if (newest && newest.number > migrations.length) {
+  if (newest && newest.number > migrations.length && !isDevelopmentSchema(applied, migrations)) {
     throw new StorageStartError(
-      `The database was already moved on by a newer release of Postrider (to ${newest.name}). Start that release or a later one; going back needs a backup from before.`,
+      `This database was migrated by a newer release of Postrider (${newest.name}). Start that release or a later one. To downgrade, restore a backup from before the upgrade.`,
     );
   }
   for (const { number, name, checksum } of applied) {
     if (migrations[number - 1]?.checksum === checksum) continue;
+    if (isDevelopmentSchema(applied, migrations)) throw new StorageStartError(DEVELOPMENT_SCHEMA);
     throw new StorageStartError(
-      `The migration ${name} ran on this database with another text than this release has. Start the release that belongs to the database.`,
+      `The migration ${name} was applied to this database with different content than in this release. Start the release that the database belongs to.`,
     );
   }
   return migrations.slice(applied.length);
+}
+
+const FIRST_MIGRATION = '0001-accounts.sql';
+
+const DEVELOPMENT_SCHEMA =
+  'This database was created by a development version of Postrider before 0.1.0 and cannot be upgraded. Start with an empty database or data folder.';
+
+/** The first migration never changes after a release; only development versions had another one. */
+function isDevelopmentSchema(applied: readonly Applied[], migrations: Migration[]): boolean {
+  const [first] = applied;
+  return first?.name === FIRST_MIGRATION && first.checksum !== migrations[0]?.checksum;
 }
 
 interface Applied {
@@ -152,7 +163,7 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
   } catch (error) {
     await client.query('rollback').catch(() => {});
     throw new StorageStartError(
-      `The migration ${migration.name} failed and was undone: ${(error as Error).message}`,
+      `The migration ${migration.name} failed and was rolled back: ${(error as Error).message}`,
       { cause: error },
     );
   }

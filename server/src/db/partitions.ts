@@ -38,7 +38,7 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'message_attachments', ...DAILY, keep: 'content' },
   { table: 'test_inbox', ...WEEKLY, keep: 'content' },
   { table: 'webhook_deliveries', ...WEEKLY, keep: 'webhook' },
-  { table: 'webhook_tries', ...WEEKLY, keep: 'webhook' },
+  { table: 'webhook_attempts', ...WEEKLY, keep: 'webhook' },
 ];
 
 const DAY_MS = 86_400_000;

@@ -38,6 +38,6 @@ test('of two first starts at once with different keys one is refused', async () 
 test('the key is not to be read from its proof', async () => {
   await using database = await freshDatabase();
   await proveSecretKey(database.pool, first, strictly);
-  const { rows } = await database.pool.query('select proof from secret_key_proof');
+  const { rows } = await database.pool.query('select proof from secret_key_fingerprint');
   expect(rows[0].proof.equals(first)).toBe(false);
 });

@@ -19,16 +19,16 @@ export async function proveSecretKey(
     throw anotherKey();
   }
   await pool.query(
-    `insert into secret_key_proof (proof) values ($1)
-     on conflict (only_row) do update set proof = excluded.proof where $2`,
+    `insert into secret_key_fingerprint (fingerprint) values ($1)
+     on conflict (singleton) do update set fingerprint = excluded.fingerprint where $2`,
     [proof, options.allowOther],
   );
-  const { rowCount } = await pool.query('select from secret_key_proof where proof = $1', [proof]);
+  const { rowCount } = await pool.query('select from secret_key_fingerprint where fingerprint = $1', [proof]);
   if (rowCount !== 1) throw anotherKey();
 }
 
 async function hasProof(pool: Pool): Promise<boolean> {
-  const { rowCount } = await pool.query('select from secret_key_proof');
+  const { rowCount } = await pool.query('select from secret_key_fingerprint');
   return rowCount === 1;
 }
 
@@ -38,9 +38,9 @@ async function hasProof(pool: Pool): Promise<boolean> {
  */
 async function opensOldSecrets(pool: Pool, secretKey: Buffer): Promise<boolean> {
   const { rows } = await pool.query<{ purpose: string; sealed: Buffer }>(
-    `(select 'dkim' as purpose, sealed_private_key as sealed from domain_keys
-       where sealed_private_key is not null order by created_at desc limit 1)
-     union all (select 'webhooks', sealed_secret from webhook_secrets order by id desc limit 1)
+    `(select 'dkim' as purpose, encrypted_private_key as sealed from domain_keys
+       where encrypted_private_key is not null order by created_at desc limit 1)
+     union all (select 'webhooks', encrypted_secret from webhook_secrets order by id desc limit 1)
      union all (select 'second-factor', totp_secret from people
        where totp_secret is not null order by id desc limit 1)`,
   );

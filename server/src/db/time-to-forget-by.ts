@@ -12,13 +12,13 @@ export async function timeToForgetBy(
   nowMs: number,
 ): Promise<{ nowMs: number } | { doubtedSinceMs: number; seenAtMs: number }> {
   const { rows } = await pool.query<{ seenAtMs: number; doubtedSinceMs: number | null }>(
-    `insert into time_to_forget_by as old (seen_at) values ($1)
-     on conflict (only_row) do update set
-       seen_at = case when ${BELIEVED} then excluded.seen_at else old.seen_at end,
-       doubted_at = case when ${BELIEVED} then null
-         when old.doubted_at between $4 and $1 then old.doubted_at
-         else excluded.seen_at end
-     returning seen_at as "seenAtMs", doubted_at as "doubtedSinceMs"`,
+    `insert into retention_clock as old (last_seen_at) values ($1)
+     on conflict (singleton) do update set
+       last_seen_at = case when ${BELIEVED} then excluded.last_seen_at else old.last_seen_at end,
+       jump_seen_at = case when ${BELIEVED} then null
+         when old.jump_seen_at between $4 and $1 then old.jump_seen_at
+         else excluded.last_seen_at end
+     returning last_seen_at as "seenAtMs", jump_seen_at as "doubtedSinceMs"`,
     [
       sqlTime(nowMs),
       sqlTime(nowMs - LEAP_MS),
@@ -31,7 +31,7 @@ export async function timeToForgetBy(
 }
 
 /** Also when it was set back: what is young by it stays. */
-const BELIEVED = '(old.seen_at >= $2 or old.doubted_at between $4 and $3)';
+const BELIEVED = '(old.last_seen_at >= $2 or old.jump_seen_at between $4 and $3)';
 
 const DAY_MS = 86_400_000;
 /** A house may stand still for this long without a question. */

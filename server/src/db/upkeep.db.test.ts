@@ -60,7 +60,7 @@ test('a clock that is years ahead at a start takes nothing with it', async () =>
   const right = new ManualClock(systemClock.now());
   await using first = await start(right, silentLog);
   right.advance(0);
-  await vi.waitUntil(async () => (await pool.query('select from time_to_forget_by')).rowCount);
+  await vi.waitUntil(async () => (await pool.query('select from retention_clock')).rowCount);
   await first.stop();
 
   const wrong = new ManualClock(systemClock.now() + 3_650 * DAY_MS);

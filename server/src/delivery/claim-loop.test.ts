@@ -6,7 +6,7 @@ import { ClaimLoop, type ClaimLoopParts } from './claim-loop.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { FoundQueue } from './due-queues.ts';
 
-/** Like the real one: its timers fire up to a millisecond before their time by the wall clock. */
+/** Timers fire up to a millisecond early by the wall clock, as real ones do. */
 class HastyClock implements Clock {
   readonly #inner = new ManualClock(1_000_000);
 
@@ -18,12 +18,12 @@ class HastyClock implements Clock {
     return this.#inner.after(Math.max(0, delayMs - 1), task);
   }
 
-  /** Something takes so long, and nothing else happens meanwhile. */
+  /** Moves the clock without letting anything else run. */
   jump(ms: number): void {
     this.#inner.advance(ms);
   }
 
-  /** Lets time pass in small steps, with room for what each of them sets off. */
+  /** Lets time pass in small steps and runs what each step triggers. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 1) {
       this.#inner.advance(1);
@@ -49,7 +49,7 @@ function loopWith(clock: Clock, parts: Partial<ClaimLoopParts>): ClaimLoop {
   });
 }
 
-test('goes on looking after storage was gone, also when a timer is early', async () => {
+test('keeps claiming after a database outage, even when a timer fires early', async () => {
   const clock = new HastyClock();
   let gone = true;
   let walks = 0;
@@ -73,12 +73,12 @@ test('goes on looking after storage was gone, also when a timer is early', async
   await loop.stop();
 });
 
-test('takes up what becomes due between two looks on its time', async () => {
+test('claims a row on time when it becomes due between two scans', async () => {
   const clock = new HastyClock();
   const dueAtMs = clock.now() + 1_210;
   const claimedAt: number[] = [];
   const loop = loopWith(clock, {
-    scan: async () => [{ workspaceId: 'w', lane: 0, dueAtMs }],
+    scan: async () => [{ workspaceId: 'w', shard: 0, dueAtMs }],
     claim: async () => {
       claimedAt.push(clock.now() - dueAtMs);
       return [];
@@ -91,13 +91,13 @@ test('takes up what becomes due between two looks on its time', async () => {
   await loop.stop();
 });
 
-test('walks as seldom as a walk is long, and claims by what the last one has found', async () => {
+test('scans less often the longer a scan takes, and claims from the last scan in between', async () => {
   const clock = new HastyClock();
   let walks = 0;
   let claims = 0;
   let open = true;
   let given = 10;
-  const queue: FoundQueue = { workspaceId: 'w', lane: 0, dueAtMs: clock.now() };
+  const queue: FoundQueue = { workspaceId: 'w', shard: 0, dueAtMs: clock.now() };
   const loop = loopWith(clock, {
     scan: async () => {
       walks += 1;
@@ -107,7 +107,7 @@ test('walks as seldom as a walk is long, and claims by what the last one has fou
     claim: async () => {
       claims += 1;
       open = false;
-      return Array.from({ length: given }, () => ({ workspace_id: 'w', lane: 0 }) as ClaimedRow);
+      return Array.from({ length: given }, () => ({ workspace_id: 'w', shard: 0 }) as ClaimedRow);
     },
     capacity: () => ({ rowsMax: open ? 10 : 0, skipWorkspaces: [] }),
   });
@@ -131,7 +131,7 @@ test('walks as seldom as a walk is long, and claims by what the last one has fou
   await loop.stop();
 });
 
-test('a clock that is set back by an hour does not hold up the next look', async () => {
+test('a clock set back by an hour does not delay the next scan', async () => {
   const clock = new ManualClock(10_000_000);
   let walks = 0;
   const loop = loopWith(clock, {

@@ -1,4 +1,5 @@
 import { WAIT_MAX_MS } from '../db/patient-writes.ts';
+import { assert } from '../lib/assert.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import {
@@ -9,187 +10,214 @@ import {
   type ScanRequest,
 } from './claim-store.ts';
 import { DueQueues, type FoundQueue, type Queue } from './due-queues.ts';
-import { newLeaseToken } from './lease.ts';
+import { newLeaseToken } from './lease-store.ts';
 
 /**
- * Fetches what is due into memory, as long as there is room: a few rows of each queue (workspace and
- * lane) in turn. Which queues have something due is found out by walking past all of them, after a
- * notice of new rows and by itself twice a second. Where there are so many queues that this takes
- * time, walks come as seldom as they are long, and claims go on by what the last one has found.
+ * Claims due deliveries into memory while there is capacity: a few rows of each queue (workspace and
+ * shard) in turn. A scan over all queues finds those with due rows. It runs after a notification of
+ * new rows and otherwise twice a second. With so many queues that a scan takes noticeable time, scans
+ * become proportionally rarer, and claims rely on what the last scan found.
+ *
+ * The loop is always in one of these modes:
+ *
+ * - STOPPED: before `start` and after `stop`. No timer is set. → WAITING
+ * - WAITING: a timer is set for the next scan or due queue; `wake` ends the wait early.
+ *   → CLAIMING, STOPPED
+ * - PAUSED: the database failed or has just recovered. A timer is set, and `wake` has no effect
+ *   until the pause is over. → CLAIMING, STOPPED
+ * - CLAIMING: scans and claims are in progress. → WAITING when nothing more is due or there is no
+ *   capacity, PAUSED after a database error or a recovery, STOPPING
+ * - STOPPING: `stop` waits for the claim in progress. → STOPPED
  */
 export class ClaimLoop {
   readonly #parts: ClaimLoopParts;
   readonly #queues = new DueQueues();
-  #running = false;
-  #claiming: Promise<void> | undefined;
-  #wanted = false;
-  #restUntilMs = 0;
+  #mode: ClaimLoopMode = 'STOPPED';
+  /** The run in progress while CLAIMING or STOPPING. */
+  #run: Promise<void> | undefined;
   #timer: Timer | undefined;
-  #failing = false;
+  /** `wake` was called since the last step began. */
+  #wakePending = false;
+  #pausedUntilMs = 0;
+  /** The last query failed: nothing is claimed until the database answers again. */
+  #databaseDown = false;
   #hasBacklog = false;
-  #roomless = false;
-  /** How far the walk has come; ROUND_START between two of them. */
-  #walkedTo: Queue = SCAN_START;
-  #walkWanted = true;
-  #walkTookMs = 0;
-  #walkEndedAtMs = 0;
+  #isFull = false;
+  /** How far the current scan has come; SCAN_START between scans. */
+  #scanCursor: Queue = SCAN_START;
+  #scanRequested = true;
+  #scanDurationMs = 0;
+  #scanEndedAtMs = 0;
   #pickedAtMs = 0;
   #range: IdRange = { oldest: '', newest: '' };
-  #rangeKnownAtMs = Number.NEGATIVE_INFINITY;
+  #rangeReadAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ClaimLoopParts) {
     this.#parts = parts;
   }
 
-  /** The last claim had to leave rows for want of room. */
-  get leftBehind(): boolean {
+  /** Due rows were left in the database for lack of capacity. */
+  get hasBacklog(): boolean {
     return this.#hasBacklog;
   }
 
   start(): void {
-    this.#running = true;
+    this.#enter('WAITING');
     this.wake();
   }
 
   async stop(): Promise<void> {
-    this.#running = false;
     this.#timer?.cancel();
-    await this.#claiming;
+    if (this.#mode === 'CLAIMING') this.#enter('STOPPING');
+    else if (this.#mode !== 'STOPPED' && this.#mode !== 'STOPPING') this.#enter('STOPPED');
+    await this.#run;
   }
 
-  /** Somebody says that rows became due: perhaps old ones, taken up again. */
+  /** Rows became due, possibly old ones that are retried. */
   notifyDue(): void {
-    this.#walkWanted = true;
-    this.#rangeKnownAtMs = Math.min(
-      this.#rangeKnownAtMs,
-      this.#parts.clock.now() - RANGE_KNOWN_MS + NOTICE_KNOWN_MS,
+    this.#scanRequested = true;
+    this.#rangeReadAtMs = Math.min(
+      this.#rangeReadAtMs,
+      this.#parts.clock.now() - RANGE_MAX_AGE_MS + RANGE_MAX_AGE_NOTIFIED_MS,
     );
     this.wake();
   }
 
-  /** There is room again, or time has passed. */
+  /** There is capacity again, or time has passed. */
   wake(): void {
-    this.#wanted = true;
-    if (!this.#running || this.#claiming || this.#parts.clock.now() < this.#restUntilMs) return;
+    this.#wakePending = true;
+    if (this.#mode !== 'WAITING' && this.#mode !== 'PAUSED') return;
+    if (this.#parts.clock.now() < this.#pausedUntilMs) return;
     this.#timer?.cancel();
-    this.#claiming = this.#run().finally(() => {
-      this.#claiming = undefined;
-      this.#rest();
+    this.#enter('CLAIMING');
+    this.#run = this.#claimAll().finally(() => {
+      this.#run = undefined;
+      if (this.#mode === 'STOPPING') this.#enter('STOPPED');
+      else this.#scheduleWake();
     });
   }
 
-  #rest(): void {
-    if (!this.#running) return;
+  #enter(mode: ClaimLoopMode): void {
+    assert(TRANSITIONS[this.#mode].includes(mode), `claim loop went from ${this.#mode} to ${mode}`);
+    this.#mode = mode;
+  }
+
+  #scheduleWake(): void {
     const { clock, pollMs } = this.#parts;
     const nowMs = clock.now();
-    const restMs = this.#restUntilMs - nowMs;
-    const waitMs = this.#wanted ? 0 : this.#roomless ? pollMs : this.#nextAtMs() - nowMs;
-    // Whatever was reckoned from a clock that has been set back since: never longer than this.
-    const longestMs = Math.max(pollMs, WALK_REST_MAX_MS);
-    this.#timer = clock.after(Math.max(0, restMs, Math.min(waitMs, longestMs)), () => {
-      // Timers may fire a moment before their time by the wall clock. This one is the end of the
-      // rest whatever the clock says: were it turned away, nothing would ever look again.
-      this.#restUntilMs = 0;
+    const pauseMs = this.#pausedUntilMs - nowMs;
+    this.#enter(pauseMs > 0 ? 'PAUSED' : 'WAITING');
+    const waitMs = this.#wakePending ? 0 : this.#isFull ? pollMs : this.#nextAtMs() - nowMs;
+    // Bounds the wait when the clock has been set back since these times were computed.
+    const waitMaxMs = Math.max(pollMs, SCAN_REST_MAX_MS);
+    this.#timer = clock.after(Math.max(0, pauseMs, Math.min(waitMs, waitMaxMs)), () => {
+      // Timers may fire slightly early by the wall clock. This one ends the pause regardless: if
+      // `wake` rejected it, nothing would ever claim again.
+      this.#pausedUntilMs = 0;
       this.wake();
     });
   }
 
   #nextAtMs(): number {
-    // From the last look on, not from now: what became due in between is not to be missed.
-    return Math.min(this.#nextWalkAtMs(), this.#queues.nextDueAtMs(this.#pickedAtMs));
+    // Counted from the last pick rather than now, so that rows that became due since are not missed.
+    return Math.min(this.#nextScanAtMs(), this.#queues.nextDueAtMs(this.#pickedAtMs));
   }
 
-  #nextWalkAtMs(): number {
-    const leastMs = this.#hasBacklog ? WALK_REST_BUSY_MS : 0;
-    const restMs = Math.min(Math.max(leastMs, this.#walkTookMs * WALK_REST), WALK_REST_MAX_MS);
+  #nextScanAtMs(): number {
+    const restMinMs = this.#hasBacklog ? SCAN_REST_BUSY_MS : 0;
+    const restMs = Math.min(
+      Math.max(restMinMs, this.#scanDurationMs * SCAN_REST_FACTOR),
+      SCAN_REST_MAX_MS,
+    );
     const { pollMs } = this.#parts;
-    return this.#walkEndedAtMs + (this.#walkWanted ? restMs : Math.max(restMs, pollMs));
+    return this.#scanEndedAtMs + (this.#scanRequested ? restMs : Math.max(restMs, pollMs));
   }
 
-  async #run(): Promise<void> {
-    const { log } = this.#parts;
+  async #claimAll(): Promise<void> {
+    const { log, clock } = this.#parts;
     try {
-      // Bounded: a claim that goes on for ever would never let a stop through.
-      for (let step = 0; step < 100 && this.#running; step++) {
-        this.#wanted = false;
+      // Bounded, so that a continuous backlog cannot keep the loop from being scheduled anew.
+      for (let step = 0; step < STEPS_MAX && this.#mode === 'CLAIMING'; step++) {
+        this.#wakePending = false;
         if (!(await this.#step())) return;
       }
-      this.#wanted = true;
+      this.#wakePending = true;
     } catch (error) {
-      if (!this.#failing) log.warn({ err: error }, 'nothing can be claimed at the moment');
-      this.#failing = true;
-      this.#restUntilMs = this.#parts.clock.now() + WAIT_MAX_MS;
+      if (!this.#databaseDown) log.warn({ err: error }, 'claiming deliveries failed, retrying');
+      this.#databaseDown = true;
+      this.#pausedUntilMs = clock.now() + WAIT_MAX_MS;
     }
   }
 
-  /** True when it is worth going on at once. */
+  /** True when another step should follow at once. */
   async #step(): Promise<boolean> {
-    if (this.#failing) {
-      await this.#askWhetherStorageIsBack();
+    if (this.#databaseDown) {
+      await this.#probeDatabase();
       return false;
     }
-    const room = this.#parts.capacity();
-    this.#roomless = room.rowsMax <= 0;
-    if (this.#roomless) {
+    const { rowsMax, skipWorkspaces } = this.#parts.capacity();
+    this.#isFull = rowsMax <= 0;
+    if (this.#isFull) {
       this.#hasBacklog = true;
       return false;
     }
     const { clock } = this.#parts;
     const startedAtMs = clock.now();
-    const walking = this.#walkedTo !== SCAN_START;
-    // A clock that was set back says nothing of when the last walk was.
-    const setBack = startedAtMs < this.#walkEndedAtMs;
-    if (walking || setBack || startedAtMs >= this.#nextWalkAtMs()) await this.#walkOn(startedAtMs);
+    const scanning = this.#scanCursor !== SCAN_START;
+    const clockSetBack = startedAtMs < this.#scanEndedAtMs;
+    if (scanning || clockSetBack || startedAtMs >= this.#nextScanAtMs()) {
+      await this.#continueScan(startedAtMs);
+    }
     const nowMs = clock.now();
-    const queuesMax = Math.max(1, Math.floor(room.rowsMax / PER_QUEUE_MIN));
+    const queuesMax = Math.max(1, Math.floor(rowsMax / PER_QUEUE_MIN));
     this.#pickedAtMs = nowMs;
-    const queues = this.#queues.pick(nowMs, room.skipWorkspaces, queuesMax);
-    if (queues.length > 0) await this.#claim(queues, Math.floor(room.rowsMax / queues.length));
+    const queues = this.#queues.pick(nowMs, skipWorkspaces, queuesMax);
+    if (queues.length > 0) await this.#claim(queues, Math.floor(rowsMax / queues.length));
     this.#hasBacklog = this.#queues.hasDue(nowMs);
-    return this.#walkedTo !== SCAN_START || (queues.length > 0 && this.#hasBacklog);
+    return this.#scanCursor !== SCAN_START || (queues.length > 0 && this.#hasBacklog);
   }
 
-  /** After a failure the first question takes nothing. */
-  async #askWhetherStorageIsBack(): Promise<void> {
+  /** The first query after a failure claims nothing. */
+  async #probeDatabase(): Promise<void> {
     const { clock, findRange, log } = this.#parts;
     await findRange(clock.now());
-    this.#failing = false;
-    this.#walkWanted = true;
-    this.#restUntilMs = clock.now() + OUTAGE_GRACE_MS;
-    log.info('storage is back: claiming again soon');
+    this.#databaseDown = false;
+    this.#scanRequested = true;
+    this.#pausedUntilMs = clock.now() + OUTAGE_GRACE_MS;
+    log.info({ resumesInMs: OUTAGE_GRACE_MS }, 'database is back');
   }
 
-  /** A stretch of the walk, so that claims come in between. */
-  async #walkOn(nowMs: number): Promise<void> {
-    const { clock, findRange, scan: walk, stopwatchMs } = this.#parts;
+  /** Scans in batches, so that claims run in between. */
+  async #continueScan(nowMs: number): Promise<void> {
+    const { clock, findRange, scan, stopwatchMs } = this.#parts;
     const startedAtMs = stopwatchMs();
-    if (this.#walkedTo === SCAN_START) {
-      this.#walkWanted = false;
-      this.#walkTookMs = 0;
-      if (nowMs - this.#rangeKnownAtMs >= RANGE_KNOWN_MS) {
+    if (this.#scanCursor === SCAN_START) {
+      this.#scanRequested = false;
+      this.#scanDurationMs = 0;
+      if (nowMs - this.#rangeReadAtMs >= RANGE_MAX_AGE_MS) {
         this.#range = await findRange(nowMs);
-        this.#rangeKnownAtMs = nowMs;
+        this.#rangeReadAtMs = nowMs;
       }
     }
-    const found = await walk({
-      after: this.#walkedTo,
-      queuesMax: QUEUES_MAX,
+    const found = await scan({
+      after: this.#scanCursor,
+      queuesMax: SCAN_BATCH,
       range: this.#range,
     });
-    this.#walkTookMs += stopwatchMs() - startedAtMs;
+    this.#scanDurationMs += stopwatchMs() - startedAtMs;
     this.#queues.update(found, nowMs);
     const last = found.at(-1);
-    if (last && found.length >= QUEUES_MAX) {
-      this.#walkedTo = last;
+    if (last && found.length >= SCAN_BATCH) {
+      this.#scanCursor = last;
       return;
     }
     this.#queues.finishScan(nowMs);
-    this.#walkedTo = SCAN_START;
-    this.#walkEndedAtMs = clock.now();
+    this.#scanCursor = SCAN_START;
+    this.#scanEndedAtMs = clock.now();
   }
 
   async #claim(queues: readonly Queue[], perQueueMax: number): Promise<void> {
-    const { clock, claim, admit, leaseMs, retryWindowMs: windowMs } = this.#parts;
+    const { clock, claim, admit, leaseMs, retryWindowMs } = this.#parts;
     const nowMs = clock.now();
     const leaseEndsAtMs = nowMs + leaseMs;
     const rows = await claim({
@@ -199,22 +227,32 @@ export class ClaimLoop {
       lease: newLeaseToken(),
       leaseEndsAtMs,
       range: this.#range,
-      retryWindowMs: windowMs,
+      retryWindowMs,
     });
     this.#queues.recordClaim(queues, rows, perQueueMax);
     admit(rows, leaseEndsAtMs);
   }
 }
 
+type ClaimLoopMode = 'STOPPED' | 'WAITING' | 'PAUSED' | 'CLAIMING' | 'STOPPING';
+
+const TRANSITIONS: Record<ClaimLoopMode, readonly ClaimLoopMode[]> = {
+  STOPPED: ['WAITING'],
+  WAITING: ['CLAIMING', 'STOPPED'],
+  PAUSED: ['CLAIMING', 'STOPPED'],
+  CLAIMING: ['WAITING', 'PAUSED', 'STOPPING'],
+  STOPPING: ['STOPPED'],
+};
+
 export interface ClaimLoopParts {
   clock: Clock;
-  /** What walks cost is told by this: the clock may be moved. */
+  /** Measures how long scans take; unlike the clock, it is never set. */
   stopwatchMs: () => number;
   log: Log;
   scan: (request: ScanRequest) => Promise<FoundQueue[]>;
   claim: (request: ClaimRequest) => Promise<ClaimedRow[]>;
   findRange: (nowMs: number) => Promise<IdRange>;
-  /** How much may be taken in now; nothing while results cannot be recorded. */
+  /** How many rows may be claimed now; none while outcomes cannot be recorded. */
   capacity: () => { rowsMax: number; skipWorkspaces: string[] };
   admit: (rows: ClaimedRow[], leaseEndsAtMs: number) => void;
   leaseMs: number;
@@ -222,21 +260,22 @@ export interface ClaimLoopParts {
   pollMs: number;
 }
 
-/** How long the range of unfinished ids is believed, without and with a notice. */
-const RANGE_KNOWN_MS = 60_000;
-const NOTICE_KNOWN_MS = 500;
-/** Of each queue at least this much, so that a claim is worth its cost. */
+const STEPS_MAX = 100;
+/** How long the range of unfinished ids is reused, without and with a notification of due rows. */
+const RANGE_MAX_AGE_MS = 60_000;
+const RANGE_MAX_AGE_NOTIFIED_MS = 500;
+/** Rows per queue that make a claim worth its cost. */
 const PER_QUEUE_MIN = 10;
-/** How far a walk goes before a claim gets its turn. */
-const QUEUES_MAX = 500;
-/** After a walk comes a rest so many times as long, up to a bound: at most a fifth goes into walking. */
-const WALK_REST = 4;
-const WALK_REST_MAX_MS = 5_000;
-/** In a flood every commit is a notice. */
-const WALK_REST_BUSY_MS = 20;
+/** Queues that one scan query visits before claims get their turn. */
+const SCAN_BATCH = 500;
+/** The rest after a scan, as a multiple of its duration: scans take at most a fifth of the time. */
+const SCAN_REST_FACTOR = 4;
+const SCAN_REST_MAX_MS = 5_000;
+/** Under heavy load every commit is a notification. */
+const SCAN_REST_BUSY_MS = 20;
 /**
- * After the database was gone, leases have run out while every node holds results that it could not
- * write. Whoever claims waits until all have had the time to write them: taking over at once would
- * send that mail twice.
+ * During a database outage leases expire while every node holds outcomes that it could not write.
+ * Claims wait until all nodes have had time to write them: claiming at once would send that mail
+ * twice.
  */
 const OUTAGE_GRACE_MS = 2 * WAIT_MAX_MS;

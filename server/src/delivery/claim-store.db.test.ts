@@ -4,19 +4,19 @@ import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
-import { laneOf } from '../messages/queue-shard.ts';
+import { queueShardOf } from '../messages/queue-shard.ts';
 import {
   type ClaimRequest,
   claimDue,
   findIdRange,
   SCAN_START,
-  disableNonIndexPlans,
   scanQueues,
 } from './claim-store.ts';
+import { disableNonIndexPlans } from './delivery-store.ts';
 import type { Queue } from './due-queues.ts';
-import { isSuspect, newLeaseToken } from './lease.ts';
+import { isSuspect, newLeaseToken } from './lease-store.ts';
 
-/** Goal: claims are fair, never share a row, and survive each other. Method: a real database. */
+/** Goal: concurrent claims are fair and never share a row. Method: a real database. */
 
 function storePool(url: string, max = 4): Pool {
   const pool = openPool({ places: [{ connectionString: url }], log: silentLog, max });
@@ -24,7 +24,7 @@ function storePool(url: string, max = 4): Pool {
   return pool;
 }
 
-/** One claim of all queues that the walk finds, with something due or not. */
+/** Claims from all queues that the scan finds, whether they have due rows or not. */
 async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: number }) {
   const range = await findIdRange(pool, more.nowMs);
   const queues = await scanQueues(pool, { after: SCAN_START, queuesMax: 500, range });
@@ -39,7 +39,7 @@ async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: numbe
   });
 }
 
-test('takes a few of each queue', async () => {
+test('takes a few rows of each queue', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
@@ -57,7 +57,7 @@ test('takes a few of each queue', async () => {
   await pool.end();
 });
 
-test('walks past every queue once, and tells when the first of it is due', async () => {
+test('the scan visits every queue once and returns when its first row is due', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
@@ -68,7 +68,7 @@ test('walks past every queue once, and tells when the first of it is due', async
       const dueAtMs = nowMs + n * 1_000;
       const recipients = [`a@d${n}.example`];
       await enqueue(pool, [{ workspaceId, nowMs, dueAtMs, status: 'scheduled', recipients }]);
-      const queue = `${workspaceId}/${laneOf(`d${n}.example`)}`;
+      const queue = `${workspaceId}/${queueShardOf(`d${n}.example`)}`;
       expected.set(queue, Math.min(expected.get(queue) ?? dueAtMs, dueAtMs));
     }
   }
@@ -76,7 +76,7 @@ test('walks past every queue once, and tells when the first of it is due', async
   const found: [string, number][] = [];
   for (let after: Queue = SCAN_START; ; ) {
     const stretch = await scanQueues(pool, { after, queuesMax: 7, range });
-    found.push(...stretch.map((q): [string, number] => [`${q.workspaceId}/${q.lane}`, q.dueAtMs]));
+    found.push(...stretch.map((q): [string, number] => [`${q.workspaceId}/${q.shard}`, q.dueAtMs]));
     if (stretch.length < 7) break;
     after = stretch.at(-1) as Queue;
   }
@@ -85,7 +85,7 @@ test('walks past every queue once, and tells when the first of it is due', async
   await pool.end();
 });
 
-test('looks at a few rows of each queue, however many wait there', async () => {
+test('reads only a few rows of each queue, however many wait there', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url, 1);
   const nowMs = systemClock.now();
@@ -100,11 +100,11 @@ test('looks at a few rows of each queue, however many wait there', async () => {
     }));
   await enqueue(pool, flood(nowMs - 1_000));
   await pool.query(`update deliveries set status = 'delivered', due_at = null`);
-  // As a flood finds the planner's figures: when they were taken, all was done.
+  // Gives the planner the outdated statistics that a flood meets: all rows finished.
   await pool.query('analyze deliveries');
   await enqueue(pool, flood(nowMs));
   const request = { nowMs: nowMs + 1_000, perQueueMax: 1 };
-  // The first look passes the entries of what is done, and marks them as dead.
+  // The first read passes the index entries of finished rows and marks them dead.
   await claimAll(pool, request);
   const before = await rowsRead(pool);
   const claims = 10;
@@ -115,7 +115,7 @@ test('looks at a few rows of each queue, however many wait there', async () => {
   await pool.end();
 });
 
-/** All that indexes of the queue have led to; the pool has one session, whose count it is. */
+/** Index tuples read in the queue; the pool has a single session, so the count is its own. */
 async function rowsRead(pool: Pool): Promise<number> {
   await pool.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ read: number }>(
@@ -124,7 +124,7 @@ async function rowsRead(pool: Pool): Promise<number> {
   return rows[0]?.read ?? 0;
 }
 
-test('a row whose lease ran out comes with a suspicion, one that was given back without', async () => {
+test('a row whose lease expired is suspect, a released row is not', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
@@ -138,7 +138,7 @@ test('a row whose lease ran out comes with a suspicion, one that was given back 
   await pool.end();
 });
 
-test('four claimers over the same rows neither share one nor bring the database down', async () => {
+test('four concurrent claimers neither share a row nor crash the database', async () => {
   await using database = await freshDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();

@@ -6,49 +6,25 @@ import { uuidFloor, uuidTime } from '../lib/ids.ts';
 import type { FoundQueue, Queue } from './due-queues.ts';
 
 /**
- * Claiming: from the rows that are due, a fair share for this node, under a lease. A walk goes from
- * queue to queue (workspace and lane) and tells when each will have something due; a claim takes a
- * few rows of each that has.
+ * Claims due rows for this node under a lease. A scan goes from queue to queue (workspace and shard)
+ * and returns when each will have a row due; a claim takes a few rows of each queue that has.
  *
- * The pool must be the engine's own. Its plans are kept for a long time while tables grow from
- * nothing to millions of rows, and a plan that was right for an empty table (read it all, then sort)
- * would be ruinous an hour later. Every statement here is a few look-ups by key, in the order that
- * an index has anyway, so these sessions know nothing else. For the same reason a bound on ids, which
- * spares partitions, stands only in lateral subqueries with a limit: in a join or an update the
- * planner would read the whole range and compare it with every key. Nor does any statement ask with
- * `exists` in its list of columns: the planner may answer that by reading all that is due once and
- * hashing it, and does so when a flood comes after its figures were taken. And a plan is made once:
- * made for each call, it took longer than what it was for.
+ * A bound on ids, which prunes partitions, appears only in lateral subqueries with a limit: in a join
+ * or an update the planner would read the whole range and compare it with every key. No statement has
+ * `exists` in its column list either: the planner may answer that by hashing all due rows, and does
+ * so when a flood arrives after its statistics were taken.
  */
-export function disableNonIndexPlans(pool: Pool): void {
-  pool.on('connect', (client) => {
-    client.query(PLANNER_SETTINGS).catch(() => {});
-  });
-}
-
-const PLANNER_SETTINGS = [
-  'seqscan',
-  'material',
-  'bitmapscan',
-  'hashjoin',
-  'mergejoin',
-  'sort',
-  'incremental_sort',
-]
-  .map((way) => `set enable_${way} = off`)
-  .concat('set plan_cache_mode = force_generic_plan')
-  .join('; ');
 
 export const SCAN_START: Queue = {
   workspaceId: '00000000-0000-0000-0000-000000000000',
-  lane: -1,
+  shard: -1,
 };
 
 export interface ScanRequest {
-  /** The walk goes on behind this queue. */
+  /** The scan continues after this queue. */
   after: Queue;
   queuesMax: number;
-  /** Partitions outside of it are left out. */
+  /** Partitions outside this range are pruned. */
   range: IdRange;
 }
 
@@ -59,7 +35,7 @@ export interface ClaimRequest {
   lease: number;
   leaseEndsAtMs: number;
   range: IdRange;
-  /** The length of a run of tries, to know when a repeated run began. */
+  /** The length of a delivery cycle, to compute when a repeated cycle began. */
   retryWindowMs: number;
 }
 
@@ -68,7 +44,7 @@ export interface ClaimedRow {
   mode: Mode;
   message_id: string;
   ordinal: number;
-  lane: number;
+  shard: number;
   recipient: string;
   recipient_key: string;
   lease: number;
@@ -80,7 +56,7 @@ export interface ClaimedRow {
   tags: string[] | null;
   metadata: Record<string, string> | null;
   suppression_reason: string | null;
-  /** Of the last try; only read when the row has expired. */
+  /** From the last attempt; read only when the row has expired. */
   bounce: Bounce | null;
   smtp: SmtpFacts | null;
 }
@@ -88,31 +64,31 @@ export interface ClaimedRow {
 const UNFINISHED = `('scheduled', 'queued', 'deferred')`;
 
 /**
- * A loose index scan: from one (workspace, lane) that has unfinished rows the index leads to the
- * next, and to the first of its rows that will be due. So a tenant with a million rows waiting costs
- * what a tenant with one does, and none can hide another. Rejected: `order by due_at` over all (the
- * oldest flood wins), and `distinct` (reads every waiting row).
+ * A loose index scan: from one (workspace, shard) with unfinished rows the index leads to the next,
+ * and to the first of its rows that will be due. A tenant with a million queued rows costs as much
+ * as a tenant with one, and cannot hide another. Rejected: `order by due_at` over all rows (the
+ * oldest flood wins), and `distinct` (reads every queued row).
  */
 export async function scanQueues(pool: Pool, request: ScanRequest): Promise<FoundQueue[]> {
   const { rows } = await pool.query<FoundQueue>({
-    name: 'delivery-walk',
-    text: `with recursive queues (workspace_id, lane, due_at, step) as (
-        (select workspace_id, lane, due_at, 1 from deliveries
+    name: 'delivery-scan',
+    text: `with recursive queues (workspace_id, shard, due_at, step) as (
+        (select workspace_id, shard, due_at, 1 from deliveries
           where status in ${UNFINISHED} and message_id between $4 and $5
-            and (workspace_id, lane) > ($1::uuid, $2::smallint)
-          order by workspace_id, lane, due_at limit 1)
+            and (workspace_id, shard) > ($1::uuid, $2::smallint)
+          order by workspace_id, shard, due_at limit 1)
       union all
-        select n.workspace_id, n.lane, n.due_at, q.step + 1
+        select n.workspace_id, n.shard, n.due_at, q.step + 1
           from queues q cross join lateral (
-            select d.workspace_id, d.lane, d.due_at from deliveries d
+            select d.workspace_id, d.shard, d.due_at from deliveries d
              where d.status in ${UNFINISHED} and d.message_id between $4 and $5
-               and (d.workspace_id, d.lane) > (q.workspace_id, q.lane)
-             order by d.workspace_id, d.lane, d.due_at limit 1) n
+               and (d.workspace_id, d.shard) > (q.workspace_id, q.shard)
+             order by d.workspace_id, d.shard, d.due_at limit 1) n
          where q.step < $3::int)
-      select workspace_id as "workspaceId", lane, due_at as "dueAtMs" from queues`,
+      select workspace_id as "workspaceId", shard, due_at as "dueAtMs" from queues`,
     values: [
       request.after.workspaceId,
-      request.after.lane,
+      request.after.shard,
       request.queuesMax,
       request.range.oldest,
       request.range.newest,
@@ -122,9 +98,9 @@ export async function scanQueues(pool: Pool, request: ScanRequest): Promise<Foun
 }
 
 /**
- * Locking and updating are two statements on purpose. In one, PostgreSQL 18.4 dies of a segmentation
- * fault when a row that it wants to lock has just been changed by another claim: four claimers at
- * once brought it down within seconds, and the same two statements apart never.
+ * Locking and updating are deliberately two statements. Combined in one, PostgreSQL 18.4 crashes
+ * with a segmentation fault when a row to be locked has just been changed by another claim: four
+ * concurrent claimers brought it down within seconds, but never with two separate statements.
  */
 export async function claimDue(pool: Pool, request: ClaimRequest): Promise<ClaimedRow[]> {
   return inTransaction(pool, async (client) => {
@@ -144,14 +120,14 @@ interface PickedRow {
 async function lockDue(client: PoolClient, request: ClaimRequest): Promise<PickedRow[]> {
   const { rows } = await client.query<PickedRow>({
     name: 'delivery-lock',
-    text: `select d.* from json_to_recordset($1::json) as q("workspaceId" uuid, lane smallint)
+    text: `select d.* from json_to_recordset($1::json) as q("workspaceId" uuid, shard smallint)
        cross join lateral (
          select d.workspace_id, d.mode, d.message_id, d.ordinal, d.lease from deliveries d
-          where d.status in ${UNFINISHED} and d.workspace_id = q."workspaceId" and d.lane = q.lane
+          where d.status in ${UNFINISHED} and d.workspace_id = q."workspaceId" and d.shard = q.shard
             and d.due_at <= $2::timestamptz and d.message_id between $3 and $4
           order by d.due_at limit $5::int for update skip locked) d`,
     values: [
-      JSON.stringify(request.queues.map(({ workspaceId, lane }) => ({ workspaceId, lane }))),
+      JSON.stringify(request.queues.map(({ workspaceId, shard }) => ({ workspaceId, shard }))),
       sqlTime(request.nowMs),
       request.range.oldest,
       request.range.newest,
@@ -161,7 +137,7 @@ async function lockDue(client: PoolClient, request: ClaimRequest): Promise<Picke
   return rows;
 }
 
-/** A row that still carries a lease was lost by its holder: see lease.ts for the count. */
+/** A row that still carries a lease was lost by its holder; lease-store.ts explains the counter. */
 async function leaseRows(
   client: PoolClient,
   picked: PickedRow[],
@@ -178,9 +154,9 @@ async function leaseRows(
          where d.workspace_id = p.workspace_id and d.mode = p.mode
            and d.message_id = p.message_id and d.ordinal = p.ordinal
      returning d.*)
-      select c.workspace_id, c.mode, c.message_id, c.ordinal, c.lane, c.recipient, c.recipient_key,
+      select c.workspace_id, c.mode, c.message_id, c.ordinal, c.shard, c.recipient, c.recipient_key,
              c.lease, c.attempts, c.expires_at, m.ttl_seconds is not null as has_ttl,
-             case when c.runs = 1 then coalesce(m.scheduled_at, m.created_at)
+             case when c.delivery_cycles = 1 then coalesce(m.scheduled_at, m.created_at)
                   else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
                   end as run_started_at,
              greatest(m.created_at, m.scheduled_at) as dated_at, m.tags, m.metadata, s.reason as suppression_reason,
@@ -209,17 +185,17 @@ async function leaseRows(
   return rows;
 }
 
-/** Ids between which everything unfinished lies. */
+/** A range of ids that contains all unfinished rows. */
 export interface IdRange {
   oldest: string;
   newest: string;
 }
 
 /**
- * Each queue of a claim is looked up in every partition of the history and of the weeks ahead;
- * leaving out the finished and the empty ones makes a claim ten times cheaper. Partitions are read
- * in order, and the first unfinished row is enough. Ids from the future are those of a node whose
- * clock ran ahead, or of this one before its clock was set back: rare, but mail all the same.
+ * Each queue of a claim is looked up in every partition of the past and of the weeks ahead; pruning
+ * finished and empty partitions makes a claim ten times cheaper. Partitions are read in order, so
+ * the first unfinished row is enough. Ids from the future come from a node whose clock ran ahead,
+ * or from this one before its clock was set back: rare, but such mail must be delivered too.
  */
 export async function findIdRange(pool: Pool, nowMs: number): Promise<IdRange> {
   const aheadMs = nowMs + 8 * DAY_MS;
@@ -233,7 +209,7 @@ export async function findIdRange(pool: Pool, nowMs: number): Promise<IdRange> {
   const [found] = rows;
   const oldestMs = found?.oldest ? uuidTime(found.oldest) : nowMs;
   return {
-    // The row stands anywhere in its partition, and a partition holds at most a week.
+    // The row may be anywhere in its partition, and a partition covers at most a week.
     oldest: uuidFloor(Math.min(oldestMs, nowMs) - 8 * DAY_MS),
     newest: found?.ahead ? LAST_ID : uuidFloor(aheadMs),
   };

@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest';
 import { DueQueues, type FoundQueue } from './due-queues.ts';
 
-/** Goal: every queue with something due gets its turn, and none is asked in vain over and over. */
+/**
+ * Goal: every queue with due rows gets its turn, and empty ones are not claimed from repeatedly.
+ */
 
 const NOW = 1_000_000;
 
-function queue(workspaceId: string, lane = 0, dueAtMs = NOW): FoundQueue {
-  return { workspaceId, lane, dueAtMs };
+function queue(workspaceId: string, shard = 0, dueAtMs = NOW): FoundQueue {
+  return { workspaceId, shard, dueAtMs };
 }
 
-function named(queues: readonly { workspaceId: string; lane: number }[]): string[] {
-  return queues.map(({ workspaceId, lane }) => `${workspaceId}${lane}`);
+function named(queues: readonly { workspaceId: string; shard: number }[]): string[] {
+  return queues.map(({ workspaceId, shard }) => `${workspaceId}${shard}`);
 }
 
 function learnt(...found: FoundQueue[]): DueQueues {
@@ -20,30 +22,30 @@ function learnt(...found: FoundQueue[]): DueQueues {
   return queues;
 }
 
-test('those that had their turn come last', () => {
+test('queues that were picked go to the end of the line', () => {
   const queues = learnt(queue('a'), queue('b'), queue('c'));
   expect(named(queues.pick(NOW, [], 2))).toEqual(['a0', 'b0']);
   expect(named(queues.pick(NOW, [], 2))).toEqual(['c0', 'a0']);
   expect(named(queues.pick(NOW, [], 2))).toEqual(['b0', 'c0']);
 });
 
-test('leaves out the workspaces that have enough', () => {
+test('skips workspaces that have enough in memory', () => {
   const queues = learnt(queue('a', 1), queue('a', 2), queue('b'));
   expect(named(queues.pick(NOW, ['a'], 10))).toEqual(['b0']);
   expect(queues.hasDue(NOW)).toBe(true);
 });
 
-test('a queue that gave less than was asked rests until the next walk, a full one goes on', () => {
+test('a queue that returned fewer rows than requested waits for the next scan, a full one does not', () => {
   const queues = learnt(queue('a'), queue('b'));
   const picked = queues.pick(NOW, [], 10);
-  const row = { workspace_id: 'a', lane: 0 };
-  queues.recordClaim(picked, [row, row, { workspace_id: 'b', lane: 0 }], 2);
+  const row = { workspace_id: 'a', shard: 0 };
+  queues.recordClaim(picked, [row, row, { workspace_id: 'b', shard: 0 }], 2);
   expect(named(queues.pick(NOW, [], 10))).toEqual(['a0']);
   queues.update([queue('a'), queue('b')], NOW);
   expect(named(queues.pick(NOW, [], 10)).sort()).toEqual(['a0', 'b0']);
 });
 
-test('what a whole walk has not met is forgotten, and not before its end', () => {
+test('a queue that a complete scan did not find is removed, but not before the scan ends', () => {
   const queues = learnt(queue('a'), queue('b'));
   queues.update([queue('b')], NOW);
   expect(named(queues.pick(NOW, [], 10)).sort()).toEqual(['a0', 'b0']);
@@ -51,7 +53,7 @@ test('what a whole walk has not met is forgotten, and not before its end', () =>
   expect(named(queues.pick(NOW, [], 10))).toEqual(['b0']);
 });
 
-test('knows when the next one will be due', () => {
+test('returns when the next queue will be due', () => {
   const queues = learnt(queue('a', 0, NOW + 700), queue('b', 0, NOW + 300), queue('c', 0, NOW));
   expect(queues.nextDueAtMs(NOW)).toBe(NOW + 300);
   expect(named(queues.pick(NOW + 299, [], 10))).toEqual(['c0']);

@@ -1,17 +1,16 @@
-/** A queue (workspace and lane) and the first moment at which something in it is due. */
+/** A queue (workspace and shard) and the time at which its first row is due. */
 export interface FoundQueue {
   workspaceId: string;
-  lane: number;
+  shard: number;
   dueAtMs: number;
 }
 
-export type Queue = Pick<FoundQueue, 'workspaceId' | 'lane'>;
+export type Queue = Pick<FoundQueue, 'workspaceId' | 'shard'>;
 
 /**
- * What a node knows of the queues: which of them have something due, and when the next one will. It
- * is learnt by walking past all of them, which costs something for each, so claims go by what is
- * known here and leave the walk for now and then. What is known may be out of date: then a claim
- * comes back with nothing, and the queue rests until the next walk.
+ * What this node knows about the queues: which have due rows, and when the next one will. Scanning
+ * costs a lookup per queue, so claims rely on this between scans. It may be out of date: then a
+ * claim returns nothing, and the queue is skipped until the next scan.
  */
 export class DueQueues {
   /** In the order of their turns. */
@@ -19,19 +18,19 @@ export class DueQueues {
   #scan = 0;
 
   update(found: readonly FoundQueue[], nowMs: number): void {
-    for (const { workspaceId, lane, dueAtMs } of found) {
-      const key = keyOf(workspaceId, lane);
+    for (const { workspaceId, shard, dueAtMs } of found) {
+      const key = keyOf(workspaceId, shard);
       const known = this.#queues.get(key);
       if (known) {
         known.dueAtMs = dueAtMs;
         known.scan = this.#scan;
       } else if (dueAtMs <= nowMs + AHEAD_MS) {
-        this.#queues.set(key, { workspaceId, lane, dueAtMs, scan: this.#scan });
+        this.#queues.set(key, { workspaceId, shard, dueAtMs, scan: this.#scan });
       }
     }
   }
 
-  /** The walk has been everywhere: what it has not met is empty. */
+  /** A scan is complete: queues that it did not find are empty. */
   finishScan(nowMs: number): void {
     for (const [key, queue] of this.#queues) {
       if (queue.scan !== this.#scan || queue.dueAtMs > nowMs + AHEAD_MS) this.#queues.delete(key);
@@ -39,7 +38,7 @@ export class DueQueues {
     this.#scan += 1;
   }
 
-  /** The next queues with something due, at most `max`; each goes to the end of the line. */
+  /** The next queues with due rows, at most `max`; each moves to the end of the line. */
   pick(nowMs: number, skipWorkspaces: readonly string[], max: number): Queue[] {
     const skipped = new Set(skipWorkspaces);
     const picked: [string, KnownQueue][] = [];
@@ -55,21 +54,21 @@ export class DueQueues {
   }
 
   /**
-   * A claim has asked each of the queues for so many rows and got these. Whoever gave fewer has no
-   * more, or another node is just taking them.
+   * Records how many rows a claim returned. A queue that returned fewer than requested is empty, or
+   * another node is claiming from it.
    */
   recordClaim(
     queues: readonly Queue[],
-    rows: readonly { workspace_id: string; lane: number }[],
+    rows: readonly { workspace_id: string; shard: number }[],
     perQueueMax: number,
   ): void {
     const counts = new Map<string, number>();
-    for (const { workspace_id, lane } of rows) {
-      const key = keyOf(workspace_id, lane);
+    for (const { workspace_id, shard } of rows) {
+      const key = keyOf(workspace_id, shard);
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
-    for (const { workspaceId, lane } of queues) {
-      const key = keyOf(workspaceId, lane);
+    for (const { workspaceId, shard } of queues) {
+      const key = keyOf(workspaceId, shard);
       const queue = this.#queues.get(key);
       if (queue && (counts.get(key) ?? 0) < perQueueMax) queue.dueAtMs = Number.POSITIVE_INFINITY;
     }
@@ -80,7 +79,7 @@ export class DueQueues {
     return false;
   }
 
-  /** When a queue will be due that is not yet. */
+  /** When the next queue that is not due yet becomes due. */
   nextDueAtMs(nowMs: number): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { dueAtMs } of this.#queues.values()) {
@@ -91,13 +90,13 @@ export class DueQueues {
 }
 
 interface KnownQueue extends FoundQueue {
-  /** The walk that met it last. */
+  /** The scan that found the queue last. */
   scan: number;
 }
 
-/** What is due later than this is learnt in time by a later walk. */
+/** Queues due later than this are found in time by a later scan. */
 const AHEAD_MS = 120_000;
 
-function keyOf(workspaceId: string, lane: number): string {
-  return `${workspaceId}/${lane}`;
+function keyOf(workspaceId: string, shard: number): string {
+  return `${workspaceId}/${shard}`;
 }

@@ -1,15 +1,15 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { HandedOver, Lease } from '../messages/accept/delivery-handoff.ts';
-import { domainOf } from '../messages/queue-shard.ts';
+import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handoff.ts';
+import { addressDomain } from '../messages/queue-shard.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { Delivery, Message } from './delivery.ts';
-import { giveUpAtMs } from './last-try.ts';
-import { isSuspect } from './lease.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
+import { giveUpAtMs } from './retry-policy.ts';
+import { isSuspect } from './lease-store.ts';
 
 /**
- * All that this node holds a lease on, by message: recipients of one message share its content, and
- * a cancel finds them all. The content leaves memory with the last of them.
+ * All messages of which this node has leased deliveries. Recipients of one message share its
+ * content, and a cancellation finds them all. The content is freed with the last of them.
  */
 export class LeasedMessages {
   readonly #messages = new Map<string, Message>();
@@ -31,7 +31,7 @@ export class LeasedMessages {
     return all;
   }
 
-  addHandoff(handed: HandedOver, lease: Lease): Delivery[] {
+  addHandoff(handed: HandedOffMessage, lease: Lease): Delivery[] {
     const message: Message = {
       workspaceId: handed.workspaceId,
       mode: handed.mode,
@@ -55,7 +55,7 @@ export class LeasedMessages {
         ordinal,
         recipient,
         recipientKey,
-        domain: domainOf(recipientKey),
+        domain: addressDomain(recipientKey),
         lease: lease.token,
         leaseEndsAtMs: lease.endsAtMs,
         attempts: 0,
@@ -93,7 +93,7 @@ export class LeasedMessages {
       ordinal: row.ordinal,
       recipient: row.recipient,
       recipientKey: row.recipient_key,
-      domain: domainOf(row.recipient_key),
+      domain: addressDomain(row.recipient_key),
       lease: row.lease,
       leaseEndsAtMs,
       attempts: row.attempts,
@@ -113,23 +113,23 @@ export class LeasedMessages {
     if (at < 0) return;
     message.leased.splice(at, 1);
     if (message.leased.length > 0) return;
-    // Whatever still knows the message for a while, its content is not kept for it.
+    // Other references to the message must not keep its content in memory.
     this.#evict(message);
-    // A delivery of it may have been claimed anew before this one was forgotten.
+    // A delivery of the message may have been claimed again before this one was removed.
     if (this.#messages.get(message.id) === message) this.#messages.delete(message.id);
   }
 
   /**
-   * What was handed over with its content may stand at the gate of a slow receiver for days. Others
-   * need the memory sooner: it is read again when its turn comes. The newest first, which wait longest;
-   * and none at all where that would not be enough.
+   * Content that was handed off may wait days for a slow receiver while other messages need the
+   * memory: it is read again when its turn comes. The newest messages, which will wait longest, go
+   * first; and nothing is evicted if that would not free enough.
    */
   evictContents(bytes: number): void {
     let left = bytes;
     const unneeded: Message[] = [];
     for (const message of [...this.#messages.values()].reverse()) {
       if (left <= 0) break;
-      if (!message.leased.every(({ state: place }) => place === 'ready')) continue;
+      if (!message.leased.every(({ state }) => state === 'ready')) continue;
       left -= message.contentBytes;
       unneeded.push(message);
     }
@@ -137,7 +137,7 @@ export class LeasedMessages {
     for (const message of unneeded) this.#evict(message);
   }
 
-  /** The workspaces with contents in memory. */
+  /** The workspaces with content in memory. */
   workspacesWithContent(): Set<string> {
     const holders = new Set<string>();
     for (const { workspaceId, contentBytes } of this.#messages.values()) {
@@ -159,7 +159,7 @@ export function includesAll(ordinals: readonly number[], deliveries: readonly De
   return ordinals.every((ordinal) => here.has(ordinal));
 }
 
-function bytesOf({ content }: HandedOver): number {
+function bytesOf({ content }: HandedOffMessage): number {
   let bytes = content.html.length + (content.text?.length ?? 0);
   for (const file of content.attachments) bytes += file.content.length;
   return bytes;

@@ -2,38 +2,38 @@ import { isStorageGone } from '../db/storage-gone.ts';
 import { assert } from '../lib/assert.ts';
 import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
 import { compose, needsSmtpUtf8 } from '../mail/mime/compose.ts';
-import { outgoingOf } from '../messages/content/message-content.ts';
-import { domainOf } from '../messages/queue-shard.ts';
+import { toOutgoing } from '../messages/content/message-content.ts';
+import { addressDomain } from '../messages/queue-shard.ts';
 import type { Message } from './delivery.ts';
 
-/** What the engine asks about a sender's domain: domains/signing-domain-cache.ts answers. */
+/** What the engine needs to know about a sender domain; see domains/signing-domain-cache.ts. */
 export interface SenderDomains {
-  /** Undefined when the workspace has no such domain (any more). */
+  /** Undefined when the workspace does not have this domain (any more). */
   settingsFor(workspaceId: string, domain: string): Promise<SenderSettings | undefined>;
-  /** Throws rather than giving none: nothing may leave unsigned. */
+  /** Throws when there are no keys: nothing may be sent unsigned. */
   keysFor(workspaceId: string, domain: string): Promise<DkimKey[]>;
 }
 
 export interface SenderSettings {
-  /** False once the domain has failed: what still waits must not leave. */
+  /** False once verification of the domain has failed: queued mail must not be sent either. */
   maySend: boolean;
-  /** `required`: mail of this domain leaves encrypted or not at all. */
+  /** `required`: mail of this domain is sent only over TLS. */
   tls: 'opportunistic' | 'required';
   /** The host of the return path, aligned with the domain for SPF. */
   returnPathHost: string;
-  /** Why the operator has stopped the mail of the workspace: what waits stays until he lets it go. */
+  /** Why the operator has suspended the workspace; queued mail is held until it is resumed. */
   suspensionReason?: string | null;
-  /** For measurements alone, and only by an explicit word: without keys nothing leaves. */
+  /** For benchmarks only, and explicit: without keys nothing is sent. */
   unsigned?: boolean;
 }
 
-/** A message as bytes, the same for all its recipients and all its tries. */
+/** A message as bytes, the same for all recipients and attempts. */
 export interface OutgoingMail {
   kind: 'mail';
   data: readonly Buffer[];
   smtpUtf8: boolean;
   sender: SenderSettings;
-  /** The DKIM-Signature lines in `data`, to be kept for the next try. */
+  /** The DKIM-Signature header lines in `data`, kept for the next attempt. */
   signature: string;
 }
 
@@ -43,12 +43,15 @@ export type PreparedMail =
   | { kind: 'suspended'; detail: string }
   | { kind: 'unsendable'; reason: 'sender_domain_lost' | 'malformed_message'; detail: string };
 
-/** The database is gone, so nothing is known of the sender: that is no try, and nobody's fault. */
+/**
+ * The database is unavailable, so nothing is known about the sender. This does not count as an
+ * attempt.
+ */
 export class NotPreparedError extends Error {
   override name = 'NotPreparedError';
 
   constructor(cause: unknown) {
-    super('The sender could not be looked up', { cause });
+    super('The sender domain could not be loaded', { cause });
   }
 }
 
@@ -60,24 +63,24 @@ export function prepareMessage(message: Message, senders: SenderDomains): Promis
 
 async function prepareMail(message: Message, senders: SenderDomains): Promise<PreparedMail> {
   const { content } = message;
-  assert(content, 'the content is read before the attempt');
-  const domain = domainOf(content.head.from.email);
+  assert(content, 'content is loaded before the attempt');
+  const domain = addressDomain(content.head.from.email);
   let sender: SenderSettings | undefined;
   try {
     sender = await senders.settingsFor(message.workspaceId, domain);
   } catch (error) {
     if (isStorageGone(error)) throw new NotPreparedError(error);
-    return { kind: 'unsigned', detail: `${domain} could not be looked up: ${errorText(error)}` };
+    return { kind: 'unsigned', detail: `Loading the settings of ${domain} failed: ${errorText(error)}` };
   }
   if (!sender?.maySend) {
-    const detail = `The workspace may not send for ${domain} any more.`;
+    const detail = `The workspace may no longer send from ${domain}.`;
     return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
   }
   if (typeof sender.suspensionReason === 'string') {
-    const detail = `The operator has suspended the mail of this workspace: ${sender.suspensionReason}`;
+    const detail = `The operator has suspended this workspace: ${sender.suspensionReason}`;
     return { kind: 'suspended', detail };
   }
-  const outgoing = outgoingOf(message.id, message.dateMs, content);
+  const outgoing = toOutgoing(message.id, message.dateMs, content);
   const raw = compose(outgoing);
   const signature = sender.unsigned
     ? ''
@@ -87,7 +90,10 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
   return { kind: 'mail', data, smtpUtf8: needsSmtpUtf8(outgoing), sender, signature };
 }
 
-/** If we fail to sign, nothing leaves: unsigned mail would be refused, or worse, believed. */
+/**
+ * If signing fails, nothing is sent: unsigned mail would be rejected or hurt the domain's
+ * reputation.
+ */
 async function sign(
   message: Message,
   raw: Buffer,

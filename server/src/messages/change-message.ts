@@ -3,16 +3,16 @@ import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Handover } from './accept/delivery-handoff.ts';
+import type { DeliveryHandoff } from './accept/delivery-handoff.ts';
 import { FieldErrors } from './accept/field-errors.ts';
 import { parseSchedule } from './accept/parse-options.ts';
-import { runMs, type SendLimits } from './accept/send-limits.ts';
-import { isForgotten } from './content/message-content-store.ts';
+import { deliveryWindowMs, type SendLimits } from './accept/send-limits.ts';
+import { isSealedContentDeleted } from './content/message-content-store.ts';
 import {
   cancelDeliveries,
   findMessage,
   lockDeliveries,
-  notifyDue,
+  notifyDeliveriesDue,
   rescheduleDeliveries,
   retryDeliveries,
   type Scope,
@@ -28,18 +28,18 @@ export class MessageChanges {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #limits: SendLimits;
-  readonly #handover: Pick<Handover, 'withdraw'>;
+  readonly #handoff: Pick<DeliveryHandoff, 'withdraw'>;
 
   constructor(parts: {
     pool: Pool;
     clock: Clock;
     limits: SendLimits;
-    handover: Pick<Handover, 'withdraw'>;
+    handover: Pick<DeliveryHandoff, 'withdraw'>;
   }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#limits = parts.limits;
-    this.#handover = parts.handover;
+    this.#handoff = parts.handover;
   }
 
   /** All recipients that wait are cancelled; refused when none does, or one is on the wire. */
@@ -52,9 +52,9 @@ export class MessageChanges {
       if (waiting.length === 0) {
         throw new RefusedError('not_cancellable', 'Every recipient of this message is final.');
       }
-      const taken = waiting.filter(({ leased }) => leased).map(({ ordinal }) => ordinal);
+      const leased = waiting.filter(({ leased }) => leased).map(({ ordinal }) => ordinal);
       const { workspaceId, mode } = scope;
-      if (taken.length > 0 && !(await this.#handover.withdraw(workspaceId, mode, id, taken))) {
+      if (leased.length > 0 && !(await this.#handoff.withdraw(workspaceId, mode, id, leased))) {
         throw new RefusedError('not_cancellable', 'The message is being delivered right now.');
       }
       const ordinals = waiting.map(({ ordinal }) => ordinal);
@@ -88,7 +88,7 @@ export class MessageChanges {
       if (scheduled.length === 0) {
         throw new RefusedError('conflict', 'Only a message that is still scheduled can be moved.');
       }
-      if (scheduled.some(isWornOut)) {
+      if (scheduled.some(hasTooManyChanges)) {
         throw new RefusedError('conflict', 'This message was moved too often. Send a new one.');
       }
       await rescheduleDeliveries(client, scope, id, scheduledAtMs, expiresAtMs);
@@ -110,7 +110,7 @@ export class MessageChanges {
         },
       ]);
     });
-    await notifyDue(this.#pool);
+    await notifyDeliveriesDue(this.#pool);
     return this.#find(scope, id);
   }
 
@@ -120,7 +120,7 @@ export class MessageChanges {
    */
   async retry(scope: Scope, id: string): Promise<StoredMessage> {
     const { ttlSeconds } = await this.#find(scope, id);
-    if (await isForgotten(this.#pool, scope, id)) {
+    if (await isSealedContentDeleted(this.#pool, scope, id)) {
       throw new RefusedError(
         'not_retryable',
         'The message was made with secret values, and its words are no longer kept.',
@@ -129,24 +129,24 @@ export class MessageChanges {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       const deliveries = await lockDeliveries(client, scope, id);
-      const again = deliveries.filter(({ status, leased }) => RETRYABLE.has(status) && !leased);
-      if (again.length === 0) {
+      const retryable = deliveries.filter(({ status, leased }) => RETRYABLE.has(status) && !leased);
+      if (retryable.length === 0) {
         throw new RefusedError(
           'not_retryable',
           'No recipient of this message is deferred, bounced, failed or expired.',
         );
       }
-      if (again.some(isWornOut)) {
+      if (retryable.some(hasTooManyChanges)) {
         throw new RefusedError(
           'not_retryable',
           'This message was tried too often. Send a new one.',
         );
       }
-      const expiresAtMs = nowMs + runMs(this.#limits, ttlSeconds);
-      const ordinals = again.map(({ ordinal }) => ordinal);
+      const expiresAtMs = nowMs + deliveryWindowMs(this.#limits, ttlSeconds);
+      const ordinals = retryable.map(({ ordinal }) => ordinal);
       await retryDeliveries(client, scope, id, ordinals, nowMs, expiresAtMs);
     });
-    await notifyDue(this.#pool);
+    await notifyDeliveriesDue(this.#pool);
     return this.#find(scope, id);
   }
 
@@ -164,10 +164,10 @@ const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
  * Tries and events of a delivery are counted in columns that end at 32,767. One that came there could
  * not be recorded any more, and would be sent again and again.
  */
-const CHANGES_MAX = 10_000;
+const CHANGES_PER_DELIVERY_MAX = 10_000;
 
-function isWornOut({ eventSequence, attempts }: { eventSequence: number; attempts: number }): boolean {
-  return Math.max(eventSequence, attempts) >= CHANGES_MAX;
+function hasTooManyChanges({ eventSequence, attempts }: { eventSequence: number; attempts: number }): boolean {
+  return Math.max(eventSequence, attempts) >= CHANGES_PER_DELIVERY_MAX;
 }
 
 function recipientEvent(

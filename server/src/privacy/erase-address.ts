@@ -13,7 +13,7 @@ import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
 import {
   deleteContents,
   type ErasableMessage,
-  eraseWebhookAnswers,
+  eraseWebhookResponses,
   type LockedDelivery,
   lockMessagesTo,
   readAttempts,
@@ -28,14 +28,14 @@ import {
   writeMessages,
 } from './address-traces-store.ts';
 import {
-  countErased,
+  addErasureCounts,
   deleteErasure,
   type ErasureCounts,
   type ErasureRef,
   insertErasure,
   listErasures,
   lockErasure,
-  passEvents,
+  advanceEventCursor,
 } from './erasure-store.ts';
 
 /**
@@ -48,7 +48,7 @@ import {
  * the next round of any node goes on.
  */
 
-export interface ErasureReport extends ErasureCounts {
+export interface ErasureResult extends ErasureCounts {
   /** False: the rest is done in the background. */
   finished: boolean;
 }
@@ -70,7 +70,7 @@ const MESSAGES_MAX = 25;
 const OTHER_EVENTS_MAX = 5_000;
 const ERASURES_MAX = 100;
 const WAIT_MS = 10_000;
-const BUSY_MS = 50;
+const RETRY_LOCKED_MS = 50;
 const WAITING = new Set(['scheduled', 'queued', 'deferred']);
 
 export class Erasures {
@@ -85,7 +85,7 @@ export class Erasures {
     scope: ContactScope,
     emailKey: string,
     options: { keepSuppression: boolean },
-  ): Promise<ErasureReport> {
+  ): Promise<ErasureResult> {
     const { pool, clock, suppressions, waitMs = WAIT_MS } = this.#parts;
     const ref = { workspaceId: scope.workspaceId, mode: scope.mode, emailKey };
     await inTransaction(pool, async (client) => {
@@ -93,7 +93,7 @@ export class Erasures {
       await suppressions.eraseAddress(client, ref, emailKey, options.keepSuppression);
       await insertErasure(client, ref, contacts, clock.now());
     });
-    return this.#finish(ref, clock.now() + waitMs);
+    return this.#runUntil(ref, clock.now() + waitMs);
   }
 
   /** Goes on with what was begun and not finished. */
@@ -101,7 +101,7 @@ export class Erasures {
     const { pool, clock, log } = this.#parts;
     for (const ref of await listErasures(pool, ERASURES_MAX)) {
       try {
-        await this.#finish(ref, clock.now() + WAIT_MS);
+        await this.#runUntil(ref, clock.now() + WAIT_MS);
       } catch (error) {
         if (isStorageGone(error)) throw error;
         // One that fails must not keep the others waiting; the next round tries it again.
@@ -114,7 +114,7 @@ export class Erasures {
     this.#stopped = true;
   }
 
-  async #finish(ref: ErasureRef, untilMs: number): Promise<ErasureReport> {
+  async #runUntil(ref: ErasureRef, untilMs: number): Promise<ErasureResult> {
     const { pool, clock } = this.#parts;
     let counts: ErasureCounts = { contacts: 0, messages: 0, attempts: 0, events: 0 };
     while (!this.#stopped && clock.now() < untilMs) {
@@ -128,7 +128,7 @@ export class Erasures {
       if (step.kind === 'gone') return { ...counts, finished: true };
       counts = step.counts;
       if (step.kind === 'finished') return { ...counts, finished: true };
-      if (step.kind === 'busy') await pause(clock, BUSY_MS);
+      if (step.kind === 'busy') await pause(clock, RETRY_LOCKED_MS);
     }
     return { ...counts, finished: false };
   }
@@ -147,19 +147,19 @@ export class Erasures {
     if (left && deliveries.length === 0) return { kind: 'busy', counts };
     if (left) {
       const more = await this.#eraseMessages(client, ref, eraser, deliveries);
-      await countErased(client, ref, more);
-      return { kind: 'more', counts: sum(counts, more) };
+      await addErasureCounts(client, ref, more);
+      return { kind: 'more', counts: addCounts(counts, more) };
     }
     const nowMs = this.#parts.clock.now();
     const { events, lastId } = await eraseOtherEvents(client, ref, eraser, eventsAfter, nowMs);
     const more = { messages: 0, attempts: 0, events };
     if (lastId === null) {
       await deleteErasure(client, ref);
-      return { kind: 'finished', counts: sum(counts, more) };
+      return { kind: 'finished', counts: addCounts(counts, more) };
     }
-    await countErased(client, ref, more);
-    await passEvents(client, ref, lastId);
-    return { kind: 'more', counts: sum(counts, more) };
+    await addErasureCounts(client, ref, more);
+    await advanceEventCursor(client, ref, lastId);
+    return { kind: 'more', counts: addCounts(counts, more) };
   }
 
   async #eraseMessages(
@@ -170,20 +170,20 @@ export class Erasures {
   ): Promise<Omit<ErasureCounts, 'contacts'>> {
     const recipients = Map.groupBy(deliveries, ({ messageId }) => messageId);
     const ids = [...recipients.keys()];
-    const alone = new Set(ids.filter((id) => recipients.get(id)?.every(isTo(ref.emailKey))));
+    const soleRecipient = new Set(ids.filter((id) => recipients.get(id)?.every(isTo(ref.emailKey))));
     const messages = await readMessages(client, ref, ids);
     const own = deliveries.filter(isTo(ref.emailKey));
     const waiting = own.filter(({ status }) => WAITING.has(status));
     for (const { messageId } of waiting) {
-      if (!alone.has(messageId)) continue;
+      if (!soleRecipient.has(messageId)) continue;
       await this.#parts.withdraw(ref.workspaceId, ref.mode, messageId);
     }
     await eraseDeliveries(client, ref, eraser, own, this.#parts.clock.now());
-    await this.#eraseContents(client, ref, eraser, messages, alone);
+    await this.#eraseContents(client, ref, eraser, messages, soleRecipient);
     const attempts = await eraseAttempts(client, ref, eraser, ids);
     const nowMs = this.#parts.clock.now();
-    const events = await eraseEvents(client, ref, eraser, ids, alone, nowMs);
-    await this.#tellCancelled(client, ref, eraser, waiting, messages);
+    const events = await eraseEvents(client, ref, eraser, ids, soleRecipient, nowMs);
+    await this.#appendCancelledEvents(client, ref, eraser, waiting, messages);
     return { messages: ids.length, attempts, events };
   }
 
@@ -192,39 +192,39 @@ export class Erasures {
     ref: ErasureRef,
     eraser: Eraser,
     messages: readonly ErasableMessage[],
-    alone: ReadonlySet<string>,
+    soleRecipient: ReadonlySet<string>,
   ): Promise<void> {
     await writeMessages(
       client,
       ref,
       messages.map(({ id, subject, metadata }) => ({
         id,
-        subject: alone.has(id) ? ERASED_TEXT : eraser.text(subject),
+        subject: soleRecipient.has(id) ? ERASED_TEXT : eraser.text(subject),
         metadata: eraser.json(metadata),
       })),
     );
-    await deleteContents(client, ref, [...alone]);
-    const words = <T>(value: T): T => withoutNames(eraser.json(value)) as T;
+    await deleteContents(client, ref, [...soleRecipient]);
+    const eraseFields = <T>(value: T): T => removeErasedNames(eraser.json(value)) as T;
     // One by one: a content may take megabytes.
     for (const { id } of messages) {
-      const content = alone.has(id) ? undefined : await readContent(client, ref, id);
+      const content = soleRecipient.has(id) ? undefined : await readContent(client, ref, id);
       if (!content) continue;
       const { encryptedContent, ...open } = content;
       await writeContent(client, ref, id, {
-        ...words(open),
-        encryptedContent: this.#resealed(encryptedContent, words),
+        ...eraseFields(open),
+        encryptedContent: this.#reseal(encryptedContent, eraseFields),
       });
     }
   }
 
-  #resealed(sealed: Buffer | null, words: <T>(value: T) => T): Buffer | null {
+  #reseal(sealed: Buffer | null, eraseFields: <T>(value: T) => T): Buffer | null {
     if (!sealed?.length) return sealed;
     const { sealer } = this.#parts;
     const content: unknown = JSON.parse(sealer.open(sealed).toString());
-    return sealer.seal(Buffer.from(JSON.stringify(words(content))));
+    return sealer.seal(Buffer.from(JSON.stringify(eraseFields(content))));
   }
 
-  async #tellCancelled(
+  async #appendCancelledEvents(
     client: PoolClient,
     ref: ErasureRef,
     eraser: Eraser,
@@ -260,7 +260,7 @@ function isTo(emailKey: string): (delivery: LockedDelivery) => boolean {
   return ({ recipientKey }) => recipientKey === emailKey || recipientKey === ERASED_ADDRESS;
 }
 
-function sum(counts: ErasureCounts, more: Omit<ErasureCounts, 'contacts'>): ErasureCounts {
+function addCounts(counts: ErasureCounts, more: Omit<ErasureCounts, 'contacts'>): ErasureCounts {
   return {
     contacts: counts.contacts,
     messages: counts.messages + more.messages,
@@ -287,13 +287,13 @@ async function eraseDeliveries(
 }
 
 /** The name that stood beside the address goes with it. */
-function withoutNames(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNames);
+function removeErasedNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(removeErasedNames);
   if (value === null || typeof value !== 'object') return value;
   const entries = Object.entries(value);
   const isErased = entries.some(([name, inner]) => name === 'email' && inner === ERASED_ADDRESS);
   const kept = isErased ? entries.filter(([name]) => name !== 'name') : entries;
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNames(inner)]));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, removeErasedNames(inner)]));
 }
 
 async function eraseAttempts(
@@ -315,17 +315,17 @@ async function eraseEvents(
   ref: ErasureRef,
   eraser: Eraser,
   ids: readonly string[],
-  alone: ReadonlySet<string>,
+  soleRecipient: ReadonlySet<string>,
   nowMs: number,
 ): Promise<number> {
   const changed = (await readEventsOf(client, ref, ids)).flatMap((event) => {
     const data = eraser.json(event.data);
-    const tellsSubject = 'subject' in data && alone.has(event.messageId ?? '');
-    if (tellsSubject) return [{ ...event, data: { ...data, subject: ERASED_TEXT } }];
+    const hasSubject = 'subject' in data && soleRecipient.has(event.messageId ?? '');
+    if (hasSubject) return [{ ...event, data: { ...data, subject: ERASED_TEXT } }];
     return data === event.data ? [] : [{ ...event, data }];
   });
   await writeEvents(client, ref, changed);
-  await eraseWebhookAnswers(client, ref, changed.map(idOf), nowMs);
+  await eraseWebhookResponses(client, ref, changed.map(idOf), nowMs);
   return changed.length;
 }
 
@@ -352,6 +352,6 @@ async function eraseOtherEvents(
   );
   const changed = events.map((event) => ({ ...event, data: eraser.json(event.data) }));
   await writeEvents(client, ref, changed);
-  await eraseWebhookAnswers(client, ref, changed.map(idOf), nowMs);
+  await eraseWebhookResponses(client, ref, changed.map(idOf), nowMs);
   return { events: changed.length, lastId };
 }

@@ -91,7 +91,7 @@ function rowOf(webhookId: string): LeasedRow {
     mode: 'live',
     webhook_id: webhookId,
     event_id: `event of ${webhookId}`,
-    run_tries: 0,
+    cycle_attempts: 0,
     revision: 1,
     failing_since: null,
     type: 'message.delivered',

@@ -15,7 +15,7 @@ export interface LeasedRow {
   mode: Mode;
   webhook_id: string;
   event_id: string;
-  run_tries: number;
+  cycle_attempts: number;
   revision: number;
   failing_since: number | null;
   type: string;
@@ -39,7 +39,7 @@ export interface LeaseTerms {
   leaseEndsAtMs: number;
 }
 
-const HORIZON = 'ledger_horizon()';
+const HORIZON = 'event_log_horizon()';
 
 /**
  * Rows that this node has room for are born leased to it: no claim, no second look at the queue.
@@ -48,7 +48,7 @@ const HORIZON = 'ledger_horizon()';
  */
 const FAN_OUT = `
 with place as (
-    select tx, id from ledger_followers where name = 'webhooks' for update skip locked),
+    select tx, id from event_consumers where name = 'webhooks' for update skip locked),
 batch as materialized (
     select e.* from place p cross join lateral (
         select workspace_id, mode, tx, id, type, created_at, sequence, data from events
@@ -57,7 +57,7 @@ batch as materialized (
 reached as (
     select tx, id from batch order by tx desc, id desc limit 1),
 moved as (
-    update ledger_followers f set tx = r.tx, id = r.id from reached r where f.name = 'webhooks'),
+    update event_consumers f set tx = r.tx, id = r.id from reached r where f.name = 'webhooks'),
 rooms as (
     select * from json_to_recordset($2::json) as r(id uuid, room int)),
 wanted as (
@@ -79,7 +79,7 @@ made as (
            case when leased then $7::bigint end, $5
       from sorted)
 select (select count(*) from batch)::int as seen, (select count(*) from sorted)::int as made,
-       s.workspace_id, s.mode, s.webhook_id, s.id as event_id, 0 as run_tries, s.revision,
+       s.workspace_id, s.mode, s.webhook_id, s.id as event_id, 0 as cycle_attempts, s.revision,
        s.failing_since, s.type, s.created_at, s.sequence, s.data::text as data
   from (select) one left join sorted s on s.leased`;
 
@@ -122,7 +122,7 @@ export async function anyEnabled(pool: Pool): Promise<boolean> {
 export async function skipAhead(pool: Pool): Promise<void> {
   await pool.query({
     name: 'webhooks-skip-ahead',
-    text: `update ledger_followers set tx = ${HORIZON} - 1, id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+    text: `update event_consumers set tx = ${HORIZON} - 1, id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
       where name = 'webhooks' and tx < ${HORIZON} - 1
         and not exists (select from webhooks where enabled)`,
   });

@@ -27,8 +27,8 @@ export interface WebhookDelivery {
 export const DELIVERY_COLUMNS = `d.webhook_id as "webhookId", d.event_id as "eventId",
   (select e.message_id from events e where e.workspace_id = d.workspace_id and e.mode = d.mode
       and e.tx = d.event_tx and e.id = d.event_id) as "messageId", d.event_type as "eventType", d.status,
-  d.due_at as "dueAtMs", d.lease is not null as leased, d.tries, d.created_at as "createdAtMs",
-  d.finished_at as "finishedAtMs", d.last_status as "lastStatus", d.last_error as "lastError"`;
+  d.due_at as "dueAtMs", d.lease is not null as leased, d.attempts as tries, d.created_at as "createdAtMs",
+  d.finished_at as "finishedAtMs", d.last_response_status as "lastStatus", d.last_error as "lastError"`;
 
 const OF_WEBHOOK = 'd.workspace_id = $1 and d.mode = $2 and d.webhook_id = $3';
 
@@ -109,9 +109,9 @@ export async function listTries(
   eventId: string,
 ): Promise<WebhookTry[]> {
   const { rows } = await pool.query<WebhookTry>(
-    `select number, started_at as "startedAtMs", duration_ms as "durationMs", url, headers, status,
-            answer, error
-     from webhook_tries
+    `select number, started_at as "startedAtMs", duration_ms as "durationMs", url, headers,
+            response_status as status, response_body as answer, error
+     from webhook_attempts
      where workspace_id = $1 and mode = $2 and webhook_id = $3 and event_id = $4 order by number`,
     [scope.workspaceId, scope.mode, webhookId, eventId],
   );
@@ -119,7 +119,7 @@ export async function listTries(
 }
 
 /** A new run, from now; a row that is being tried at this moment is left to it. */
-const AGAIN = `status = 'pending', due_at = $4::timestamptz, lease = null, run_tries = 0, finished_at = null`;
+const AGAIN = `status = 'pending', due_at = $4::timestamptz, lease = null, cycle_attempts = 0, finished_at = null`;
 
 export async function replayOne(
   pool: Pool,
@@ -206,7 +206,7 @@ export async function replayEvents(
        select tx, id, type, created_at from events
         where workspace_id = $1 and mode = $2 and (tx, id) > ($7, $8) and id >= $5 and id < $6
           and created_at >= $10::timestamptz and created_at < $11::timestamptz
-          and tx < ledger_horizon()
+          and tx < event_log_horizon()
         order by tx, id limit $9),
      queued as (
        insert into webhook_deliveries as d (workspace_id, mode, webhook_id, event_id, event_tx,

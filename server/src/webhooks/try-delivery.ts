@@ -35,7 +35,7 @@ export function createAttempt(parts: TryParts): (row: LeasedRow) => Promise<Trie
     const { posted, headers } = await send(parts, row, endpoint);
     const nowMs = clock.now();
     const judgement = judge(posted, {
-      runTries: row.run_tries + 1,
+      runTries: row.cycle_attempts + 1,
       failingSinceMs: row.failing_since,
       nowMs,
       random: random(),

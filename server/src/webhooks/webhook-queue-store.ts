@@ -71,7 +71,7 @@ claimed as (
        and d.event_id = p.event_id
  returning d.*, p.revision, p.failing_since)
 select t.visited, t.last_workspace_id, t.last_mode, t.last_webhook_id,
-       c.workspace_id, c.mode, c.webhook_id, c.event_id, c.run_tries, c.revision, c.failing_since,
+       c.workspace_id, c.mode, c.webhook_id, c.event_id, c.cycle_attempts, c.revision, c.failing_since,
        c.event_type as type, e.created_at, e.sequence, e.data::text as data
   from (select count(*)::int as visited,
                (array_agg(workspace_id order by step desc))[1] as last_workspace_id,
@@ -252,16 +252,16 @@ with r as materialized (
       duration_ms int, url text, headers json, code smallint, answer text, error text)),
 moved as (
     update webhook_deliveries d
-       set status = r.status, due_at = r.due_at, lease = null, tries = d.tries + 1,
-           run_tries = d.run_tries + 1, last_status = r.code, last_error = r.error,
+       set status = r.status, due_at = r.due_at, lease = null, attempts = d.attempts + 1,
+           cycle_attempts = d.cycle_attempts + 1, last_response_status = r.code, last_error = r.error,
            finished_at = case when r.status <> 'pending' then r.at end
       from r
      where d.workspace_id = r.workspace_id and d.mode = r.mode and d.webhook_id = r.webhook_id
        and d.event_id = r.event_id and d.lease = r.lease
- returning r.*, d.tries as number),
+ returning r.*, d.attempts as number),
 tried as (
-    insert into webhook_tries (workspace_id, mode, webhook_id, event_id, number, started_at,
-                               duration_ms, url, headers, status, answer, error)
+    insert into webhook_attempts (workspace_id, mode, webhook_id, event_id, number, started_at,
+                               duration_ms, url, headers, response_status, response_body, error)
     select workspace_id, mode, webhook_id, event_id, number, started_at, duration_ms, url, headers,
            code, answer, error from moved)`;
 

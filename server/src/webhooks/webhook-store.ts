@@ -25,17 +25,17 @@ export interface Webhook extends Scope {
 }
 
 const COLUMNS = `w.workspace_id as "workspaceId", w.mode, w.id, w.url, w.events, w.description,
-  w.enabled, w.sealed_headers as "sealedHeaders", w.revision, w.failing_since as "failingSinceMs",
+  w.enabled, w.encrypted_headers as "sealedHeaders", w.revision, w.failing_since as "failingSinceMs",
   w.disabled_at as "disabledAtMs", w.disabled_reason as "disabledReason",
   w.created_at as "createdAtMs", w.updated_at as "updatedAtMs"`;
 
-const THIS_TX = 'ledger_tx()';
+const THIS_TX = 'event_log_tx()';
 
 /** Events of transactions after this one are sent to it. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `insert into webhooks (workspace_id, mode, id, url, events, description, enabled,
-       sealed_headers, since_tx, created_at, updated_at)
+       encrypted_headers, since_tx, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, ${THIS_TX}, $9, $9)`,
     [
       webhook.workspaceId,
@@ -57,7 +57,7 @@ export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<vo
  */
 export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
-    `update webhooks w set url = $4, events = $5, description = $6, sealed_headers = $8,
+    `update webhooks w set url = $4, events = $5, description = $6, encrypted_headers = $8,
        since_tx = case when $7 and not w.enabled then ${THIS_TX} else w.since_tx end,
        failing_since = case when $7 and not w.enabled or w.url <> $4 then null
          else w.failing_since end,
@@ -157,7 +157,7 @@ export async function insertSecret(
   secret: { id: string; sealedSecret: Buffer },
 ): Promise<void> {
   await db.query(
-    `insert into webhook_secrets (workspace_id, mode, webhook_id, id, sealed_secret)
+    `insert into webhook_secrets (workspace_id, mode, webhook_id, id, encrypted_secret)
      values ($1, $2, $3, $4, $5)`,
     [scope.workspaceId, scope.mode, webhookId, secret.id, secret.sealedSecret],
   );
@@ -172,8 +172,8 @@ export async function retireSecrets(
 ): Promise<void> {
   const key = [scope.workspaceId, scope.mode, webhookId];
   const where = 'workspace_id = $1 and mode = $2 and webhook_id = $3';
-  await db.query(`delete from webhook_secrets where ${where} and ends_at is not null`, key);
-  await db.query(`update webhook_secrets set ends_at = $4 where ${where}`, [
+  await db.query(`delete from webhook_secrets where ${where} and expires_at is not null`, key);
+  await db.query(`update webhook_secrets set expires_at = $4 where ${where}`, [
     ...key,
     sqlTime(endsAtMs),
   ]);
@@ -186,7 +186,7 @@ export async function readSecrets(
   webhookId: string,
 ): Promise<StoredSecret[]> {
   const { rows } = await db.query<StoredSecret>(
-    `select id, sealed_secret as "sealedSecret", ends_at as "endsAtMs" from webhook_secrets
+    `select id, encrypted_secret as "sealedSecret", expires_at as "endsAtMs" from webhook_secrets
      where workspace_id = $1 and mode = $2 and webhook_id = $3 order by id desc`,
     [scope.workspaceId, scope.mode, webhookId],
   );

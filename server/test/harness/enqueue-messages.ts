@@ -3,7 +3,7 @@ import type { Pool } from '../../src/db/pool.ts';
 import { sqlTime } from '../../src/db/row-types.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
 import type { MessageContent } from '../../src/messages/content/message-content.ts';
-import { domainOf, laneOf } from '../../src/messages/queue-shard.ts';
+import { addressDomain, queueShardOf } from '../../src/messages/queue-shard.ts';
 
 /** Puts messages into the queue as accepting would, for tests of what comes after. */
 export interface QueuedMessage {
@@ -120,7 +120,7 @@ function deliveryRows(message: WithId): object[] {
     recipient,
     recipient_key: recipient.toLowerCase(),
     status: message.status ?? 'queued',
-    shard: laneOf(domainOf(recipient.toLowerCase())),
+    shard: queueShardOf(addressDomain(recipient.toLowerCase())),
     due_at: sqlTime(dueAt(message)),
     expires_at: sqlTime(startMs + lifeMs),
   }));

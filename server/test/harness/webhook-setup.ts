@@ -29,7 +29,7 @@ export interface StoredDelivery {
   event_id: string;
   status: string;
   tries: number;
-  run_tries: number;
+  cycle_attempts: number;
   due_at: number | null;
   last_status: number | null;
   last_error: string | null;
@@ -72,7 +72,8 @@ export async function webhookRig(options: WebhookRigOptions = {}): Promise<Webho
     },
     async deliveries() {
       const { rows } = await pool.query<StoredDelivery>(
-        `select webhook_id, event_id, status, tries, run_tries, due_at, last_status, last_error
+        `select webhook_id, event_id, status, attempts as tries, cycle_attempts, due_at,
+           last_response_status as last_status, last_error
            from webhook_deliveries order by event_id`,
       );
       return rows;

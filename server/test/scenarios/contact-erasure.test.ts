@@ -155,7 +155,7 @@ test('what receivers of webhooks repeat of it goes too, also of an endpoint that
   await app.call('POST', '/suppressions', { body: { email: address } });
   const { pool } = app.database;
   const answers = async (pattern: string) =>
-    (await pool.query('select from webhook_tries where answer like $1', [`%${pattern}%`])).rowCount;
+    (await pool.query('select from webhook_attempts where response_body like $1', [`%${pattern}%`])).rowCount;
   await until(async () => (await answers(address)) === 6 && slow.received.length >= 3);
   await app.call('DELETE', `/webhooks/${endpoints[0]}`);
   const leased = async () =>
@@ -167,7 +167,7 @@ test('what receivers of webhooks repeat of it goes too, also of an endpoint that
   expect(await placesOf(address)).toEqual([]);
   expect(await answers('[erased]')).toBe(6);
   const ofSlow = decodeId('whk', endpoints[2] as string);
-  const tries = await pool.query('select from webhook_tries where webhook_id = $1', [ofSlow]);
+  const tries = await pool.query('select from webhook_attempts where webhook_id = $1', [ofSlow]);
   expect(tries.rowCount).toBe(0);
   for (const id of endpoints.slice(1)) await app.call('DELETE', `/webhooks/${id}`);
 });
@@ -189,16 +189,16 @@ test('the sealed words of a message with secret values are erased too', async ()
     text: null,
   };
   const uuid = decodeId('msg', id);
-  await app.database.pool.query('update message_contents set sealed = $2 where id = $1', [
+  await app.database.pool.query('update message_contents set encrypted_content = $2 where id = $1', [
     uuid,
     sealer.seal(Buffer.from(JSON.stringify(words))),
   ]);
   expect((await app.call('DELETE', '/contacts/sealed@gone.test?erase=true')).status).toBe(200);
-  const { rows } = await app.database.pool.query<{ sealed: Buffer }>(
-    'select sealed from message_contents where id = $1',
+  const { rows } = await app.database.pool.query<{ encrypted_content: Buffer }>(
+    'select encrypted_content from message_contents where id = $1',
     [uuid],
   );
-  expect(JSON.parse(sealer.open(rows[0]?.sealed as Buffer).toString())).toEqual({
+  expect(JSON.parse(sealer.open(rows[0]?.encrypted_content as Buffer).toString())).toEqual({
     subject: 'For erased@erased.invalid',
     head: {
       to: [{ email: 'stays@stays.test', name: 'S' }],
@@ -214,7 +214,7 @@ test('an erasure that fails is begun again and keeps no other waiting', async ()
   await settled(id);
   const uuid = decodeId('msg', id);
   const { pool } = app.database;
-  await pool.query(`update message_contents set sealed = 'not sealed by us' where id = $1`, [uuid]);
+  await pool.query(`update message_contents set encrypted_content = 'not sealed by us' where id = $1`, [uuid]);
   await pool.query(
     `insert into erasures (workspace_id, mode, email_key, requested_at)
      values ($1, 'test', 'broken@gone.test', now()), ($1, 'test', 'other@gone.test', now())`,
@@ -226,7 +226,7 @@ test('an erasure that fails is begun again and keeps no other waiting', async ()
     );
   await until(async () => !(await left()).includes('other@gone.test'));
   expect(await left()).toEqual(['broken@gone.test']);
-  await pool.query('update message_contents set sealed = null where id = $1', [uuid]);
+  await pool.query('update message_contents set encrypted_content = null where id = $1', [uuid]);
   await until(async () => (await left()).length === 0);
   expect(await placesOf('broken@gone.test')).toEqual([]);
 });

@@ -263,7 +263,7 @@ test('more imports at a time than a workspace may have are 429', async () => {
   const once = { ...NDJSON, 'idempotency-key': 'once' };
   const first = await upload(file, once, key);
   await app.database.pool.query(
-    `insert into contact_imports (workspace_id, mode, id, format, status, created_by, created_at, worked_at)
+    `insert into contact_imports (workspace_id, mode, id, format, status, created_by, created_at, last_progress_at)
      select $1, 'test', gen_random_uuid(), 'ndjson', 'uploading', 'x', now(), now()
      from generate_series(1, 10)`,
     [other.id],

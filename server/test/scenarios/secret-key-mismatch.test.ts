@@ -24,7 +24,7 @@ for (const [kind, make] of Object.entries(secrets)) {
     await using app = await startApp();
     const { pool, secretKey } = app.app.storage;
     expect((await make(app)).status).toBeLessThan(300);
-    await pool.query('delete from secret_key_proof');
+    await pool.query('delete from secret_key_fingerprint');
     await expect(proveSecretKey(pool, randomBytes(32), { allowOther: false })).rejects.toThrow(
       'The secrets in this database were encrypted with another key.',
     );
@@ -36,6 +36,6 @@ test('a wrong key is taken when the operator says so', async () => {
   await using app = await startApp();
   const { pool } = app.app.storage;
   await app.call('POST', '/domains', { key: app.liveKey, body: { name: 'shop.example' } });
-  await pool.query('delete from secret_key_proof');
+  await pool.query('delete from secret_key_fingerprint');
   await proveSecretKey(pool, randomBytes(32), { allowOther: true });
 });

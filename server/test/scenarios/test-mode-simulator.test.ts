@@ -70,7 +70,7 @@ test('every part ends as it should, with its events in order', async () => {
       attempts,
       lease: null,
       due_at: null,
-      told: 1 + expected.events.length,
+      event_sequence: 1 + expected.events.length,
     });
     const told = events.filter((event) => event.data.message_id === encodeId('msg', id));
     expect

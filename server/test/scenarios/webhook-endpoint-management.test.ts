@@ -88,7 +88,7 @@ test('the secret is shown at creation and at rotation, never again', async () =>
     const { text } = await app.call('GET', path);
     expect(text).not.toContain('whsec_');
   }
-  const { rows } = await app.database.pool.query('select sealed_secret from webhook_secrets');
+  const { rows } = await app.database.pool.query('select encrypted_secret from webhook_secrets');
   const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64');
   for (const row of rows) expect(row.sealed_secret.includes(bytes)).toBe(false);
 });

@@ -28,7 +28,7 @@ test('what is left of a range is found from where the request before ended', {
     await appendEvents(rig.pool, events);
   }
   await until(async () => {
-    const { rowCount } = await rig.pool.query('select from events where tx >= ledger_horizon()');
+    const { rowCount } = await rig.pool.query('select from events where tx >= event_log_horizon()');
     return rowCount === 0;
   });
   const { id } = await rig.endpoint('http://127.0.0.1:9/');

@@ -23,7 +23,7 @@ test('the database gone for 45 seconds in the middle: each event once, each try 
   const { dispatcher } = rig.room;
   // Results wait for each other, so that there are some when it happens.
   const holder = await rig.pool.connect();
-  await holder.query('begin; lock table webhook_tries in share mode');
+  await holder.query('begin; lock table webhook_attempts in share mode');
   const ids = await rig.tell(count);
   await until(() => receiver.received.length >= 20, { clock, stepMs: 5 });
   await rig.database.letIn(false);
@@ -40,6 +40,6 @@ test('the database gone for 45 seconds in the middle: each event once, each try 
     (await rig.deliveries()).filter(({ status }) => status === 'succeeded').length;
   await until(async () => (await succeeded()) === count, { clock, stepMs: 50, timeoutMs: 60_000 });
   expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  const { rows } = await rig.pool.query('select number from webhook_tries');
+  const { rows } = await rig.pool.query('select number from webhook_attempts');
   expect(rows).toEqual(ids.map(() => ({ number: 1 })));
 });

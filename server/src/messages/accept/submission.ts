@@ -5,18 +5,18 @@ import type { Sealer } from '../../lib/sealer.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { sealContent } from '../content/message-content.ts';
 import { messageStatus } from '../message-status.ts';
-import { domainOf, laneOf } from '../queue-shard.ts';
+import { addressDomain, queueShardOf } from '../queue-shard.ts';
 import { isSimulatedSuppression } from '../simulator-address.ts';
 import {
   type DeliveryRow,
-  findSuppressed,
+  findSuppressionReasons,
   type MessageRow,
   type RecipientRef,
   type SubmissionRows,
   suppressionKey,
 } from './accept-store.ts';
-import type { HandedOver, Lease } from './delivery-handoff.ts';
-import type { IdempotencyRequest, StoredAnswer } from './idempotency.ts';
+import type { HandedOffMessage, Lease } from './delivery-handoff.ts';
+import type { IdempotencyRequest, StoredResponse } from './idempotency.ts';
 import type { PreparedMessage } from './prepare-message.ts';
 import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
 
@@ -24,39 +24,39 @@ import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
 export interface Submission {
   key: IdempotencyRequest | undefined;
   messages: PreparedMessage[];
-  write: (suppressed: Suppressed) => StoredAnswer;
-  answer: StoredAnswer | undefined;
+  respond: (suppressed: SuppressionReasons) => StoredResponse;
+  response: StoredResponse | undefined;
 }
 
 /** Reasons by suppressionKey. */
-export type Suppressed = ReadonlyMap<string, string>;
+export type SuppressionReasons = ReadonlyMap<string, string>;
 
-const NONE: Suppressed = new Map();
+const NO_SUPPRESSIONS: SuppressionReasons = new Map();
 
 /**
  * Most sends are to one person whom no suppression concerns, and are written as such at once; the
  * store finds out when that was wrong. Batches, and addresses that are suppressed by their name,
  * are better looked up first.
  */
-export function isUsual({ messages }: Submission): boolean {
+export function canSkipSuppressionLookup({ messages }: Submission): boolean {
   const [message] = messages;
   return messages.length === 1 && message !== undefined && !hasSimulatedSuppression(message);
 }
 
 /** The answers to submissions that no suppression concerns. */
-export function settleUsual(submissions: readonly Submission[]): Suppressed {
-  for (const one of submissions) one.answer = one.write(NONE);
-  return NONE;
+export function respondWithoutSuppressions(submissions: readonly Submission[]): SuppressionReasons {
+  for (const one of submissions) one.response = one.respond(NO_SUPPRESSIONS);
+  return NO_SUPPRESSIONS;
 }
 
 /** Looks all recipients of a group up in the suppression list at once, and writes the answers. */
-export async function settle(
+export async function resolveSuppressions(
   pool: Pool,
   submissions: readonly Submission[],
   addressHash: AddressHash,
   nowMs: number,
-): Promise<Suppressed> {
-  const suppressed = await findSuppressed(pool, recipientRefs(submissions, addressHash), nowMs);
+): Promise<SuppressionReasons> {
+  const suppressed = await findSuppressionReasons(pool, recipientRefs(submissions, addressHash), nowMs);
   for (const one of submissions) {
     for (const message of one.messages) {
       if (!hasSimulatedSuppression(message)) continue;
@@ -65,7 +65,7 @@ export async function settle(
         suppressed.set(suppressionKey(message.workspaceId, message.mode, mailbox.key), 'manual');
       }
     }
-    one.answer = one.write(suppressed);
+    one.response = one.respond(suppressed);
   }
   return suppressed;
 }
@@ -96,8 +96,8 @@ export function recipientRefs(
   );
 }
 
-export function answerOf(message: PreparedMessage, suppressed: Suppressed): AcceptedMessage {
-  const recipients = recipientsOf(message, suppressed);
+export function acceptedMessage(message: PreparedMessage, suppressed: SuppressionReasons): AcceptedMessage {
+  const recipients = acceptedRecipients(message, suppressed);
   return {
     id: message.publicId,
     status: messageStatus(recipients.map((one) => one.status)),
@@ -110,14 +110,14 @@ export function answerOf(message: PreparedMessage, suppressed: Suppressed): Acce
 }
 
 /** The rows of a submission at its place in the group; born leased when the delivery engine gave a lease. */
-export function rowsOf(
+export function submissionRows(
   submission: Submission,
-  place: number,
-  suppressed: Suppressed,
+  index: number,
+  suppressed: SuppressionReasons,
   lease: Lease | undefined,
   sealer: Sealer,
 ): SubmissionRows {
-  const { key, answer, messages } = submission;
+  const { key, response: answer, messages } = submission;
   const first = messages[0] as PreparedMessage;
   return {
     key: key && {
@@ -128,9 +128,9 @@ export function rowsOf(
       status: answer?.status ?? 0,
       answer: answer?.body ?? '',
       created_at: first.createdAtMs,
-      submission: place,
+      submission: index,
     },
-    messages: messages.map((message) => messageRow(message, place, sealer)),
+    messages: messages.map((message) => messageRow(message, index, sealer)),
     attachments: messages.flatMap((message) =>
       message.content.attachments.map((file, ordinal) => ({
         workspace_id: message.workspaceId,
@@ -141,18 +141,18 @@ export function rowsOf(
         content_type: file.contentType,
         content_id: file.contentId ?? null,
         content: file.content,
-        submission: place,
+        submission: index,
       })),
     ),
-    deliveries: messages.flatMap((message) => deliveryRows(message, place, suppressed, lease)),
+    deliveries: messages.flatMap((message) => deliveryRows(message, index, suppressed, lease)),
     events: messages.flatMap((message) =>
-      eventsOf(message, suppressed).map((event) => ({ ...eventRow(event), submission: place })),
+      acceptanceEvents(message, suppressed).map((event) => ({ ...eventRow(event), submission: index })),
     ),
   };
 }
 
 /** What the delivery engine gets in memory: the deliveries that are to be tried now. */
-export function handedOver(submission: Submission, suppressed: Suppressed): HandedOver[] {
+export function messagesToHandOff(submission: Submission, suppressed: SuppressionReasons): HandedOffMessage[] {
   return submission.messages
     .filter((message) => message.schedule.scheduledAtMs === null)
     .map((message) => ({
@@ -165,7 +165,7 @@ export function handedOver(submission: Submission, suppressed: Suppressed): Hand
       metadata: message.metadata,
       content: message.content,
       deliveries: message.recipients.flatMap(({ mailbox }, ordinal) =>
-        reasonOf(message, mailbox.key, suppressed) === undefined
+        suppressionReason(message, mailbox.key, suppressed) === undefined
           ? [{ ordinal, recipient: mailbox.email, expiresAtMs: message.schedule.expiresAtMs }]
           : [],
       ),
@@ -173,27 +173,27 @@ export function handedOver(submission: Submission, suppressed: Suppressed): Hand
     .filter((message) => message.deliveries.length > 0);
 }
 
-function recipientsOf(message: PreparedMessage, suppressed: Suppressed): AcceptedRecipient[] {
+function acceptedRecipients(message: PreparedMessage, suppressed: SuppressionReasons): AcceptedRecipient[] {
   const waiting = message.schedule.scheduledAtMs === null ? 'queued' : 'scheduled';
   return message.recipients.map(({ kind, mailbox }) => {
-    const reason = reasonOf(message, mailbox.key, suppressed);
+    const reason = suppressionReason(message, mailbox.key, suppressed);
     return reason === undefined
       ? { email: mailbox.email, kind, status: waiting }
       : { email: mailbox.email, kind, status: 'suppressed', reason };
   });
 }
 
-function reasonOf(
+function suppressionReason(
   message: PreparedMessage,
   recipientKey: string,
-  suppressed: Suppressed,
+  suppressed: SuppressionReasons,
 ): string | undefined {
   if (suppressed.size === 0) return undefined;
   return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
 }
 
 function messageRow(message: PreparedMessage, submission: number, sealer: Sealer): MessageRow {
-  const { content, shown } = message;
+  const { content, redactedContent: shown } = message;
   return {
     workspace_id: message.workspaceId,
     mode: message.mode,
@@ -210,7 +210,7 @@ function messageRow(message: PreparedMessage, submission: number, sealer: Sealer
         ? 0
         : message.template.version
       : null,
-    tags: arrayText(message.tags),
+    tags: arrayLiteral(message.tags),
     metadata: JSON.stringify(message.metadata),
     ttl_seconds: message.ttlSeconds,
     api_key_id: message.keyId,
@@ -222,7 +222,7 @@ function messageRow(message: PreparedMessage, submission: number, sealer: Sealer
   };
 }
 
-function arrayText(items: readonly string[]): string {
+function arrayLiteral(items: readonly string[]): string {
   const quoted = items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`);
   return `{${quoted.join(',')}}`;
 }
@@ -230,13 +230,13 @@ function arrayText(items: readonly string[]): string {
 function deliveryRows(
   message: PreparedMessage,
   submission: number,
-  suppressed: Suppressed,
+  suppressed: SuppressionReasons,
   lease: Lease | undefined,
 ): DeliveryRow[] {
   const { scheduledAtMs, expiresAtMs } = message.schedule;
-  const told = firstTold(message);
+  const eventCount = sharedEventCount(message);
   return message.recipients.map(({ kind, mailbox }, ordinal) => {
-    const reason = reasonOf(message, mailbox.key, suppressed) ?? null;
+    const reason = suppressionReason(message, mailbox.key, suppressed) ?? null;
     const leased = scheduledAtMs === null ? lease : undefined;
     const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.createdAtMs;
     return {
@@ -250,10 +250,10 @@ function deliveryRows(
       recipient_name: mailbox.name ?? null,
       status: reason !== null ? 'suppressed' : scheduledAtMs === null ? 'queued' : 'scheduled',
       reason,
-      shard: laneOf(domainOf(mailbox.key)),
+      shard: queueShardOf(addressDomain(mailbox.key)),
       due_at: reason !== null ? null : dueAtMs,
       lease: reason !== null ? null : (leased?.token ?? null),
-      event_sequence: reason !== null ? told + 1 : told,
+      event_sequence: reason !== null ? eventCount + 1 : eventCount,
       expires_at: expiresAtMs,
       finished_at: reason !== null ? message.createdAtMs : null,
       submission,
@@ -262,11 +262,11 @@ function deliveryRows(
 }
 
 /** How many events concern every recipient: accepted, and scheduled when it is. */
-function firstTold(message: PreparedMessage): number {
+function sharedEventCount(message: PreparedMessage): number {
   return message.schedule.scheduledAtMs === null ? 1 : 2;
 }
 
-function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] {
+function acceptanceEvents(message: PreparedMessage, suppressed: SuppressionReasons): NewEvent[] {
   const shared = {
     workspaceId: message.workspaceId,
     mode: message.mode,
@@ -274,7 +274,7 @@ function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] 
     messageId: message.id,
   };
   const { metadata, tags } = message;
-  const recipients = recipientsOf(message, suppressed);
+  const recipients = acceptedRecipients(message, suppressed);
   const scheduledAt = sqlTime(message.schedule.scheduledAtMs);
   const about = { message_id: message.publicId, metadata, tags };
   const events: NewEvent[] = [
@@ -285,7 +285,7 @@ function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] 
       data: {
         ...about,
         from: message.content.head.from.email,
-        subject: message.shown.subject,
+        subject: message.redactedContent.subject,
         scheduled_at: scheduledAt,
         template: message.template,
         recipients,
@@ -301,7 +301,7 @@ function eventsOf(message: PreparedMessage, suppressed: Suppressed): NewEvent[] 
     events.push({
       ...shared,
       type: 'message.suppressed',
-      sequence: firstTold(message) + 1,
+      sequence: sharedEventCount(message) + 1,
       data: { ...about, recipient: recipient.email, attempt: 0, reason: recipient.reason },
     });
   }

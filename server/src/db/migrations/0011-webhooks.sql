@@ -1,18 +1,6 @@
--- Webhook endpoints, and what is sent to them. They follow the ledger of events at their own pace.
+-- Webhook endpoints and the events delivered to them.
 
--- Followers read the ledger of all workspaces in its one order. New entries go to the right edge of
--- this index: the cheapest place there is.
-create index events_ledger on events (tx, id);
-
--- How far each follower has come. The place is committed together with what the follower made of
--- the events before it, so every event counts exactly once, whoever is killed when.
-create table ledger_followers (
-  name text primary key,
-  tx bigint not null,
-  id uuid not null
-);
-
-insert into ledger_followers (name, tx, id)
+insert into event_consumers (name, tx, id)
 values ('webhooks', 0, '00000000-0000-0000-0000-000000000000');
 
 create table webhooks (
@@ -20,15 +8,15 @@ create table webhooks (
   mode mode not null,
   id uuid not null,
   url text not null,
-  -- Types, families such as 'message.*', or '*'.
+  -- Event types, families such as 'message.*', or '*'.
   events text[] not null,
   description text not null,
   enabled boolean not null,
-  -- Names and values of extra headers, sealed with SECRET_KEY: they tend to hold credentials.
-  sealed_headers bytea,
-  -- Events of later transactions are sent; set anew when the endpoint is switched on.
+  -- Names and values of extra headers, encrypted with SECRET_KEY because they often are credentials.
+  encrypted_headers bytea,
+  -- Only events of later transactions are delivered. Reset when the endpoint is enabled again.
   since_tx bigint not null,
-  -- Counts changes, so that a node knows when what it remembers is out of date.
+  -- Incremented by every change, so that nodes can tell that their cached copy is out of date.
   revision integer not null default 1,
   -- The first failure since the last success.
   failing_since timestamptz,
@@ -39,25 +27,24 @@ create table webhooks (
   primary key (workspace_id, mode, id)
 );
 
--- Two rows while a rotation's grace period runs.
+-- Two rows during the grace period of a rotation.
 create table webhook_secrets (
   workspace_id uuid not null,
   mode mode not null,
   webhook_id uuid not null,
   id uuid not null,
-  sealed_secret bytea not null,
-  ends_at timestamptz,
+  encrypted_secret bytea not null,
+  expires_at timestamptz,
   primary key (workspace_id, mode, webhook_id, id),
   foreign key (workspace_id, mode, webhook_id) references webhooks on delete cascade
 );
 
 create type webhook_delivery_status as enum ('pending', 'succeeded', 'failed');
 
--- One event for one endpoint. The body is not kept here: it is made from the event each time, which
--- gives the same bytes, and nothing has to be erased twice.
+-- One event for one endpoint. The body is not stored: it is rebuilt from the event for every attempt,
+-- which yields the same bytes, and an erasure only has to change the event.
 --
--- due_at and lease work as in deliveries: due_at is the queue's only clock (the next try, or the end
--- of a lease), and a result is written only while the row carries the lease it was taken with.
+-- due_at and lease work as in deliveries (0006-messages.sql).
 create table webhook_deliveries (
   workspace_id uuid not null,
   mode mode not null,
@@ -68,12 +55,12 @@ create table webhook_deliveries (
   status webhook_delivery_status not null default 'pending',
   due_at timestamptz,
   lease bigint,
-  tries smallint not null default 0,
-  -- Tries of this run: a replay begins a new one.
-  run_tries smallint not null default 0,
+  attempts smallint not null default 0,
+  -- Attempts since the event was first sent or last replayed; the back-off depends on them.
+  cycle_attempts smallint not null default 0,
   created_at timestamptz not null,
   finished_at timestamptz,
-  last_status smallint,
+  last_response_status smallint,
   last_error text,
   primary key (workspace_id, mode, webhook_id, event_id)
 ) partition by range (event_id);
@@ -84,7 +71,7 @@ create index webhook_deliveries_due on webhook_deliveries (workspace_id, mode, w
 create index webhook_deliveries_failed
   on webhook_deliveries (workspace_id, mode, webhook_id, event_id) where status = 'failed';
 
-create table webhook_tries (
+create table webhook_attempts (
   workspace_id uuid not null,
   mode mode not null,
   webhook_id uuid not null,
@@ -93,13 +80,12 @@ create table webhook_tries (
   started_at timestamptz not null,
   duration_ms integer not null,
   url text not null,
-  -- As sent, but for the values of the endpoint's own headers.
+  -- The request headers, without the values of the endpoint's extra headers.
   headers json not null,
-  -- Null when there was no answer.
-  status smallint,
-  -- The first 4 KiB of the answer.
-  answer text,
-  -- What went wrong, in plain words.
+  -- Null if there was no response.
+  response_status smallint,
+  -- The first 4 KiB of the response.
+  response_body text,
   error text,
   primary key (workspace_id, mode, webhook_id, event_id, number)
 ) partition by range (event_id);

@@ -1,19 +1,19 @@
--- People: who may sign in, their sessions, and what they are in each workspace.
+-- People who can sign in, their sessions, and their role in each workspace.
 --
--- Of every secret only a SHA-256 is here (passwords: scrypt), except the second factor's, which is
--- needed to check codes and is sealed with SECRET_KEY.
+-- Secrets are stored as SHA-256 hashes and passwords as scrypt hashes. The exception is the TOTP
+-- secret, which is needed to verify codes and is encrypted with SECRET_KEY.
 
 create table people (
   id uuid primary key,
   email text not null,
-  -- Lower-case, for comparing.
+  -- Lowercase, for comparison.
   email_key text collate "C" not null unique,
   name text not null,
   password_hash text not null,
   totp_secret bytea,
-  -- Null while the set-up waits for its first code: until then it is not asked for.
+  -- Null until the first code has been entered; the second factor is not required before that.
   totp_confirmed_at timestamptz,
-  -- The time step of the last code that was taken: a code works once.
+  -- The time step of the last accepted code, so that each code works only once.
   totp_step bigint,
   recovery_hashes bytea[] not null default '{}',
   created_at timestamptz not null,
@@ -25,29 +25,30 @@ create table sessions (
   id uuid not null unique,
   person_id uuid not null references people on delete cascade,
   created_at timestamptz not null,
-  seen_at timestamptz not null,
-  ends_at timestamptz not null,
-  -- Signed out before its end. The row stays a while: a source that was used before is known.
-  ended_at timestamptz,
+  last_seen_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- Signed out before expiry. The row is kept until expiry, because a source network that the
+  -- person has signed in from before is trusted more than an unknown one.
+  revoked_at timestamptz,
   ip text not null,
-  -- The network that attempts are counted by: see lib/net/client-network.ts.
+  -- The network that sign-in attempts are counted by: an IPv4 address or an IPv6 /64.
   source text collate "C" not null,
   user_agent text not null
 );
 
 create index sessions_person on sessions (person_id, source);
-create index sessions_end on sessions (ends_at);
+create index sessions_expiry on sessions (expires_at);
 
--- Links in mails, and sign-ins that wait for their second factor.
+-- Links in emails, and sign-ins that are waiting for the second factor.
 create table one_time_tokens (
   token_hash bytea primary key,
   person_id uuid not null references people on delete cascade,
   purpose text not null check (purpose in ('password_reset', 'second_factor')),
-  ends_at timestamptz not null
+  expires_at timestamptz not null
 );
 
 create index one_time_tokens_person on one_time_tokens (person_id);
-create index one_time_tokens_end on one_time_tokens (ends_at);
+create index one_time_tokens_expiry on one_time_tokens (expires_at);
 
 create table memberships (
   workspace_id uuid not null references workspaces,
@@ -68,24 +69,23 @@ create table invitations (
   token_hash bytea not null unique,
   invited_by uuid not null,
   created_at timestamptz not null,
-  ends_at timestamptz not null,
+  expires_at timestamptz not null,
   accepted_at timestamptz,
   revoked_at timestamptz,
   primary key (workspace_id, id)
 );
 
--- A newer invitation takes the place of the one before.
-create unique index invitations_open on invitations (workspace_id, email_key)
+-- One pending invitation per address: a new one replaces the previous one.
+create unique index invitations_pending on invitations (workspace_id, email_key)
   where accepted_at is null and revoked_at is null;
 
--- How often a password or a code was tried, by account and by source; subjects are hashes, because
--- what people type into the wrong field is nobody's business.
-create table attempts_counted (
+-- Failed passwords and codes, counted per account and per source network. Subjects are hashed,
+-- because people also type secrets into the wrong field.
+create table auth_throttles (
   subject bytea primary key,
   attempts integer not null,
-  last_at timestamptz not null,
-  -- No further try before this.
-  free_at timestamptz not null
+  last_attempt_at timestamptz not null,
+  blocked_until timestamptz not null
 );
 
-create index attempts_counted_age on attempts_counted (last_at);
+create index auth_throttles_age on auth_throttles (last_attempt_at);

@@ -1,0 +1,166 @@
+-- Messages, their content, their deliveries with every attempt, and idempotency keys.
+-- Partitioned for retention: see 0005-events.sql.
+
+create table idempotency_keys (
+  workspace_id uuid not null,
+  mode mode not null,
+  key text collate "C" not null,
+  request_hash bytea not null,
+  -- Null while the first request is still running.
+  response_status smallint,
+  response_body bytea,
+  -- A response that may contain a secret is encrypted with SECRET_KEY.
+  response_encrypted boolean not null default false,
+  created_at timestamptz not null,
+  primary key (workspace_id, mode, key)
+);
+
+-- Only the cleanup job reads by time, in long ranges. A BRIN index costs the accept path nothing.
+create index idempotency_keys_age on idempotency_keys using brin (created_at);
+
+-- The request. Its status is derived from its deliveries and never stored a second time.
+create table messages (
+  workspace_id uuid not null,
+  mode mode not null,
+  id uuid not null,
+  created_at timestamptz not null,
+  scheduled_at timestamptz,
+  sender text not null,
+  sender_name text,
+  subject text not null,
+  template_key text,
+  template_version integer,
+  tags text[] not null default '{}',
+  metadata json not null default '{}',
+  ttl_seconds integer,
+  api_key_id uuid,
+  primary key (workspace_id, mode, id)
+) partition by range (id);
+
+-- Finds scheduled messages that use a template, which must not be deleted by accident.
+create index messages_scheduled_template on messages (workspace_id, template_key, scheduled_at)
+  where scheduled_at is not null and template_key is not null;
+
+-- Everything needed to compose the email. Retained for a shorter time than the message itself.
+create table message_contents (
+  workspace_id uuid not null,
+  mode mode not null,
+  id uuid not null,
+  -- Addresses with names, extra headers and tracking options.
+  head json not null,
+  html text not null,
+  -- Null: generated from the HTML when the email is composed.
+  text text,
+  -- DKIM-Signature header lines, stored at the first deferral so that retries send the same bytes.
+  signature text,
+  -- Only for messages with secret variables, whose values are redacted in the subject, head, html
+  -- and text: the unredacted content, encrypted with SECRET_KEY for delivery and the test inbox.
+  -- Empty after that content was deleted; the message must not be sent again then.
+  encrypted_content bytea,
+  primary key (workspace_id, mode, id)
+) partition by range (id);
+
+create index message_contents_encrypted on message_contents (workspace_id, id)
+  where mode = 'live' and octet_length(encrypted_content) > 0;
+
+create table message_attachments (
+  workspace_id uuid not null,
+  mode mode not null,
+  message_id uuid not null,
+  ordinal smallint not null,
+  filename text not null,
+  content_type text not null,
+  content_id text,
+  content bytea not null,
+  primary key (workspace_id, mode, message_id, ordinal)
+) partition by range (message_id);
+
+create type recipient_kind as enum ('to', 'cc', 'bcc');
+
+create type delivery_status as enum (
+  'scheduled', 'queued', 'deferred',
+  'delivered', 'bounced', 'expired', 'failed', 'cancelled', 'suppressed'
+);
+
+-- One row per recipient. The queue consists of the rows whose status is not final.
+--
+-- due_at is the only timestamp that the queue is ordered by: for a waiting row the time of the next
+-- attempt or of its expiry, whichever is earlier; for a leased row the end of the lease. One index
+-- range therefore contains every row that can be claimed, and leased rows are never scanned. `lease`
+-- is a fencing token: a result is written only while the row still has the token it was claimed with.
+create table deliveries (
+  workspace_id uuid not null,
+  mode mode not null,
+  message_id uuid not null,
+  ordinal smallint not null,
+  kind recipient_kind not null,
+  recipient text not null,
+  -- Lowercase, for comparison; suppressions, contacts and filters use the same form.
+  recipient_key text collate "C" not null,
+  recipient_name text,
+  status delivery_status not null,
+  reason text,
+  -- A small hash of the recipient domain. The queue serves the shards of a workspace in turn, so that
+  -- one slow receiver does not hold up the others.
+  shard smallint not null,
+  due_at timestamptz,
+  lease bigint,
+  attempts smallint not null default 0,
+  -- 1, plus one for each retry requested through the API. Every cycle has its own back-off.
+  delivery_cycles smallint not null default 1,
+  -- The sequence of the last event of this recipient; message.accepted is the first.
+  event_sequence smallint not null default 1,
+  expires_at timestamptz not null,
+  -- The last SMTP reply: { code, enhanced, text, mx, ip, tls }.
+  smtp json,
+  bounce json,
+  finished_at timestamptz,
+  primary key (workspace_id, mode, message_id, ordinal)
+) partition by range (message_id);
+
+create index deliveries_due on deliveries (workspace_id, shard, due_at)
+  where status in ('scheduled', 'queued', 'deferred');
+
+create index deliveries_recipient on deliveries (workspace_id, mode, recipient_key, message_id);
+
+-- Enforces the state machine in the database, so that no statement can make an invalid transition.
+create function check_delivery_transition() returns trigger language plpgsql as $$
+begin
+  if not (case old.status
+    when 'scheduled' then new.status in ('queued', 'cancelled', 'suppressed', 'failed', 'expired')
+    when 'queued' then new.status in
+      ('deferred', 'delivered', 'bounced', 'expired', 'failed', 'cancelled', 'suppressed')
+    when 'deferred' then new.status in ('queued', 'expired', 'failed', 'cancelled', 'suppressed')
+    when 'delivered' then new.status = 'bounced'
+    when 'bounced' then new.status = 'queued'
+    when 'failed' then new.status = 'queued'
+    when 'expired' then new.status = 'queued'
+    else false
+  end) then
+    raise exception 'invalid delivery transition from % to %', old.status, new.status
+      using errcode = 'check_violation', constraint = 'deliveries_transition';
+  end if;
+  return new;
+end $$;
+
+create trigger deliveries_transition before update of status on deliveries
+  for each row when (old.status is distinct from new.status)
+  execute function check_delivery_transition();
+
+create table attempts (
+  workspace_id uuid not null,
+  mode mode not null,
+  message_id uuid not null,
+  ordinal smallint not null,
+  number smallint not null,
+  started_at timestamptz not null,
+  finished_at timestamptz not null,
+  -- delivered, deferred, bounced or failed.
+  outcome text not null,
+  bounce json,
+  smtp json,
+  -- The SMTP dialog, one line per command or reply, without the message and without credentials.
+  transcript text,
+  node text,
+  primary key (workspace_id, mode, message_id, ordinal, number)
+) partition by range (message_id);
