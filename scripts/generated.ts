@@ -1,47 +1,63 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { configurationTables } from '../server/src/config/variables.ts';
-import { defaultDocument } from './openapi.ts';
 import { ROOT } from './project-files.ts';
+import { ROUTES_FILE, routesFile } from './routes.ts';
 
-/** Files, or parts of files, that are made from the code; `npm run generate` writes them. */
+/** Files, or parts of files, that are generated from the code by `npm run generate`. */
 
 interface Generated {
   file: string;
-  /** The whole text as it should be, given what it is now. */
-  make: (current: string) => string;
+  /** Returns the whole text of the file, given its current text. */
+  make: (current: string) => string | Promise<string>;
 }
 
+/** In this order: the document is made by the code that the list of routes is part of. */
 const GENERATED: Generated[] = [
-  { file: 'openapi.json', make: () => `${JSON.stringify(defaultDocument(), null, 2)}\n` },
+  { file: ROUTES_FILE, make: routesFile },
+  { file: 'openapi.json', make: openapiFile },
   {
     file: 'README.md',
     make: (current) => withBlock(current, 'configuration', configurationTables()),
   },
 ];
 
-/** Writes what is stale; returns the names of the files it wrote. */
-export function writeGenerated(): string[] {
-  return stale().map(({ file, text }) => {
-    writeFileSync(path.join(ROOT, file), text);
-    return file;
-  });
+/** Writes the stale files; returns their names. */
+export async function writeGenerated(): Promise<string[]> {
+  const written: string[] = [];
+  for (const generated of GENERATED) {
+    const text = await freshText(generated);
+    if (text === undefined) continue;
+    writeFileSync(path.join(ROOT, generated.file), text);
+    written.push(generated.file);
+  }
+  return written;
 }
 
-export function staleMistakes(): string[] {
-  return stale().map(({ file }) => `${file} is not what the code makes of it: npm run generate`);
+export async function staleMistakes(): Promise<string[]> {
+  const mistakes: string[] = [];
+  for (const generated of GENERATED) {
+    if ((await freshText(generated)) === undefined) continue;
+    mistakes.push(`${generated.file} is out of date. Run: npm run generate`);
+  }
+  return mistakes;
 }
 
-function stale(): { file: string; text: string }[] {
-  return GENERATED.flatMap(({ file, make }) => {
-    const place = path.join(ROOT, file);
-    const current = existsSync(place) ? readFileSync(place, 'utf8') : '';
-    const text = make(current);
-    return text === current ? [] : [{ file, text }];
-  });
+/** The text that the file should have, or undefined if it has it already. */
+async function freshText({ file, make }: Generated): Promise<string | undefined> {
+  const location = path.join(ROOT, file);
+  const current = existsSync(location) ? readFileSync(location, 'utf8') : '';
+  const text = await make(current);
+  return text === current ? undefined : text;
 }
 
-/** Replaces what stands between two comments; the words around it are people's. */
+/** Imported only now, after the list of routes that it depends on has been written. */
+async function openapiFile(): Promise<string> {
+  const { defaultDocument } = await import('./openapi.ts');
+  return `${JSON.stringify(defaultDocument(), null, 2)}\n`;
+}
+
+/** Replaces the text between two marker comments; the text around them is written by hand. */
 function withBlock(current: string, name: string, block: string): string {
   const [start, end] = [`<!-- ${name}: generated -->`, `<!-- ${name}: end -->`];
   const [before, rest] = current.split(start);

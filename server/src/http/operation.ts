@@ -1,12 +1,12 @@
 import type { Static, TSchema } from 'typebox';
 import type { Caller } from '../accounts/caller.ts';
-import type { SignedIn } from '../accounts/people/sessions.ts';
+import type { SignedInPerson } from '../accounts/people/sessions.ts';
 import type { TeamRight } from '../accounts/roles.ts';
 import type { Scope } from '../accounts/scopes.ts';
 import type { IdempotencyRequest } from '../messages/accept/idempotency.ts';
 import type { ProblemCode } from './problems/problem-types.ts';
-import type { MoreFaults, QueryRead } from './validation/schema-validator.ts';
 import type { Visit } from './server/client-info.ts';
+import type { MoreFaults, QueryRead } from './validation/schema-validator.ts';
 
 /**
  * One operation of the API: its path, its rules, its documentation and its work in one value. The
@@ -91,7 +91,7 @@ export interface Request<P, Q, B> {
   /** Present wherever a workspace is meant: not in operations that are public or a person's. */
   caller: Caller;
   /** Present when a person asks, with a session. */
-  signedIn: SignedIn;
+  signedIn: SignedInPerson;
   visit: Visit;
   requestId: string;
   params: P;

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Connections } from '../../db/pool.ts';
-import type { DeliveryStats } from '../../delivery/stats.ts';
-import type { QueueNow } from '../../stats/queue-store.ts';
+import type { EngineStats } from '../../delivery/engine-stats.ts';
+import type { QueueSnapshot } from '../../stats/queue-store.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
 import { addFigure, type Reading } from './http-metrics.ts';
 
@@ -59,7 +59,7 @@ export function addProcessMetrics(
 
 const OUTCOMES = ['delivered', 'deferred', 'bounced', 'failed', 'expired', 'suppressed'] as const;
 
-export function addDeliveryMetrics(registry: Registry, stats: () => DeliveryStats): void {
+export function addDeliveryMetrics(registry: Registry, stats: () => EngineStats): void {
   addFigure(registry, {
     name: 'postrider_deliveries_total',
     help: 'Tries of this node on record, by what became of the delivery.',
@@ -71,7 +71,7 @@ export function addDeliveryMetrics(registry: Registry, stats: () => DeliveryStat
     help: 'Deliveries this node took up: at once when they were accepted, or from the queue.',
     type: 'counter',
     read: () => [
-      { value: stats().handedOver, labels: { from: 'acceptance' } },
+      { value: stats().handedOff, labels: { from: 'acceptance' } },
       { value: stats().claimed, labels: { from: 'queue' } },
     ],
   });
@@ -81,7 +81,7 @@ export function addDeliveryMetrics(registry: Registry, stats: () => DeliveryStat
     type: 'gauge',
     read: () => [
       { value: stats().ready, labels: { state: 'ready' } },
-      { value: stats().onWire, labels: { state: 'on_wire' } },
+      { value: stats().inFlight, labels: { state: 'on_wire' } },
       { value: stats().unrecorded, labels: { state: 'unrecorded' } },
     ],
   });
@@ -95,13 +95,13 @@ export function addDeliveryMetrics(registry: Registry, stats: () => DeliveryStat
     name: 'postrider_delivery_leases_lost_total',
     help: 'Deliveries that another node took over, because this one was too slow.',
     type: 'counter',
-    read: () => stats().leaseLost,
+    read: () => stats().leasesLost,
   });
   addFigure(registry, {
     name: 'postrider_delivery_faults_total',
     help: 'Faults of our own while preparing or trying. The log tells each of them.',
     type: 'counter',
-    read: () => stats().faults,
+    read: () => stats().errors,
   });
 }
 
@@ -156,7 +156,7 @@ export function addPoolMetrics(
  */
 export function addQueueMetrics(registry: Registry, parts: QueueParts): void {
   const read = lately(parts);
-  const told = async (say: (queue: QueueNow) => Reading[]): Promise<Reading[]> => {
+  const told = async (say: (queue: QueueSnapshot) => Reading[]): Promise<Reading[]> => {
     const queue = await read();
     return queue ? say(queue) : [];
   };
@@ -189,7 +189,7 @@ export function addQueueMetrics(registry: Registry, parts: QueueParts): void {
 const STATUSES = ['queued', 'deferred', 'scheduled'] as const;
 
 export interface QueueParts {
-  readQueue: () => Promise<QueueNow>;
+  readQueue: () => Promise<QueueSnapshot>;
   now: () => number;
 }
 
@@ -197,8 +197,8 @@ export interface QueueParts {
 const KNOWN_MS = 5_000;
 
 /** One reading for all who ask meanwhile; undefined when the database did not answer. */
-function lately({ readQueue, now }: QueueParts): () => Promise<QueueNow | undefined> {
-  let reading: Promise<QueueNow | undefined> | undefined;
+function lately({ readQueue, now }: QueueParts): () => Promise<QueueSnapshot | undefined> {
+  let reading: Promise<QueueSnapshot | undefined> | undefined;
   let untilMs = 0;
   return () => {
     if (reading === undefined || now() >= untilMs) {

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import { isTeamRight, ROLES } from '../../accounts/roles.ts';
 import { SCOPES } from '../../accounts/scopes.ts';
-import { API_PREFIX } from '../server/http-server.ts';
-import { NamedSchemas } from './component-schemas.ts';
-import { responsesOf, sharedAnswers } from './openapi-responses.ts';
 import { type Operation, TAGS } from '../operation.ts';
 import { webhookDescriptions } from '../routes/webhooks/event-payloads.ts';
+import { API_PREFIX } from '../server/http-server.ts';
 import { sessionCookie } from '../server/session-cookie.ts';
 import { isOptionalBody } from '../validation/schema-validator.ts';
+import { NamedSchemas } from './component-schemas.ts';
+import { responsesOf, sharedAnswers } from './openapi-responses.ts';
 
 /**
  * The OpenAPI 3.1 document, generated from the operations that the server runs: what is written here

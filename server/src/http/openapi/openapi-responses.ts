@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import { type Right, ROLES, rightsOf } from '../../accounts/roles.ts';
-import { exampleOf } from './schema-example.ts';
-import type { NamedSchemas } from './component-schemas.ts';
 import type { Answer, Operation } from '../operation.ts';
 import { PROBLEMS, type ProblemCode } from '../problems/problem-types.ts';
+import type { NamedSchemas } from './component-schemas.ts';
+import { exampleOf } from './schema-example.ts';
 import { Problem } from './shared-schemas.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isMachine } from '../../tracking/machine-detection.ts';
 import { CLICK_PATH, OPEN_PATH, type TrackingLinks } from '../../tracking/tracking-links.ts';
-import type { Visits } from '../../tracking/tracking-recorder.ts';
+import type { TrackingRecorder } from '../../tracking/tracking-recorder.ts';
 
 /**
  * Where the links and the image of tracked mail lead. A click is sent on at once and an image is
@@ -10,7 +10,7 @@ import type { Visits } from '../../tracking/tracking-recorder.ts';
  */
 export interface TrackedVisitsParts {
   links: TrackingLinks;
-  visits: Visits;
+  visits: TrackingRecorder;
 }
 
 export function addTrackedVisits(server: FastifyInstance, parts: TrackedVisitsParts): void {
@@ -18,7 +18,7 @@ export function addTrackedVisits(server: FastifyInstance, parts: TrackedVisitsPa
   server.get<{ Params: { name: string } }>(`${OPEN_PATH}:name`, (request, reply) => {
     const message = links.readOpen(request.params.name.replace(/\.gif$/, ''));
     if (!message) return notOurs(reply);
-    visits.note(message, { machine: isMachine(request) });
+    visits.record(message, { machine: isMachine(request) });
     return reply.headers(HEADERS).type('image/gif').send(IMAGE);
   });
   server.get<{ Params: { token: string; '*': string } }>(
@@ -26,7 +26,7 @@ export function addTrackedVisits(server: FastifyInstance, parts: TrackedVisitsPa
     (request, reply) => {
       const click = links.readClick(request.params.token, request.params['*']);
       if (!click) return notOurs(reply);
-      visits.note(click, { machine: isMachine(request), url: click.url });
+      visits.record(click, { machine: isMachine(request), url: click.url });
       return reply
         .code(302)
         .headers({ ...HEADERS, location: click.url })

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
-import type { Sessions, SignedIn } from '../../accounts/people/sessions.ts';
+import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
@@ -29,7 +29,7 @@ export interface AdmissionParts {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
-    signedIn: SignedIn | null;
+    signedIn: SignedInPerson | null;
   }
 }
 
@@ -174,7 +174,7 @@ async function admitSession(
   request.caller = callerOf(signedIn, workspaceId, mode, role);
 }
 
-function callerOf(signedIn: SignedIn, workspaceId: string, mode: Mode, role: Role): Caller {
+function callerOf(signedIn: SignedInPerson, workspaceId: string, mode: Mode, role: Role): Caller {
   return {
     workspaceId,
     mode,

@@ -4,15 +4,20 @@ import { newId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
-import { type AdmissionParts, admit, admitAgain } from './authorize-request.ts';
-import { AskedRequest } from './request-context.ts';
-import { parseJsonBody } from './json-body.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
-import { asksForAPage, sendNotFoundPage } from '../pages/not-found.ts';
 import type { Operation, Reply, Request } from '../operation.ts';
+import { asksForAPage, sendNotFoundPage } from '../pages/not-found.ts';
 import { isOurFault, nothingHere, problemOf } from '../problems/problem-details.ts';
+import {
+  bodyValidator,
+  isOptionalBody,
+  queryValidator,
+  type Validator,
+} from '../validation/schema-validator.ts';
+import { type AdmissionParts, admit, admitAgain } from './authorize-request.ts';
+import { parseJsonBody } from './json-body.ts';
 import { readBody } from './read-body.ts';
-import { bodyValidator, isOptionalBody, queryValidator, type Validator } from '../validation/schema-validator.ts';
+import { AskedRequest } from './request-context.ts';
 
 /**
  * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
@@ -219,7 +224,7 @@ async function runOnce(
   asked: Request<unknown, unknown, unknown>,
 ): Promise<Reply> {
   let first: Reply | undefined;
-  const { answer, replayed } = await parts.idempotency.once(
+  const { response: answer, replayed } = await parts.idempotency.once(
     asked.idempotency as never,
     async () => {
       first = await operation.handle(asked);

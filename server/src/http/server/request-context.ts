@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
-import type { SignedIn } from '../../accounts/people/sessions.ts';
+import type { SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
+import type { Operation, Request } from '../operation.ts';
 import { type AdmissionParts, admitAgain } from './authorize-request.ts';
+import { type Visit, visitOf } from './client-info.ts';
 import { idempotencyOf } from './idempotency-key.ts';
 import { ifMatchOf } from './if-match.ts';
-import type { Operation, Request } from '../operation.ts';
-import { type Visit, visitOf } from './client-info.ts';
 
 /**
  * A request as an operation sees it. A class, because getters of a literal are defined anew, at some
@@ -14,7 +14,7 @@ import { type Visit, visitOf } from './client-info.ts';
  */
 export class AskedRequest implements Request<unknown, unknown, unknown> {
   readonly caller: Caller;
-  readonly signedIn: SignedIn;
+  readonly signedIn: SignedInPerson;
   readonly requestId: string;
   readonly params: unknown;
   readonly query: unknown;
@@ -35,7 +35,7 @@ export class AskedRequest implements Request<unknown, unknown, unknown> {
     reply: FastifyReply,
   ) {
     this.caller = request.caller as Caller;
-    this.signedIn = request.signedIn as SignedIn;
+    this.signedIn = request.signedIn as SignedInPerson;
     this.requestId = request.id;
     this.params = request.params;
     this.query = request.query;

@@ -63,6 +63,18 @@ export function uuidCursor(list: string, { cursor }: { cursor?: unknown }): stri
   return uuid;
 }
 
+/** A cursor of a list that has two orders: by the rows' uuids, or by their keys. */
+export function keyedCursor(
+  list: string,
+  { cursor }: { cursor?: unknown },
+): { id: string; key: string } | undefined {
+  if (typeof cursor !== 'string') return undefined;
+  const [id, key] = decodeCursor(list, cursor, 2);
+  const good = typeof key === 'string' && !key.includes('\0') && key.isWellFormed();
+  if (!isUuid(id) || !good) throw badCursor();
+  return { id, key };
+}
+
 /** A page of rows, of which one more than `limit` was read to know whether there is a next. */
 export function pageOf<Row>(
   list: string,

@@ -1,4 +1,6 @@
+import { assert } from '../../lib/assert.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 
 /** An address from the query in the form for comparing, under the name that a room uses. */
@@ -13,4 +15,17 @@ export function addressParameter<Name extends string>(
   if (!parsed.ok)
     throw invalidFields([{ parameter, code: 'invalid_email', detail: parsed.detail }]);
   return { [name]: parsed.mailbox.key } as { [K in Name]?: string };
+}
+
+/** A time from the query under the name that a room uses, or nothing when it was not given. */
+export function timeParameter<Name extends string>(
+  name: Name,
+  parameter: string,
+  query: Record<string, unknown>,
+): { [K in Name]?: number } {
+  const text = query[parameter];
+  if (text === undefined) return {};
+  const ms = parseTime(String(text));
+  assert(ms !== undefined, `${parameter} was checked to be a time`);
+  return { [name]: ms } as { [K in Name]?: number };
 }

@@ -1,8 +1,8 @@
-import { type ApiKeys, type NewApiKey, publicKey } from '../../../accounts/api-keys.ts';
-import { operation } from '../../operation.ts';
+import { type ApiKeys, type NewApiKey, publicApiKey } from '../../../accounts/api-keys.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { ApiKeyWithToken, CreateApiKey } from './schemas.ts';
 
-export function createApiKey(parts: { apiKeys: ApiKeys }) {
+export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
   return operation(
     {
       id: 'createApiKey',
@@ -15,7 +15,7 @@ export function createApiKey(parts: { apiKeys: ApiKeys }) {
         'default to those of the key that asks, and a test key makes only test keys.',
       scope: 'write:api_keys',
       body: CreateApiKey,
-      moreFaults: (body) => parts.apiKeys.faultsIn(body),
+      moreFaults: (body) => deps.apiKeys.fieldErrors(body),
       examples: {
         sender: {
           summary: 'A key that can only send',
@@ -25,8 +25,8 @@ export function createApiKey(parts: { apiKeys: ApiKeys }) {
       answers: { 201: { description: 'The key, with its secret.', body: ApiKeyWithToken } },
     },
     async ({ caller, body }) => {
-      const { key, token } = await parts.apiKeys.create(caller, body as NewApiKey);
-      return { status: 201, body: { ...publicKey(key), token } };
+      const { key, token } = await deps.apiKeys.create(caller, body as NewApiKey);
+      return { status: 201, body: { ...publicApiKey(key), token } };
     },
   );
 }

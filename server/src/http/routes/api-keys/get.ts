@@ -1,10 +1,10 @@
-import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
-import { operation } from '../../operation.ts';
+import { type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { ApiKey } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
-export function getApiKey(parts: { apiKeys: ApiKeys }) {
+export function getApiKey(deps: { apiKeys: ApiKeys }): Operation {
   return operation(
     {
       id: 'getApiKey',
@@ -19,7 +19,7 @@ export function getApiKey(parts: { apiKeys: ApiKeys }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('key', (params as { id: string }).id, 'API key');
-      return { status: 200, body: publicKey(await parts.apiKeys.get(caller, id)) };
+      return { status: 200, body: publicApiKey(await deps.apiKeys.get(caller, id)) };
     },
   );
 }

@@ -1,12 +1,12 @@
-import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
-import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { ApiKey } from './schemas.ts';
+import { type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
+import { ApiKey } from './schemas.ts';
 
 const LIST = '/api-keys';
 
-export function listApiKeys(parts: { apiKeys: ApiKeys }) {
+export function listApiKeys(deps: { apiKeys: ApiKeys }): Operation {
   return operation(
     {
       id: 'listApiKeys',
@@ -25,13 +25,13 @@ export function listApiKeys(parts: { apiKeys: ApiKeys }) {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const before = uuidCursor(LIST, query);
-      const { keys, nextBefore } = await parts.apiKeys.list(caller, {
+      const { keys, nextBefore } = await deps.apiKeys.list(caller, {
         limit,
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
       const next_cursor = nextBefore === undefined ? null : encodeCursor(LIST, [nextBefore]);
-      return { status: 200, body: { data: keys.map(publicKey), next_cursor } };
+      return { status: 200, body: { data: keys.map(publicApiKey), next_cursor } };
     },
   );
 }

@@ -1,10 +1,10 @@
-import { type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
-import { operation } from '../../operation.ts';
+import { type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { ApiKey } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
-export function revokeApiKey(parts: { apiKeys: ApiKeys }) {
+export function revokeApiKey(deps: { apiKeys: ApiKeys }): Operation {
   return operation(
     {
       id: 'revokeApiKey',
@@ -20,7 +20,7 @@ export function revokeApiKey(parts: { apiKeys: ApiKeys }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('key', (params as { id: string }).id, 'API key');
-      return { status: 200, body: publicKey(await parts.apiKeys.revoke(caller, id)) };
+      return { status: 200, body: publicApiKey(await deps.apiKeys.revoke(caller, id)) };
     },
   );
 }

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
-import { type ApiKeys, GRACE_MAX_SECONDS, publicKey } from '../../../accounts/api-keys.ts';
-import { operation } from '../../operation.ts';
+import { type ApiKeys, GRACE_MAX_SECONDS, publicApiKey } from '../../../accounts/api-keys.ts';
+import { closed, pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { RotatedApiKey } from './schemas.ts';
-import { closed, pathId } from '../../openapi/shared-schemas.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
 
-export function rotateApiKey(parts: { apiKeys: ApiKeys }) {
+export function rotateApiKey(deps: { apiKeys: ApiKeys }): Operation {
   return operation(
     {
       id: 'rotateApiKey',
@@ -40,9 +40,9 @@ export function rotateApiKey(parts: { apiKeys: ApiKeys }) {
     async ({ caller, params, body }) => {
       const id = uuidOf('key', (params as { id: string }).id, 'API key');
       const graceSeconds = body.grace_seconds ?? GRACE_DEFAULT_SECONDS;
-      const { key, token, previousEndsAtMs } = await parts.apiKeys.rotate(caller, id, graceSeconds);
+      const { key, token, previousEndsAtMs } = await deps.apiKeys.rotate(caller, id, graceSeconds);
       const previous_ends_at = new Date(previousEndsAtMs).toISOString();
-      return { status: 200, body: { ...publicKey(key), token, previous_ends_at } };
+      return { status: 200, body: { ...publicApiKey(key), token, previous_ends_at } };
     },
   );
 }

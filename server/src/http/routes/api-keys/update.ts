@@ -1,10 +1,10 @@
-import { type ApiKeyChange, type ApiKeys, publicKey } from '../../../accounts/api-keys.ts';
-import { operation } from '../../operation.ts';
+import { type ApiKeyChange, type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { ApiKey, UpdateApiKey } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
-export function updateApiKey(parts: { apiKeys: ApiKeys }) {
+export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
   return operation(
     {
       id: 'updateApiKey',
@@ -16,7 +16,7 @@ export function updateApiKey(parts: { apiKeys: ApiKeys }) {
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
       body: UpdateApiKey,
-      moreFaults: (body) => parts.apiKeys.faultsIn(body),
+      moreFaults: (body) => deps.apiKeys.fieldErrors(body),
       examples: {
         office: { summary: 'Only from the office', value: { allowed_ips: ['203.0.113.0/24'] } },
       },
@@ -25,8 +25,8 @@ export function updateApiKey(parts: { apiKeys: ApiKeys }) {
     },
     async ({ caller, params, body }) => {
       const id = uuidOf('key', (params as { id: string }).id, 'API key');
-      const key = await parts.apiKeys.change(caller, id, body as ApiKeyChange);
-      return { status: 200, body: publicKey(key) };
+      const key = await deps.apiKeys.change(caller, id, body as ApiKeyChange);
+      return { status: 200, body: publicApiKey(key) };
     },
   );
 }

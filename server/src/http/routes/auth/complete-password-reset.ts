@@ -1,10 +1,10 @@
-import { personFaults } from '../../../accounts/people/person-input.ts';
-import { operation } from '../../operation.ts';
-import { Password, Token } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { personFieldErrors } from '../../../accounts/people/person-input.ts';
+import { Password, Token } from '../../openapi/account-fields.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from './session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
 
-export function completePasswordReset({ people }: PeopleOperationParts) {
+export function completePasswordReset({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'completePasswordReset',
@@ -18,7 +18,7 @@ export function completePasswordReset({ people }: PeopleOperationParts) {
       scope: 'public',
       signsIn: true,
       body: closed({ token: Token, password: Password }, { title: 'CompletePasswordReset' }),
-      moreFaults: personFaults,
+      moreFaults: personFieldErrors,
       examples: {
         link: {
           summary: 'The token of a link',

@@ -1,10 +1,16 @@
-import { personFaults } from '../../../accounts/people/person-input.ts';
-import { operation } from '../../operation.ts';
-import { CreateOwner, SET_COOKIE, SignedIn } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { personFieldErrors } from '../../../accounts/people/person-input.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { sitsAtThisMachine } from '../../server/client-info.ts';
-import { type PeopleOperationParts, signedInReply } from './session-response.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
+import { CreateOwner, SET_COOKIE, SignedIn } from './schemas.ts';
+import { signedInReply } from './session-response.ts';
 
-export function createOwner(parts: PeopleOperationParts) {
+export function createOwner(deps: {
+  people: People;
+  cookie: SessionCookie;
+  baseUrl: string;
+}): Operation {
   return operation(
     {
       id: 'createOwner',
@@ -19,7 +25,7 @@ export function createOwner(parts: PeopleOperationParts) {
       scope: 'public',
       signsIn: true,
       body: CreateOwner,
-      moreFaults: personFaults,
+      moreFaults: personFieldErrors,
       examples: {
         owner: {
           summary: 'At the machine itself',
@@ -38,8 +44,8 @@ export function createOwner(parts: PeopleOperationParts) {
         ...(workspace_name === undefined ? {} : { workspaceName: workspace_name }),
         ...(token === undefined ? {} : { token }),
       };
-      const trusted = sitsAtThisMachine(visit, parts.baseUrl);
-      return signedInReply(parts, 201, await parts.people.setup.claim(owner, visit, trusted));
+      const trusted = sitsAtThisMachine(visit, deps.baseUrl);
+      return signedInReply(deps, 201, await deps.people.setup.claim(owner, visit, trusted));
     },
   );
 }

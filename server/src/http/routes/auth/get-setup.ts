@@ -1,9 +1,9 @@
-import { operation } from '../../operation.ts';
-import { SetupState } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { sitsAtThisMachine } from '../../server/client-info.ts';
-import type { PeopleOperationParts } from './session-response.ts';
+import { SetupState } from './schemas.ts';
 
-export function getSetup({ people, baseUrl }: PeopleOperationParts) {
+export function getSetup({ people, baseUrl }: { people: People; baseUrl: string }): Operation {
   return operation(
     {
       id: 'getSetup',

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { operation } from '../../operation.ts';
-import { Email } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { Email } from '../../openapi/account-fields.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from './session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
 
-export function requestPasswordReset({ people }: PeopleOperationParts) {
+export function requestPasswordReset({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'requestPasswordReset',

@@ -1,8 +1,10 @@
-import { operation } from '../../operation.ts';
-import { SET_COOKIE, SignedIn, SignInWithCode } from '../me/schemas.ts';
-import { type PeopleOperationParts, signedInReply } from './session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
+import { SET_COOKIE, SignedIn, SignInWithCode } from './schemas.ts';
+import { signedInReply } from './session-response.ts';
 
-export function signInWithCode(parts: PeopleOperationParts) {
+export function signInWithCode(deps: { people: People; cookie: SessionCookie }): Operation {
   return operation(
     {
       id: 'signInWithCode',
@@ -26,8 +28,8 @@ export function signInWithCode(parts: PeopleOperationParts) {
       refusals: ['invalid_credentials', 'invalid_link', 'too_many_attempts'],
     },
     async ({ body, visit }) => {
-      const begun = await parts.people.signIn.withCode(body, visit, visit.sessionToken);
-      return signedInReply(parts, 200, begun);
+      const begun = await deps.people.signIn.withCode(body, visit, visit.sessionToken);
+      return signedInReply(deps, 200, begun);
     },
   );
 }

@@ -1,8 +1,10 @@
-import { operation } from '../../operation.ts';
-import { SET_COOKIE, SignedIn, SignIn } from '../me/schemas.ts';
-import { type PeopleOperationParts, signedInReply } from './session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
+import { SET_COOKIE, SignedIn, SignIn } from './schemas.ts';
+import { signedInReply } from './session-response.ts';
 
-export function signIn(parts: PeopleOperationParts) {
+export function signIn(deps: { people: People; cookie: SessionCookie }): Operation {
   return operation(
     {
       id: 'signIn',
@@ -28,8 +30,8 @@ export function signIn(parts: PeopleOperationParts) {
       refusals: ['invalid_credentials', 'too_many_attempts'],
     },
     async ({ body, visit }) => {
-      const outcome = await parts.people.signIn.withPassword(body, visit, visit.sessionToken);
-      if (outcome.kind === 'signed_in') return signedInReply(parts, 200, outcome.begun);
+      const outcome = await deps.people.signIn.withPassword(body, visit, visit.sessionToken);
+      if (outcome.kind === 'signed_in') return signedInReply(deps, 200, outcome.begun);
       const { challenge } = outcome;
       return { status: 200, body: { second_factor_required: true, challenge, me: null } };
     },

@@ -1,8 +1,9 @@
-import { operation } from '../../operation.ts';
-import { SET_COOKIE } from '../me/schemas.ts';
-import type { PeopleOperationParts } from './session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
+import { SET_COOKIE } from './schemas.ts';
 
-export function signOut({ people, cookie }: PeopleOperationParts) {
+export function signOut({ people, cookie }: { people: People; cookie: SessionCookie }): Operation {
   return operation(
     {
       id: 'signOut',

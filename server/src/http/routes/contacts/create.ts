@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { contactFaults } from '../../../contacts/contact-fields.ts';
+import { contactFieldErrors } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { CONTACT_EXAMPLE, Contact, CreateContact } from './schemas.ts';
 
-export function createContact(parts: { contacts: Contacts }) {
+export function createContact(deps: { contacts: Contacts }): Operation {
   return operation(
     {
       id: 'createContact',
@@ -18,7 +18,7 @@ export function createContact(parts: { contacts: Contacts }) {
         'contact, whatever its case; `PUT /contacts/{email}` makes or changes it in one step.',
       scope: 'write:contacts',
       body: CreateContact,
-      moreFaults: contactFaults,
+      moreFaults: contactFieldErrors,
       examples: { full: { summary: 'A contact', value: CONTACT_EXAMPLE } },
       answers: {
         201: {
@@ -32,7 +32,7 @@ export function createContact(parts: { contacts: Contacts }) {
       refusals: ['conflict'],
     },
     async ({ caller, body }) => {
-      const contact = await parts.contacts.create(caller, body as Record<string, unknown>);
+      const contact = await deps.contacts.create(caller, body as Record<string, unknown>);
       return { status: 201, body: publicContact(caller, contact) };
     },
   );

@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import type { Contacts } from '../../../contacts/contacts.ts';
 import type { Erasures } from '../../../privacy/erase-address.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { contactPointer } from './contact-path.ts';
 import { ContactPath, Erasure } from './schemas.ts';
 
-export function deleteContact(parts: { contacts: Contacts; erasures: Erasures }) {
+export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }): Operation {
   return operation(
     {
       id: 'deleteContact',
@@ -46,15 +46,15 @@ export function deleteContact(parts: { contacts: Contacts; erasures: Erasures })
     async ({ caller, params, query }) => {
       const pointer = contactPointer(params);
       if (!query.erase) {
-        await parts.contacts.remove(caller, pointer);
+        await deps.contacts.remove(caller, pointer);
         return { status: 204 };
       }
       const emailKey =
         'mailbox' in pointer
           ? pointer.mailbox.key
-          : (await parts.contacts.get(caller, pointer)).emailKey;
+          : (await deps.contacts.get(caller, pointer)).emailKey;
       const keepSuppression = query.keep_suppression ?? false;
-      return answerOf(await parts.erasures.erase(caller, emailKey, { keepSuppression }));
+      return answerOf(await deps.erasures.erase(caller, emailKey, { keepSuppression }));
     },
   );
 }

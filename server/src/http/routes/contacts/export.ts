@@ -4,7 +4,7 @@ import { exportContacts as startExport } from '../../../contacts/export-contacts
 import type { Pool } from '../../../db/pool.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { Contact } from './schemas.ts';
 
@@ -13,7 +13,7 @@ const MEDIA_TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
 };
 
-export function exportContacts(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+export function exportContacts(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
   return operation(
     {
       id: 'exportContacts',
@@ -50,9 +50,9 @@ export function exportContacts(parts: { pool: Pool; largeAnswers: LargeAnswers }
       refusals: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
-      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.begin(caller.workspaceId, signal);
       const format = query.format ?? 'ndjson';
-      const flow = await startExport(parts.pool, caller, format);
+      const flow = await startExport(deps.pool, caller, format);
       return {
         status: 200,
         body: Readable.from(flow, { objectMode: false, highWaterMark: 64 * 1024 }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { type ContactImports, publicImport } from '../../../contacts/contact-imports.ts';
 import { closed, PAGE, pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { ContactImportReport } from './schemas.ts';
@@ -9,7 +9,7 @@ import { ContactImportReport } from './schemas.ts';
 const FAILURES_DEFAULT = 100;
 const FAILURES_MAX = 1_000;
 
-export function getImport(parts: { imports: ContactImports }) {
+export function getImport(deps: { imports: ContactImports }): Operation {
   return operation(
     {
       id: 'getImport',
@@ -41,7 +41,7 @@ export function getImport(parts: { imports: ContactImports }) {
       const list = `/imports/${id}`;
       const limit = query.limit ?? FAILURES_DEFAULT;
       const page = { afterLine: lineOf(list, query.cursor), limit: limit + 1 };
-      const { job, failures } = await parts.imports.report(caller, id, page);
+      const { job, failures } = await deps.imports.report(caller, id, page);
       const { rows, next_cursor } = pageOf(list, failures, limit, ({ line }) => [line]);
       return { status: 200, body: { ...publicImport(job), failures: rows, next_cursor } };
     },

@@ -1,9 +1,9 @@
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { contactPointer } from './contact-path.ts';
 import { Contact, ContactPath } from './schemas.ts';
 
-export function getContact(parts: { contacts: Contacts }) {
+export function getContact(deps: { contacts: Contacts }): Operation {
   return operation(
     {
       id: 'getContact',
@@ -18,7 +18,7 @@ export function getContact(parts: { contacts: Contacts }) {
       refusals: ['not_found'],
     },
     async ({ caller, params }) => {
-      const contact = await parts.contacts.get(caller, contactPointer(params));
+      const contact = await deps.contacts.get(caller, contactPointer(params));
       return { status: 200, body: publicContact(caller, contact) };
     },
   );

@@ -8,13 +8,16 @@ import {
 } from '../../../contacts/contact-imports.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Idempotency, IdempotencyRequest } from '../../../messages/accept/idempotency.ts';
-import { operation, type Reply, type Request } from '../../operation.ts';
+import { type Operation, operation, type Reply, type Request } from '../../operation.ts';
 import { ContactImport } from './schemas.ts';
 
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
 
-export function importContacts(parts: { imports: ContactImports; idempotency: Idempotency }) {
+export function importContacts(deps: {
+  imports: ContactImports;
+  idempotency: Idempotency;
+}): Operation {
   return operation(
     {
       id: 'importContacts',
@@ -55,28 +58,28 @@ export function importContacts(parts: { imports: ContactImports; idempotency: Id
       keepsOwnIdempotency: true,
     },
     async (request) => {
-      const upload = await received(parts, request);
+      const upload = await received(deps, request);
       await request.admitAgain().catch(async (error) => {
         await upload.discard();
         throw error;
       });
-      return started(parts.idempotency, request.idempotency, upload);
+      return started(deps.idempotency, request.idempotency, upload);
     },
   );
 }
 
 async function received(
-  parts: { imports: ContactImports; idempotency: Idempotency },
+  deps: { imports: ContactImports; idempotency: Idempotency },
   { caller, stream, contentType, idempotency }: Request<unknown, unknown, unknown>,
 ): Promise<Upload> {
   try {
-    return await parts.imports.receive(caller, kindOf(contentType), piecesOf(stream));
+    return await deps.imports.receive(caller, kindOf(contentType), piecesOf(stream));
   } catch (error) {
     if (stream instanceof Readable) stream.resume();
     if (!idempotency || !(error instanceof RefusedError)) throw error;
     // A key that was used for something else is told as such, whatever else is wrong. When there is
     // no room the file was not read: it may be the same one again.
-    if (error.code !== 'quota_exceeded') await parts.idempotency.firstAnswer(idempotency);
+    if (error.code !== 'quota_exceeded') await deps.idempotency.findResponse(idempotency);
     throw error;
   }
 }
@@ -116,10 +119,10 @@ async function started(
     .update(key.requestHash + upload.hash)
     .digest('hex');
   try {
-    const { answer, replayed } = await idempotency.once({ ...key, requestHash }, start);
-    if (!replayed) return accepted(answer);
+    const { response, replayed } = await idempotency.once({ ...key, requestHash }, start);
+    if (!replayed) return accepted(response);
     await upload.discard();
-    const reply = accepted(answer);
+    const reply = accepted(response);
     return { ...reply, headers: { ...reply.headers, 'idempotent-replayed': 'true' } };
   } catch (error) {
     await upload.discard();

@@ -2,17 +2,17 @@ import { Type } from 'typebox';
 import { publicContact } from '../../../contacts/contacts.ts';
 import {
   type ContactQuery,
-  isByAddress,
+  isSortedByAddress,
   searchContacts,
 } from '../../../contacts/search-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, keyedCursor } from '../../validation/cursor.ts';
 import { timeParameter } from '../../validation/query-parameters.ts';
 import { Contact } from './schemas.ts';
 
-export function listContacts(parts: { pool: Pool }) {
+export function listContacts(deps: { pool: Pool }): Operation {
   return operation(
     {
       id: 'listContacts',
@@ -56,7 +56,7 @@ export function listContacts(parts: { pool: Pool }) {
       const wanted = queryOf(query);
       const from = placeOf(query);
       const after = from && { id: from.id, emailKey: from.key };
-      const found = await searchContacts(parts.pool, caller, wanted, { after, limit });
+      const found = await searchContacts(deps.pool, caller, wanted, { after, limit });
       return {
         status: 200,
         body: {
@@ -74,7 +74,7 @@ function placeOf(query: Record<string, unknown>) {
 }
 
 function listOf(query: Record<string, unknown>): string {
-  return isByAddress(queryOf(query)) ? '/contacts?q' : '/contacts';
+  return isSortedByAddress(queryOf(query)) ? '/contacts?q' : '/contacts';
 }
 
 function queryOf(query: Record<string, unknown>): ContactQuery {

@@ -1,10 +1,10 @@
-import { contactFaults } from '../../../contacts/contact-fields.ts';
+import { contactFieldErrors } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { contactPointer } from './contact-path.ts';
 import { Contact, ContactPath, UpdateContact } from './schemas.ts';
 
-export function updateContact(parts: { contacts: Contacts }) {
+export function updateContact(deps: { contacts: Contacts }): Operation {
   return operation(
     {
       id: 'updateContact',
@@ -16,7 +16,7 @@ export function updateContact(parts: { contacts: Contacts }) {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpdateContact,
-      moreFaults: contactFaults,
+      moreFaults: contactFieldErrors,
       examples: {
         name: {
           summary: 'Another name',
@@ -28,7 +28,7 @@ export function updateContact(parts: { contacts: Contacts }) {
     },
     async ({ caller, params, body }) => {
       const change = body as Record<string, unknown>;
-      const contact = await parts.contacts.update(caller, contactPointer(params), change);
+      const contact = await deps.contacts.update(caller, contactPointer(params), change);
       return { status: 200, body: publicContact(caller, contact) };
     },
   );

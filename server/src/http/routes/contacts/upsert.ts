@@ -1,11 +1,11 @@
-import { contactFaults } from '../../../contacts/contact-fields.ts';
+import { contactFieldErrors } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { parseMailbox } from '../../../mail/address.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { Contact, ContactPath, UpsertContact } from './schemas.ts';
 
-export function upsertContact(parts: { contacts: Contacts }) {
+export function upsertContact(deps: { contacts: Contacts }): Operation {
   return operation(
     {
       id: 'upsertContact',
@@ -19,7 +19,7 @@ export function upsertContact(parts: { contacts: Contacts }) {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpsertContact,
-      moreFaults: contactFaults,
+      moreFaults: contactFieldErrors,
       examples: {
         jane: { summary: 'A contact', value: { first_name: 'Jane', attributes: { plan: 'pro' } } },
       },
@@ -31,7 +31,7 @@ export function upsertContact(parts: { contacts: Contacts }) {
     async ({ caller, params, body }) => {
       const mailbox = mailboxOf((params as { email: string }).email);
       const fields = body as Record<string, unknown>;
-      const { contact, created } = await parts.contacts.upsert(caller, mailbox, fields);
+      const { contact, created } = await deps.contacts.upsert(caller, mailbox, fields);
       return { status: created ? 201 : 200, body: publicContact(caller, contact) };
     },
   );

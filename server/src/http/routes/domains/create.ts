@@ -1,10 +1,10 @@
-import { domainFaults, type NewDomain } from '../../../domains/domain-settings.ts';
+import { domainFieldErrors, type NewDomain } from '../../../domains/domain-settings.ts';
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { CreateDomain, Domain } from './schemas.ts';
 
-export function createDomain(parts: { domains: Domains }) {
+export function createDomain(deps: { domains: Domains }): Operation {
   return operation(
     {
       id: 'createDomain',
@@ -20,7 +20,7 @@ export function createDomain(parts: { domains: Domains }) {
         'mail depends on domains: test keys may read them, only live keys may change them.',
       scope: 'write:domains',
       body: CreateDomain,
-      moreFaults: domainFaults,
+      moreFaults: domainFieldErrors,
       examples: {
         plain: { summary: 'A domain', value: { name: 'yourdomain.com' } },
         strict: {
@@ -34,7 +34,7 @@ export function createDomain(parts: { domains: Domains }) {
       refusals: ['conflict', 'quota_exceeded', 'overloaded'],
     },
     async ({ caller, body }) => {
-      const domain = await parts.domains.create(caller, body as NewDomain);
+      const domain = await deps.domains.create(caller, body as NewDomain);
       return { status: 201, body: publicDomain(domain) };
     },
   );

@@ -1,9 +1,9 @@
 import type { Domains } from '../../../domains/domains.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 
-export function deleteDomain(parts: { domains: Domains }) {
+export function deleteDomain(deps: { domains: Domains }): Operation {
   return operation(
     {
       id: 'deleteDomain',
@@ -21,7 +21,7 @@ export function deleteDomain(parts: { domains: Domains }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('dom', (params as { id: string }).id, 'domain');
-      await parts.domains.remove(caller, id);
+      await deps.domains.remove(caller, id);
       return { status: 204 };
     },
   );

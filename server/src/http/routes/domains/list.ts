@@ -1,13 +1,13 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { Domain } from './schemas.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { Domain } from './schemas.ts';
 
 const LIST = '/domains';
 
-export function listDomains(parts: { domains: Domains }) {
+export function listDomains(deps: { domains: Domains }): Operation {
   return operation(
     {
       id: 'listDomains',
@@ -24,7 +24,7 @@ export function listDomains(parts: { domains: Domains }) {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const before = uuidCursor(LIST, query);
-      const found = await parts.domains.list(caller, {
+      const found = await deps.domains.list(caller, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),

@@ -1,11 +1,11 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
-import { operation } from '../../operation.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { Domain } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
-export function rotateDomainDkim(parts: { domains: Domains }) {
+export function rotateDomainDkim(deps: { domains: Domains }): Operation {
   return operation(
     {
       id: 'rotateDomainDkim',
@@ -25,7 +25,7 @@ export function rotateDomainDkim(parts: { domains: Domains }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('dom', (params as { id: string }).id, 'domain');
-      return { status: 200, body: publicDomain(await parts.domains.rotateDkim(caller, id)) };
+      return { status: 200, body: publicDomain(await deps.domains.rotateDkim(caller, id)) };
     },
   );
 }

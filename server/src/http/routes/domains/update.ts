@@ -1,12 +1,12 @@
-import { type DomainSettings, domainFaults } from '../../../domains/domain-settings.ts';
+import { type DomainSettings, domainFieldErrors } from '../../../domains/domain-settings.ts';
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
-import { operation } from '../../operation.ts';
+import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { Domain, UpdateDomain } from './schemas.ts';
-import { pathId } from '../../openapi/shared-schemas.ts';
 
-export function updateDomain(parts: { domains: Domains }) {
+export function updateDomain(deps: { domains: Domains }): Operation {
   return operation(
     {
       id: 'updateDomain',
@@ -18,7 +18,7 @@ export function updateDomain(parts: { domains: Domains }) {
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
       body: UpdateDomain,
-      moreFaults: domainFaults,
+      moreFaults: domainFieldErrors,
       examples: {
         strict: { summary: 'Never send unencrypted', value: { tls: 'required' } },
         tracked: {
@@ -31,7 +31,7 @@ export function updateDomain(parts: { domains: Domains }) {
     },
     async ({ caller, params, body }) => {
       const id = uuidOf('dom', (params as { id: string }).id, 'domain');
-      const domain = await parts.domains.change(caller, id, body as DomainSettings);
+      const domain = await deps.domains.change(caller, id, body as DomainSettings);
       return { status: 200, body: publicDomain(domain) };
     },
   );

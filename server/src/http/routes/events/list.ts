@@ -3,7 +3,7 @@ import type { Pool } from '../../../db/pool.ts';
 import {
   LEDGER_START,
   type LedgerPosition,
-  ledgerEdge,
+  committedPosition,
   publicEvent,
 } from '../../../events/events-store.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { addressParameter, timeParameter } from '../../validation/query-parameters.ts';
 import {
   descendingCursor,
@@ -26,7 +26,7 @@ import {
 } from './event-query.ts';
 import { Event } from './schemas.ts';
 
-export function listEvents(parts: { pool: Pool }) {
+export function listEvents(deps: { pool: Pool }): Operation {
   return operation(
     {
       id: 'listEvents',
@@ -106,11 +106,11 @@ export function listEvents(parts: { pool: Pool }) {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const order = query.order ?? 'asc';
       const filter = filterOf(query);
-      const from = await placeOf(parts.pool, query.cursor, order);
+      const from = await placeOf(deps.pool, query.cursor, order);
       // A message that cannot exist has no events.
       const found = filter
-        ? await readFeed(parts.pool, caller, from, limit, filter, order)
-        : { events: [], next: from, hasMore: false, edge: await ledgerEdge(parts.pool) };
+        ? await readFeed(deps.pool, caller, from, limit, filter, order)
+        : { events: [], next: from, hasMore: false, committed: await committedPosition(deps.pool) };
       const cursorOf = order === 'asc' ? ledgerCursor : descendingCursor;
       return {
         status: 200,
@@ -118,7 +118,7 @@ export function listEvents(parts: { pool: Pool }) {
           data: found.events.map(publicEvent),
           next_cursor: cursorOf(found.next),
           has_more: found.hasMore,
-          ...(from === LEDGER_END ? { follow_cursor: ledgerCursor(found.edge) } : {}),
+          ...(from === LEDGER_END ? { follow_cursor: ledgerCursor(found.committed) } : {}),
         },
       };
     },
@@ -131,7 +131,7 @@ async function placeOf(
   order: FeedOrder,
 ): Promise<LedgerPosition> {
   if (order === 'desc' && (cursor === undefined || cursor === LATEST)) return LEDGER_END;
-  if (cursor === LATEST) return ledgerEdge(pool);
+  if (cursor === LATEST) return committedPosition(pool);
   return cursor === undefined ? LEDGER_START : ledgerPosition(cursor, order);
 }
 

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import type { People } from '../../../accounts/people/people.ts';
-import type { SignedIn } from '../../../accounts/people/sessions.ts';
+import type { SignedInPerson } from '../../../accounts/people/sessions.ts';
 import { rightsOf } from '../../../accounts/roles.ts';
 import type { EventStreams } from '../../../events/event-streams.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { BOUNCED_EVENT } from '../messages/examples.ts';
 import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from './event-query.ts';
 
-export function streamEvents(parts: { eventStreams: EventStreams; people: People }) {
+export function streamEvents(deps: { eventStreams: EventStreams; people: People }): Operation {
   return operation(
     {
       id: 'streamEvents',
@@ -48,11 +48,11 @@ export function streamEvents(parts: { eventStreams: EventStreams; people: People
       const cursor = lastEventId || query.cursor;
       const filter = query.type === undefined ? {} : { types: typesOf(query.type) };
       const from = cursor === undefined || cursor === LATEST ? undefined : ledgerPosition(cursor);
-      const body = await parts.eventStreams.open(caller, from, filter);
+      const body = await deps.eventStreams.open(caller, from, filter);
       signal.addEventListener('abort', () => body.destroy(), { once: true });
       if (signal.aborted) body.destroy();
       if (signedIn) {
-        await admitAgain(parts.people, caller.workspaceId, signedIn).catch((error) => {
+        await admitAgain(deps.people, caller.workspaceId, signedIn).catch((error) => {
           body.destroy();
           throw error;
         });
@@ -69,7 +69,7 @@ export function streamEvents(parts: { eventStreams: EventStreams; people: People
 }
 
 /** What ended between the admission and the opening was told before the stream could hear it. */
-async function admitAgain(people: People, workspaceId: string, signedIn: SignedIn): Promise<void> {
+async function admitAgain(people: People, workspaceId: string, signedIn: SignedInPerson): Promise<void> {
   const role = await people.sessions.roleIn(workspaceId, signedIn);
   if (role !== undefined && rightsOf(role).has('read:events')) return;
   throw new RefusedError('invalid_session', 'The session has ended. Sign in again.');

@@ -1,9 +1,12 @@
-import { personFaults } from '../../../accounts/people/person-input.ts';
-import { operation } from '../../operation.ts';
-import { AcceptInvitation, SET_COOKIE, SignedIn } from '../me/schemas.ts';
-import { type PeopleOperationParts, signedInReply } from '../auth/session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { personFieldErrors } from '../../../accounts/people/person-input.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
+import { SET_COOKIE, SignedIn } from '../auth/schemas.ts';
+import { signedInReply } from '../auth/session-response.ts';
+import { AcceptInvitation } from './schemas.ts';
 
-export function acceptInvitation(parts: PeopleOperationParts) {
+export function acceptInvitation(deps: { people: People; cookie: SessionCookie }): Operation {
   return operation(
     {
       id: 'acceptInvitation',
@@ -17,7 +20,7 @@ export function acceptInvitation(parts: PeopleOperationParts) {
       scope: 'public',
       signsIn: true,
       body: AcceptInvitation,
-      moreFaults: personFaults,
+      moreFaults: personFieldErrors,
       examples: {
         fresh: {
           summary: 'Somebody without an account',
@@ -28,8 +31,8 @@ export function acceptInvitation(parts: PeopleOperationParts) {
       refusals: ['invalid_link', 'sign_in_first', 'too_many_attempts'],
     },
     async ({ body, visit }) => {
-      const joined = await parts.people.invitations.accept(body, visit.sessionToken, visit);
-      return signedInReply(parts, 200, joined);
+      const joined = await deps.people.invitations.accept(body, visit.sessionToken, visit);
+      return signedInReply(deps, 200, joined);
     },
   );
 }

@@ -1,10 +1,10 @@
 import { publicInvitation } from '../../../accounts/people/invitations.ts';
-import { operation } from '../../operation.ts';
-import { CreatedInvitation, CreateInvitation } from '../me/schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { actorOf } from '../members/acting-member.ts';
+import { CreatedInvitation, CreateInvitation } from './schemas.ts';
 
-export function createInvitation({ people }: PeopleOperationParts) {
+export function createInvitation({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'createInvitation',

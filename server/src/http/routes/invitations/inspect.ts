@@ -1,9 +1,10 @@
-import { operation } from '../../operation.ts';
-import { InspectedInvitation, Token } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { Token } from '../../openapi/account-fields.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { InspectedInvitation } from './schemas.ts';
 
-export function inspectInvitation({ people }: PeopleOperationParts) {
+export function inspectInvitation({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'inspectInvitation',

@@ -1,14 +1,14 @@
 import { publicInvitation } from '../../../accounts/people/invitations.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { Invitation } from '../me/schemas.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { Invitation } from './schemas.ts';
 
 const LIST = '/invitations';
 
-export function listInvitations({ people, clock }: PeopleOperationParts & { clock: Clock }) {
+export function listInvitations({ people, clock }: { people: People; clock: Clock }): Operation {
   return operation(
     {
       id: 'listInvitations',

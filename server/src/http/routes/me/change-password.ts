@@ -1,8 +1,16 @@
-import { operation } from '../../operation.ts';
-import { ChangePassword, SET_COOKIE } from './schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
+import { SET_COOKIE } from '../auth/schemas.ts';
+import { ChangePassword } from './schemas.ts';
 
-export function changePassword({ people, cookie }: PeopleOperationParts) {
+export function changePassword({
+  people,
+  cookie,
+}: {
+  people: People;
+  cookie: SessionCookie;
+}): Operation {
   return operation(
     {
       id: 'changePassword',

@@ -1,9 +1,10 @@
-import { operation } from '../../operation.ts';
-import { Code, RecoveryCodes } from './schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { Code } from '../../openapi/account-fields.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { RecoveryCodes } from './schemas.ts';
 
-export function confirmTotp({ people }: PeopleOperationParts) {
+export function confirmTotp({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'confirmTotp',

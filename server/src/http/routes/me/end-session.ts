@@ -1,9 +1,9 @@
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 
-export function endSession({ people }: PeopleOperationParts) {
+export function endSession({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'endSession',

@@ -1,9 +1,16 @@
 import { Type } from 'typebox';
-import { operation } from '../../operation.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { SessionCookie } from '../../server/session-cookie.ts';
 
-export function endSessions({ people, cookie }: PeopleOperationParts) {
+export function endSessions({
+  people,
+  cookie,
+}: {
+  people: People;
+  cookie: SessionCookie;
+}): Operation {
   return operation(
     {
       id: 'endSessions',

@@ -1,8 +1,8 @@
-import { operation } from '../../operation.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { Me } from './schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
 
-export function getMe({ people }: PeopleOperationParts) {
+export function getMe({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'getMe',

@@ -1,13 +1,13 @@
 import { publicSession } from '../../../accounts/people/account.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { Session } from './schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { Session } from './schemas.ts';
 
 const LIST = '/me/sessions';
 
-export function listSessions({ people }: PeopleOperationParts) {
+export function listSessions({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'listSessions',

@@ -1,8 +1,8 @@
-import { operation } from '../../operation.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { WithPassword } from './schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
 
-export function removeTotp({ people }: PeopleOperationParts) {
+export function removeTotp({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'removeTotp',

@@ -1,8 +1,8 @@
-import { operation } from '../../operation.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { TotpSetup, WithPassword } from './schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
 
-export function startTotp({ people }: PeopleOperationParts) {
+export function startTotp({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'startTotp',

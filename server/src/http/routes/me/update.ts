@@ -1,8 +1,8 @@
-import { operation } from '../../operation.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { Me, UpdateMe } from './schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
 
-export function updateMe({ people }: PeopleOperationParts) {
+export function updateMe({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'updateMe',

@@ -1,13 +1,13 @@
+import type { People } from '../../../accounts/people/people.ts';
 import { publicMember } from '../../../accounts/people/team.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { Member } from '../me/schemas.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { Member } from './schemas.ts';
 
 const LIST = '/members';
 
-export function listMembers({ people }: PeopleOperationParts) {
+export function listMembers({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'listMembers',

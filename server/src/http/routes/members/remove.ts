@@ -1,10 +1,10 @@
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { actorOf } from './acting-member.ts';
 
-export function removeMember({ people }: PeopleOperationParts) {
+export function removeMember({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'removeMember',

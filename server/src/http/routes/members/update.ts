@@ -1,12 +1,12 @@
+import type { People } from '../../../accounts/people/people.ts';
 import { publicMember } from '../../../accounts/people/team.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { Member, UpdateMember } from '../me/schemas.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { actorOf } from './acting-member.ts';
+import { Member, UpdateMember } from './schemas.ts';
 
-export function updateMember({ people }: PeopleOperationParts) {
+export function updateMember({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'updateMember',

@@ -3,12 +3,12 @@ import { contentView } from '../../../messages/content/content-view.ts';
 import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { MessageContent } from './schemas.ts';
 
-export function getMessageContent(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+export function getMessageContent(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
   return operation(
     {
       id: 'getMessageContent',
@@ -23,10 +23,10 @@ export function getMessageContent(parts: { pool: Pool; largeAnswers: LargeAnswer
       refusals: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.begin(caller.workspaceId, signal);
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      const message = await findMessage(parts.pool, caller, id);
-      const content = message && (await findContent(parts.pool, caller, id));
+      const message = await findMessage(deps.pool, caller, id);
+      const content = message && (await findContent(deps.pool, caller, id));
       if (!content) throw notFound('message');
       return { status: 200, body: contentView(id, message.createdAtMs, content) };
     },

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { compose } from '../../../mail/mime/compose.ts';
-import { outgoingOf } from '../../../messages/content/message-content.ts';
+import { toOutgoing } from '../../../messages/content/message-content.ts';
 import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
@@ -42,7 +42,7 @@ export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeAnswers }):
       const dateMs = Math.max(message.createdAtMs, message.scheduledAtMs ?? 0);
       return {
         status: 200,
-        body: compose(outgoingOf(id, dateMs, content)),
+        body: compose(toOutgoing(id, dateMs, content)),
         mediaType: 'message/rfc822',
         headers: {
           'content-disposition': `attachment; filename="${given}.eml"`,

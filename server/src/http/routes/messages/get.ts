@@ -5,12 +5,12 @@ import { findContent } from '../../../messages/content/message-content-store.ts'
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { Message } from './schemas.ts';
 
-export function getMessage(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
+export function getMessage(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
   return operation(
     {
       id: 'getMessage',
@@ -26,13 +26,13 @@ export function getMessage(parts: { pool: Pool; largeAnswers: LargeAnswers }) {
     },
     async ({ caller, params, signal }) => {
       // Its answer is small, but its size is found by putting the whole mail together.
-      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.begin(caller.workspaceId, signal);
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      const message = await findMessage(parts.pool, caller, id);
+      const message = await findMessage(deps.pool, caller, id);
       if (!message) throw notFound('message');
       const [content, timeline] = await Promise.all([
-        findContent(parts.pool, caller, id),
-        readTimeline(parts.pool, caller, id),
+        findContent(deps.pool, caller, id),
+        readTimeline(deps.pool, caller, id),
       ]);
       return {
         status: 200,

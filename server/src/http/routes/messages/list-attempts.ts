@@ -3,11 +3,11 @@ import type { Pool } from '../../../db/pool.ts';
 import { findAttempts, findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicAttempt } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { notFound, uuidOf } from '../../validation/path-id.ts';
 import { Attempt } from './schemas.ts';
 
-export function listMessageAttempts(parts: { pool: Pool }) {
+export function listMessageAttempts(deps: { pool: Pool }): Operation {
   return operation(
     {
       id: 'listMessageAttempts',
@@ -30,8 +30,8 @@ export function listMessageAttempts(parts: { pool: Pool }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      if (!(await findMessage(parts.pool, caller, id))) throw notFound('message');
-      const attempts = await findAttempts(parts.pool, caller, id);
+      if (!(await findMessage(deps.pool, caller, id))) throw notFound('message');
+      const attempts = await findAttempts(deps.pool, caller, id);
       return { status: 200, body: { data: attempts.map(publicAttempt) } };
     },
   );

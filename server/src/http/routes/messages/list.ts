@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { parseDomainName } from '../../../mail/domain-name.ts';
-import { isReceivingProvider } from '../../../mail/policy/mailbox-provider.ts';
+import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
 import {
   listMessages as findPage,
   type MessageQuery,
@@ -113,7 +113,7 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
 
 function receiverOf(text: unknown): Pick<MessageQuery, 'provider' | 'recipientDomain'> {
   if (text === undefined) return {};
-  if (isReceivingProvider(String(text))) return { provider: String(text) };
+  if (isMailboxProvider(String(text))) return { provider: String(text) };
   return { recipientDomain: domainOf('receiver', text) };
 }
 

@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { closed, pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
 
-export function rescheduleMessage(parts: { changes: MessageChanges }) {
+export function rescheduleMessage(deps: { changes: MessageChanges }): Operation {
   return operation(
     {
       id: 'rescheduleMessage',
@@ -36,7 +36,7 @@ export function rescheduleMessage(parts: { changes: MessageChanges }) {
     },
     async ({ caller, params, body }) => {
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      const message = await parts.changes.reschedule(caller, id, body.scheduled_at);
+      const message = await deps.changes.reschedule(caller, id, body.scheduled_at);
       return { status: 200, body: publicMessage(message) };
     },
   );

@@ -1,11 +1,11 @@
 import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
 
-export function retryMessage(parts: { changes: MessageChanges }) {
+export function retryMessage(deps: { changes: MessageChanges }): Operation {
   return operation(
     {
       id: 'retryMessage',
@@ -22,7 +22,7 @@ export function retryMessage(parts: { changes: MessageChanges }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      return { status: 200, body: publicMessage(await parts.changes.retry(caller, id)) };
+      return { status: 200, body: publicMessage(await deps.changes.retry(caller, id)) };
     },
   );
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 /** Each with its usual value, for the reference, and its meaning. */
 const LIMITS = {
@@ -25,7 +25,7 @@ const LIMITS = {
 
 export type PublishedLimits = Record<keyof typeof LIMITS, number>;
 
-export function getLimits(parts: { limits: PublishedLimits }) {
+export function getLimits(deps: { limits: PublishedLimits }): Operation {
   const fields = Object.entries(LIMITS).map(([name, [usual, description]]) => [
     name,
     Type.Integer({ description, examples: [usual] }),
@@ -46,6 +46,6 @@ export function getLimits(parts: { limits: PublishedLimits }) {
         },
       },
     },
-    () => ({ status: 200, body: parts.limits }),
+    () => ({ status: 200, body: deps.limits }),
   );
 }

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { stringify } from 'yaml';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 /** The document is made after all operations are known, so it is asked for, not given. */
-export function getOpenapiJson(parts: { document: () => object }) {
+export function getOpenapiJson(deps: { document: () => object }): Operation {
   let text: string | undefined;
   return operation(
     {
@@ -21,13 +21,13 @@ export function getOpenapiJson(parts: { document: () => object }) {
       },
     },
     () => {
-      text ??= JSON.stringify(parts.document());
+      text ??= JSON.stringify(deps.document());
       return { status: 200, body: text };
     },
   );
 }
 
-export function getOpenapiYaml(parts: { document: () => object }) {
+export function getOpenapiYaml(deps: { document: () => object }): Operation {
   let text: string | undefined;
   return operation(
     {
@@ -46,7 +46,7 @@ export function getOpenapiYaml(parts: { document: () => object }) {
       },
     },
     () => {
-      text ??= stringify(parts.document(), { aliasDuplicateObjects: false });
+      text ??= stringify(deps.document(), { aliasDuplicateObjects: false });
       return { status: 200, body: text, mediaType: 'application/yaml' };
     },
   );

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { operation } from '../../operation.ts';
 import { oneOf } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 /** Where programs hand in mail by SMTP, as this server knows it. */
 export interface SmtpSettings {
@@ -47,7 +47,7 @@ const Settings = Type.Object(
   { title: 'SmtpSettings' },
 );
 
-export function getSmtp(parts: { smtpSettings: () => SmtpSettings }) {
+export function getSmtp(deps: { smtpSettings: () => SmtpSettings }): Operation {
   return operation(
     {
       id: 'getSmtp',
@@ -61,6 +61,6 @@ export function getSmtp(parts: { smtpSettings: () => SmtpSettings }) {
       scope: 'any',
       answers: { 200: { description: 'The settings.', body: Settings } },
     },
-    () => ({ status: 200, body: parts.smtpSettings() }),
+    () => ({ status: 200, body: deps.smtpSettings() }),
   );
 }

@@ -3,7 +3,7 @@ import type { Pool } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { readQueue } from '../../../stats/queue-store.ts';
 import { NullableTime } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 const Queue = Type.Object(
   {
@@ -23,7 +23,7 @@ const Queue = Type.Object(
   },
 );
 
-export function getQueue(parts: { pool: Pool; clock: Clock }) {
+export function getQueue(deps: { pool: Pool; clock: Clock }): Operation {
   return operation(
     {
       id: 'getQueue',
@@ -37,9 +37,9 @@ export function getQueue(parts: { pool: Pool; clock: Clock }) {
     },
     async ({ caller }) => {
       const { queued, deferred, scheduled, oldestDueAtMs, more } = await readQueue(
-        parts.pool,
+        deps.pool,
         caller,
-        parts.clock.now(),
+        deps.clock.now(),
       );
       const oldest_due_at = oldestDueAtMs === null ? null : new Date(oldestDueAtMs).toISOString();
       return { status: 200, body: { queued, deferred, scheduled, oldest_due_at, more } };

@@ -3,22 +3,26 @@ import type { Pool } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { DIMENSIONS } from '../../../stats/count-events.ts';
-import { lookUpStats } from '../../../stats/query-stats.ts';
-import type { Span } from '../../../stats/stats-store.ts';
+import { queryStats } from '../../../stats/query-stats.ts';
+import type { StatsInterval } from '../../../stats/stats-store.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import type { LargeAnswers } from '../../server/large-response-limiter.ts';
 import { timeParameter } from '../../validation/query-parameters.ts';
 import { Stats } from './schemas.ts';
 
 const SPANS = ['minute', 'hour', 'day'] as const;
-const SPAN_MS: Record<Span, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-const DEFAULT_POINTS: Record<Span, number> = { minute: 60, hour: 24, day: 30 };
+const SPAN_MS: Record<StatsInterval, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+const DEFAULT_POINTS: Record<StatsInterval, number> = { minute: 60, hour: 24, day: 30 };
 const SPAN_DEFAULT = 'hour';
 const POINTS_MAX = 1_500;
 const GROUPS_DEFAULT = 20;
 
-export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeAnswers }) {
+export function getStats(deps: {
+  pool: Pool;
+  clock: Clock;
+  largeAnswers: LargeAnswers;
+}): Operation {
   return operation(
     {
       id: 'getStats',
@@ -32,7 +36,7 @@ export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeA
       scope: 'read:messages',
       query: closed({
         interval: Type.Optional(
-          Type.Unsafe<Span>({ ...oneOf(SPANS), default: 'hour', description: 'Default: `hour`.' }),
+          Type.Unsafe<StatsInterval>({ ...oneOf(SPANS), default: 'hour', description: 'Default: `hour`.' }),
         ),
         from: Type.Optional(
           Type.String({
@@ -59,7 +63,7 @@ export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeA
         ),
       }),
       queryReads: [
-        (query, faulty) => faulty.has('interval') || rangeOf(query, parts.clock.now()),
+        (query, faulty) => faulty.has('interval') || rangeOf(query, deps.clock.now()),
         (query, faulty) => faulty.has('group_by') || refuseValueAlone(query),
       ],
       answers: { 200: { description: 'The figures.', body: Stats } },
@@ -67,11 +71,11 @@ export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeA
     },
     async ({ caller, query, signal }) => {
       const span = query.interval ?? SPAN_DEFAULT;
-      const { fromMs, toMs } = rangeOf(query, parts.clock.now());
+      const { fromMs, toMs } = rangeOf(query, deps.clock.now());
       const withPoints = query.points ?? true;
       // With the points of a hundred groups it is as large as a message.
-      if (withPoints && query.group_by) await parts.largeAnswers.begin(caller.workspaceId, signal);
-      const data = await lookUpStats(parts.pool, caller, {
+      if (withPoints && query.group_by) await deps.largeAnswers.begin(caller.workspaceId, signal);
+      const data = await queryStats(deps.pool, caller, {
         span,
         fromMs,
         toMs,
@@ -94,7 +98,7 @@ export function getStats(parts: { pool: Pool; clock: Clock; largeAnswers: LargeA
 }
 
 function rangeOf(query: Record<string, unknown>, nowMs: number) {
-  const span = (query.interval ?? SPAN_DEFAULT) as Span;
+  const span = (query.interval ?? SPAN_DEFAULT) as StatsInterval;
   const spanMs = SPAN_MS[span];
   const given = {
     ...timeParameter('fromMs', 'from', query),

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
-import { ALARM_KINDS, readRaisedOf } from '../../../stats/alarm-store.ts';
-import { explanationOf, subjectOf } from '../../../stats/alarms.ts';
+import { ALARM_KINDS, readRaisedInWorkspace } from '../../../stats/alarm-store.ts';
+import { alarmExplanation, publicAlarmSubject } from '../../../stats/alarms.ts';
 import { oneOf, Time } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 const RaisedAlarm = Type.Object(
   {
@@ -27,7 +27,7 @@ const RaisedAlarm = Type.Object(
   },
 );
 
-export function listAlarms(parts: { pool: Pool }) {
+export function listAlarms(deps: { pool: Pool }): Operation {
   return operation(
     {
       id: 'listAlarms',
@@ -46,12 +46,12 @@ export function listAlarms(parts: { pool: Pool }) {
       },
     },
     async ({ caller }) => {
-      const raised = await readRaisedOf(parts.pool, caller);
+      const raised = await readRaisedInWorkspace(deps.pool, caller);
       const data = raised.map((alarm) => ({
         kind: alarm.kind,
-        subject: subjectOf(alarm),
+        subject: publicAlarmSubject(alarm),
         raised_at: new Date(alarm.raisedAtMs).toISOString(),
-        explanation: explanationOf(alarm),
+        explanation: alarmExplanation(alarm),
       }));
       return { status: 200, body: { data } };
     },

@@ -6,10 +6,10 @@ import {
   publicSuppression,
   type Suppressions,
 } from '../../../suppressions/suppressions.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { CreateSuppressions, SUPPRESSIONS_MAX, SuppressionResults } from './schemas.ts';
 
-export function createSuppressionsBulk(parts: { suppressions: Suppressions }) {
+export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'createSuppressionsBulk',
@@ -38,7 +38,7 @@ export function createSuppressionsBulk(parts: { suppressions: Suppressions }) {
     },
     async ({ caller, body }) => {
       const given = (body as { suppressions: NewSuppression[] }).suppressions;
-      const results = await parts.suppressions.addMany(caller, given);
+      const results = await deps.suppressions.addMany(caller, given);
       if (results.every((result) => 'errors' in result)) throw noneValid(results);
       const count = (which: (result: AddResult) => boolean) => results.filter(which).length;
       return {

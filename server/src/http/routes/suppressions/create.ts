@@ -1,9 +1,9 @@
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { CreateSuppression, Suppression } from './schemas.ts';
 
-export function createSuppression(parts: { suppressions: Suppressions }) {
+export function createSuppression(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'createSuppression',
@@ -17,7 +17,7 @@ export function createSuppression(parts: { suppressions: Suppressions }) {
       scope: 'write:suppressions',
       body: CreateSuppression,
       moreFaults: (body, faulty) =>
-        parts.suppressions.faultsIn(body, !faulty.has('email') && !faulty.has('domain')),
+        deps.suppressions.fieldErrors(body, !faulty.has('email') && !faulty.has('domain')),
       examples: {
         address: {
           summary: 'One address',
@@ -31,7 +31,7 @@ export function createSuppression(parts: { suppressions: Suppressions }) {
       },
     },
     async ({ caller, body }) => {
-      const { suppression, created } = await parts.suppressions.add(caller, body as NewSuppression);
+      const { suppression, created } = await deps.suppressions.add(caller, body as NewSuppression);
       return { status: created ? 201 : 200, body: publicSuppression(suppression) };
     },
   );

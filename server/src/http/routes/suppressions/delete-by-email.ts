@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Suppressions } from '../../../suppressions/suppressions.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
-export function deleteSuppressionByEmail(parts: { suppressions: Suppressions }) {
+export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'deleteSuppressionByEmail',
@@ -29,7 +29,7 @@ export function deleteSuppressionByEmail(parts: { suppressions: Suppressions }) 
     },
     async ({ caller, query }) => {
       if (query.email === undefined) throw missing();
-      await parts.suppressions.removeByEmail(caller, query.email);
+      await deps.suppressions.removeByEmail(caller, query.email);
       return { status: 204 };
     },
   );

@@ -1,9 +1,9 @@
 import type { Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 
-export function deleteSuppression(parts: { suppressions: Suppressions }) {
+export function deleteSuppression(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'deleteSuppression',
@@ -19,7 +19,7 @@ export function deleteSuppression(parts: { suppressions: Suppressions }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
-      await parts.suppressions.remove(caller, id);
+      await deps.suppressions.remove(caller, id);
       return { status: 204 };
     },
   );

@@ -1,10 +1,10 @@
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { Suppression } from './schemas.ts';
 
-export function getSuppression(parts: { suppressions: Suppressions }) {
+export function getSuppression(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'getSuppression',
@@ -19,7 +19,7 @@ export function getSuppression(parts: { suppressions: Suppressions }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
-      return { status: 200, body: publicSuppression(await parts.suppressions.get(caller, id)) };
+      return { status: 200, body: publicSuppression(await deps.suppressions.get(caller, id)) };
     },
   );
 }

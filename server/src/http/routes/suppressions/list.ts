@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
 import type { SuppressionReason } from '../../../suppressions/suppression-store.ts';
 import {
-  isByKey,
+  isSortedByKey,
   publicSuppression,
   type SuppressionQuery,
   type Suppressions,
 } from '../../../suppressions/suppressions.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { keyedCursor, pageOf } from '../../validation/cursor.ts';
 import { timeParameter } from '../../validation/query-parameters.ts';
 import { SuppressionReason as Reason, Suppression } from './schemas.ts';
 
-export function listSuppressions(parts: { suppressions: Suppressions }) {
+export function listSuppressions(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'listSuppressions',
@@ -56,7 +56,7 @@ export function listSuppressions(parts: { suppressions: Suppressions }) {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
       const after = placeOf(query);
-      const found = await parts.suppressions.list(caller, wanted, {
+      const found = await deps.suppressions.list(caller, wanted, {
         after,
         limit: limit + 1,
       });
@@ -71,7 +71,7 @@ function placeOf(query: Record<string, unknown>) {
 }
 
 function listOf(query: Record<string, unknown>): string {
-  return isByKey(queryOf(query)) ? '/suppressions?q' : '/suppressions';
+  return isSortedByKey(queryOf(query)) ? '/suppressions?q' : '/suppressions';
 }
 
 function queryOf(query: Record<string, unknown>): SuppressionQuery {

@@ -1,11 +1,11 @@
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { Suppression, UpdateSuppression } from './schemas.ts';
 
-export function updateSuppression(parts: { suppressions: Suppressions }) {
+export function updateSuppression(deps: { suppressions: Suppressions }): Operation {
   return operation(
     {
       id: 'updateSuppression',
@@ -17,14 +17,14 @@ export function updateSuppression(parts: { suppressions: Suppressions }) {
       scope: 'write:suppressions',
       params: pathId('sup', 'the suppression'),
       body: UpdateSuppression,
-      moreFaults: (body) => parts.suppressions.faultsIn(body, false),
+      moreFaults: (body) => deps.suppressions.fieldErrors(body, false),
       examples: { note: { summary: 'A note', value: { note: 'Asked by phone.' } } },
       answers: { 200: { description: 'The suppression as it is now.', body: Suppression } },
       refusals: ['not_found'],
     },
     async ({ caller, params, body }) => {
       const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
-      const suppression = await parts.suppressions.change(caller, id, body as NewSuppression);
+      const suppression = await deps.suppressions.change(caller, id, body as NewSuppression);
       return { status: 200, body: publicSuppression(suppression) };
     },
   );

@@ -1,10 +1,10 @@
 import type { Templates } from '../../../templates/templates.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { checkedOf } from '../transactional/check.ts';
 import { Checked } from './finding-schemas.ts';
 import { PathKey } from './schemas.ts';
-import { checkedOf } from '../transactional/check.ts';
 
-export function checkTemplate(parts: { templates: Templates }) {
+export function checkTemplate(deps: { templates: Templates }): Operation {
   return operation(
     {
       id: 'checkTemplate',
@@ -21,7 +21,7 @@ export function checkTemplate(parts: { templates: Templates }) {
       refusals: ['not_found'],
     },
     async ({ caller, params }) => {
-      const findings = await parts.templates.check(caller, 'template', params.key);
+      const findings = await deps.templates.check(caller, 'template', params.key);
       return { status: 200, body: checkedOf(findings) };
     },
   );

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { compareContents } from '../../../templates/compare-contents.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { operation } from '../../operation.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { PathKey, VersionName, VersionParameter } from './schemas.ts';
 import { versionOf } from './template-response.ts';
 
@@ -43,7 +43,7 @@ const Comparison = Type.Object(
   },
 );
 
-export function compareTemplateVersions(parts: { templates: Templates }) {
+export function compareTemplateVersions(deps: { templates: Templates }): Operation {
   return operation(
     {
       id: 'compareTemplateVersions',
@@ -62,7 +62,7 @@ export function compareTemplateVersions(parts: { templates: Templates }) {
       refusals: ['not_found'],
     },
     async ({ caller, params: { key }, query }) => {
-      const { publishedVersion } = await parts.templates.get(caller, 'template', key);
+      const { publishedVersion } = await deps.templates.get(caller, 'template', key);
       const from = versionOf(query.from) ?? publishedVersion;
       if (from === null) {
         const detail = 'Nothing is published yet: say which version to compare with.';
@@ -72,8 +72,8 @@ export function compareTemplateVersions(parts: { templates: Templates }) {
       }
       const to = versionOf(query.to) ?? 'draft';
       const [before, after] = await Promise.all([
-        parts.templates.content(caller, 'template', key, from),
-        parts.templates.content(caller, 'template', key, to),
+        deps.templates.content(caller, 'template', key, from),
+        deps.templates.content(caller, 'template', key, to),
       ]);
       return { status: 200, body: { key, from, to, changes: compareContents(before, after) } };
     },

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { operation } from '../../operation.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { PathKey, VersionParameter } from './schemas.ts';
-import { type TemplateParts, versionOf } from './template-response.ts';
+import { type TemplateDeps, versionOf } from './template-response.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   title: 'VariablesSchema',
@@ -17,7 +17,7 @@ const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   ],
 });
 
-export function getTemplateSchema(parts: TemplateParts) {
+export function getTemplateSchema(deps: TemplateDeps): Operation {
   return operation(
     {
       id: 'getTemplateSchema',
@@ -35,9 +35,9 @@ export function getTemplateSchema(parts: TemplateParts) {
       refusals: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
     },
     async ({ caller, params: { key }, query }) => {
-      const { publishedVersion } = await parts.templates.get(caller, 'template', key);
+      const { publishedVersion } = await deps.templates.get(caller, 'template', key);
       const version = versionOf(query.version) ?? publishedVersion ?? 'draft';
-      const template = await parts.templateDirectory.resolve(caller, { key, version });
+      const template = await deps.templateCache.resolve(caller, { key, version });
       return { status: 200, body: template.schema };
     },
   );

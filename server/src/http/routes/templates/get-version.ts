@@ -1,38 +1,40 @@
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { publicContent, publicVersion, variablesOf } from '../../../templates/public-template.ts';
-import type { ContentKind } from '../../../templates/stored-content.ts';
-import { operation } from '../../operation.ts';
+import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKeyVersion } from './schemas.ts';
-import type { TemplateParts } from './template-response.ts';
+import type { TemplateDeps } from './template-response.ts';
 
 /** getTemplateVersion, getLayoutVersion, getPartialVersion. */
-export function getTemplateVersion(parts: TemplateParts, kind: ContentKind) {
-  const { Noun, noun, path, version } = KIND_SCHEMAS[kind];
-  return operation(
-    {
-      id: `get${Noun}Version`,
-      method: 'GET',
-      path: `${path}/{key}/versions/{version}`,
-      tag: 'Templates',
-      summary: `Look a version of a ${noun} up`,
-      description: 'With all its fields, as they were published.',
-      scope: 'read:templates',
-      params: PathKeyVersion,
-      answers: { 200: { description: 'The version.', body: version } },
-      refusals: ['not_found'],
-    },
-    async ({ caller, params: { key, version: text } }) => {
-      if (!/^[1-9][0-9]{0,8}$/.test(text)) {
-        throw new RefusedError('not_found', `There is no such version of this ${noun}.`);
-      }
-      const found = await parts.templates.getVersion(caller, kind, key, Number(text));
-      const ref = { workspaceId: caller.workspaceId, kind, key };
-      const { content } = found;
-      const variables = await variablesOf(parts.templateDirectory, ref, found.version, content);
-      return {
-        status: 200,
-        body: { ...publicVersion(key, found), ...publicContent(kind, content, variables) },
-      };
-    },
-  );
+export function getTemplateVersion(deps: TemplateDeps): Operation[] {
+  return CONTENT_KINDS.map((kind) => {
+    const { Noun, noun, path, version } = KIND_SCHEMAS[kind];
+    return operation(
+      {
+        id: `get${Noun}Version`,
+        method: 'GET',
+        path: `${path}/{key}/versions/{version}`,
+        tag: 'Templates',
+        summary: `Look a version of a ${noun} up`,
+        description: 'With all its fields, as they were published.',
+        scope: 'read:templates',
+        params: PathKeyVersion,
+        answers: { 200: { description: 'The version.', body: version } },
+        refusals: ['not_found'],
+      },
+      async ({ caller, params: { key, version: text } }) => {
+        if (!/^[1-9][0-9]{0,8}$/.test(text)) {
+          throw new RefusedError('not_found', `There is no such version of this ${noun}.`);
+        }
+        const found = await deps.templates.getVersion(caller, kind, key, Number(text));
+        const ref = { workspaceId: caller.workspaceId, kind, key };
+        const { content } = found;
+        const variables = await variablesOf(deps.templateCache, ref, found.version, content);
+        return {
+          status: 200,
+          body: { ...publicVersion(key, found), ...publicContent(kind, content, variables) },
+        };
+      },
+    );
+  });
 }

@@ -1,41 +1,43 @@
 import { publicVersion } from '../../../templates/public-template.ts';
-import type { ContentKind } from '../../../templates/stored-content.ts';
+import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
 /** listTemplateVersions, listLayoutVersions, listPartialVersions. */
-export function listTemplateVersions(parts: { templates: Templates }, kind: ContentKind) {
-  const { Noun, noun, path, versions } = KIND_SCHEMAS[kind];
-  return operation(
-    {
-      id: `list${Noun}Versions`,
-      method: 'GET',
-      path: `${path}/{key}/versions`,
-      tag: 'Templates',
-      summary: `List the versions of a ${noun}`,
-      description: 'Newest first, with who published each one, when and why.',
-      scope: 'read:templates',
-      params: PathKey,
-      query: closed(PAGE),
-      answers: { 200: { description: 'A page of versions.', body: versions } },
-      refusals: ['not_found'],
-    },
-    async ({ caller, params, query }) => {
-      const list = `${path}/${params.key}/versions`;
-      const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = versionCursor(list, query.cursor);
-      const found = await parts.templates.listVersions(caller, kind, params.key, {
-        limit: limit + 1,
-        ...(before === undefined ? {} : { before }),
-      });
-      const { rows, next_cursor } = pageOf(list, found, limit, ({ version }) => [version]);
-      const data = rows.map((version) => publicVersion(params.key, version));
-      return { status: 200, body: { data, next_cursor } };
-    },
-  );
+export function listTemplateVersions(deps: { templates: Templates }): Operation[] {
+  return CONTENT_KINDS.map((kind) => {
+    const { Noun, noun, path, versions } = KIND_SCHEMAS[kind];
+    return operation(
+      {
+        id: `list${Noun}Versions`,
+        method: 'GET',
+        path: `${path}/{key}/versions`,
+        tag: 'Templates',
+        summary: `List the versions of a ${noun}`,
+        description: 'Newest first, with who published each one, when and why.',
+        scope: 'read:templates',
+        params: PathKey,
+        query: closed(PAGE),
+        answers: { 200: { description: 'A page of versions.', body: versions } },
+        refusals: ['not_found'],
+      },
+      async ({ caller, params, query }) => {
+        const list = `${path}/${params.key}/versions`;
+        const limit = query.limit ?? LIMIT_DEFAULT;
+        const before = versionCursor(list, query.cursor);
+        const found = await deps.templates.listVersions(caller, kind, params.key, {
+          limit: limit + 1,
+          ...(before === undefined ? {} : { before }),
+        });
+        const { rows, next_cursor } = pageOf(list, found, limit, ({ version }) => [version]);
+        const data = rows.map((version) => publicVersion(params.key, version));
+        return { status: 200, body: { data, next_cursor } };
+      },
+    );
+  });
 }
 
 function versionCursor(list: string, cursor: string | undefined): number | undefined {

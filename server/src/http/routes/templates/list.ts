@@ -1,40 +1,42 @@
 import { publicSummary } from '../../../templates/public-template.ts';
-import type { ContentKind } from '../../../templates/stored-content.ts';
+import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, searched } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
 
 /** listTemplates, listLayouts, listPartials. */
-export function listTemplates(parts: { templates: Templates }, kind: ContentKind) {
-  const { Noun, noun, path, summaries } = KIND_SCHEMAS[kind];
-  return operation(
-    {
-      id: `list${Noun}s`,
-      method: 'GET',
-      path,
-      tag: 'Templates',
-      summary: `List ${noun}s`,
-      description: `Newest first, without their texts. Live and test keys see the same ${noun}s.`,
-      scope: 'read:templates',
-      query: closed({
-        ...PAGE,
-        q: searched('Words that stand in the key, the name or the subject of the draft.'),
-      }),
-      queryReads: [(query) => uuidCursor(path, query)],
-      answers: { 200: { description: `A page of ${noun}s.`, body: summaries } },
-    },
-    async ({ caller, query }) => {
-      const limit = query.limit ?? LIMIT_DEFAULT;
-      const before = uuidCursor(path, query);
-      const found = await parts.templates.list(caller, kind, {
-        limit: limit + 1,
-        ...(before === undefined ? {} : { before }),
-        ...(query.q === undefined ? {} : { text: query.q }),
-      });
-      const { rows, next_cursor } = pageOf(path, found, limit, ({ id }) => [id]);
-      return { status: 200, body: { data: rows.map(publicSummary), next_cursor } };
-    },
-  );
+export function listTemplates(deps: { templates: Templates }): Operation[] {
+  return CONTENT_KINDS.map((kind) => {
+    const { Noun, noun, path, summaries } = KIND_SCHEMAS[kind];
+    return operation(
+      {
+        id: `list${Noun}s`,
+        method: 'GET',
+        path,
+        tag: 'Templates',
+        summary: `List ${noun}s`,
+        description: `Newest first, without their texts. Live and test keys see the same ${noun}s.`,
+        scope: 'read:templates',
+        query: closed({
+          ...PAGE,
+          q: searched('Words that stand in the key, the name or the subject of the draft.'),
+        }),
+        queryReads: [(query) => uuidCursor(path, query)],
+        answers: { 200: { description: `A page of ${noun}s.`, body: summaries } },
+      },
+      async ({ caller, query }) => {
+        const limit = query.limit ?? LIMIT_DEFAULT;
+        const before = uuidCursor(path, query);
+        const found = await deps.templates.list(caller, kind, {
+          limit: limit + 1,
+          ...(before === undefined ? {} : { before }),
+          ...(query.q === undefined ? {} : { text: query.q }),
+        });
+        const { rows, next_cursor } = pageOf(path, found, limit, ({ id }) => [id]);
+        return { status: 200, body: { data: rows.map(publicSummary), next_cursor } };
+      },
+    );
+  });
 }

@@ -10,11 +10,11 @@ import { contentView } from '../../../messages/content/content-view.ts';
 import type { CompiledTemplate } from '../../../templates/compile-template.ts';
 import { type Preview, previewTemplate } from '../../../templates/preview-template.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { Locale, TimeZone, Variables } from '../transactional/schemas.ts';
 import { Finding } from './finding-schemas.ts';
 import { PathKey, VersionName } from './schemas.ts';
-import type { TemplateParts } from './template-response.ts';
+import type { TemplateDeps } from './template-response.ts';
 
 const RenderTemplate = closed(
   {
@@ -80,12 +80,12 @@ const RenderedTemplate = Type.Object(
   },
 );
 
-export interface RenderParts extends TemplateParts {
+export interface RenderDeps extends TemplateDeps {
   clock: Clock;
   contactLookup: ContactLookup;
 }
 
-export function renderTemplate(parts: RenderParts) {
+export function renderTemplate(deps: RenderDeps): Operation {
   return operation(
     {
       id: 'renderTemplate',
@@ -107,14 +107,14 @@ export function renderTemplate(parts: RenderParts) {
       refusals: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
     },
     async ({ caller, params: { key }, body }) => {
-      await parts.templates.get(caller, 'template', key);
+      await deps.templates.get(caller, 'template', key);
       const version = body.version ?? 'draft';
-      const template = await parts.templateDirectory.resolve(caller, { key, version });
+      const template = await deps.templateCache.resolve(caller, { key, version });
       const { time_zone: timeZone } = body;
       const errors = new FieldErrors();
       checkTimeZone(timeZone, errors);
       errors.throwIfAny();
-      const contact = await contactOf(parts, caller, body);
+      const contact = await contactOf(deps, caller, body);
       const preview = previewTemplate(
         template,
         {
@@ -123,15 +123,15 @@ export function renderTemplate(parts: RenderParts) {
           ...(body.locale === undefined ? {} : { locale: body.locale }),
           ...(timeZone === undefined ? {} : { timeZone }),
         },
-        parts.clock.now(),
+        deps.clock.now(),
       );
-      return { status: 200, body: answerOf(template, preview, parts.clock.now()) };
+      return { status: 200, body: answerOf(template, preview, deps.clock.now()) };
     },
   );
 }
 
 async function contactOf(
-  parts: RenderParts,
+  deps: RenderDeps,
   caller: Caller,
   body: Static<typeof RenderTemplate>,
 ): Promise<Record<string, unknown> | undefined> {
@@ -145,7 +145,7 @@ async function contactOf(
   const parsed = parseMailbox(body.contact_email);
   const { workspaceId, mode } = caller;
   const found = parsed.ok
-    ? await parts.contactLookup.contactFor(workspaceId, mode, parsed.mailbox.key)
+    ? await deps.contactLookup.contactFor(workspaceId, mode, parsed.mailbox.key)
     : undefined;
   if (found) {
     const { attributes, ...own } = found;

@@ -7,13 +7,13 @@ import type { Reply } from '../../operation.ts';
 
 export interface TemplateDeps {
   templates: Templates;
-  templateDirectory: TemplateCache;
+  templateCache: TemplateCache;
 }
 
 /** A template as the API shows it: its draft, with what its placeholders tell of its variables. */
 export async function shownTemplate(deps: TemplateDeps, template: Template) {
-  const { templateDirectory } = deps;
-  const variables = await variablesOf(templateDirectory, template, 'draft', template.draft);
+  const { templateCache } = deps;
+  const variables = await variablesOf(templateCache, template, 'draft', template.draft);
   return publicTemplate(template, variables);
 }
 

@@ -4,13 +4,13 @@ import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts
 import type { AcceptedMessage as Accepted } from '../../../messages/accept/send-request.ts';
 import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { Address, Locale, TimeZone, Variables } from '../transactional/schemas.ts';
 import { SEND_REFUSALS } from '../transactional/send-problems.ts';
 import { PathKey, VersionName } from './schemas.ts';
-import type { TemplateParts } from './template-response.ts';
+import type { TemplateDeps } from './template-response.ts';
 
 const TestSend = closed(
   {
@@ -26,7 +26,7 @@ const TestSend = closed(
 
 const OF_CONTENT = new Set(['content_conflict', 'content_missing']);
 
-export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAcceptor }) {
+export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAcceptor }): Operation {
   return operation(
     {
       id: 'testSendTemplate',
@@ -67,9 +67,9 @@ export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAccep
         });
       }
       const { to, from, version = 'draft', locale, time_zone } = body;
-      await parts.templates.get(caller, 'template', key);
-      const template = await parts.templateDirectory.resolve(caller, { key, version });
-      const { answer } = await parts.acceptor.acceptOne(
+      await deps.templates.get(caller, 'template', key);
+      const template = await deps.templateCache.resolve(caller, { key, version });
+      const { response: answer } = await deps.acceptor.acceptOne(
         caller,
         {
           to,
@@ -82,7 +82,7 @@ export function testSendTemplate(parts: TemplateParts & { acceptor: MessageAccep
         },
         undefined,
         (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
-        { draftsAllowed: true, sampleContact: sampleContact(template, locale) },
+        { allowDrafts: true, sampleContact: sampleContact(template, locale) },
       );
       return { status: answer.status, body: JSON.parse(answer.body) as Accepted };
     },

@@ -1,7 +1,7 @@
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
-export function clearTestInbox(parts: { inbox: TestInbox }) {
+export function clearTestInbox(deps: { inbox: TestInbox }): Operation {
   return operation(
     {
       id: 'clearTestInbox',
@@ -15,7 +15,7 @@ export function clearTestInbox(parts: { inbox: TestInbox }) {
       answers: { 204: { description: 'The inbox is empty.' } },
     },
     async ({ caller }) => {
-      await parts.inbox.clear(caller.workspaceId);
+      await deps.inbox.clear(caller.workspaceId);
       return { status: 204 };
     },
   );

@@ -1,9 +1,9 @@
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 
-export function deleteTestInboxMessage(parts: { inbox: TestInbox }) {
+export function deleteTestInboxMessage(deps: { inbox: TestInbox }): Operation {
   return operation(
     {
       id: 'deleteTestInboxMessage',
@@ -20,7 +20,7 @@ export function deleteTestInboxMessage(parts: { inbox: TestInbox }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      await parts.inbox.remove(caller.workspaceId, id);
+      await deps.inbox.remove(caller.workspaceId, id);
       return { status: 204 };
     },
   );

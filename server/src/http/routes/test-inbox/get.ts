@@ -1,11 +1,14 @@
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { InboxMessage } from './schemas.ts';
 
-export function getTestInboxMessage(parts: { inbox: TestInbox; largeAnswers: LargeAnswers }) {
+export function getTestInboxMessage(deps: {
+  inbox: TestInbox;
+  largeAnswers: LargeAnswers;
+}): Operation {
   return operation(
     {
       id: 'getTestInboxMessage',
@@ -21,9 +24,9 @@ export function getTestInboxMessage(parts: { inbox: TestInbox; largeAnswers: Lar
       refusals: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      await parts.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.begin(caller.workspaceId, signal);
       const id = uuidOf('msg', (params as { id: string }).id, 'message');
-      return { status: 200, body: await parts.inbox.get(caller.workspaceId, id) };
+      return { status: 200, body: await deps.inbox.get(caller.workspaceId, id) };
     },
   );
 }

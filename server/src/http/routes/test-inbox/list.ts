@@ -1,14 +1,14 @@
 import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
-import { addressParameter } from '../../validation/query-parameters.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { addressParameter } from '../../validation/query-parameters.ts';
 import { InboxSummary } from './schemas.ts';
 
 const LIST = '/test/inbox';
 
-export function listTestInbox(parts: { inbox: TestInbox }) {
+export function listTestInbox(deps: { inbox: TestInbox }): Operation {
   return operation(
     {
       id: 'listTestInbox',
@@ -37,7 +37,7 @@ export function listTestInbox(parts: { inbox: TestInbox }) {
       const beforeId = uuidCursor(LIST, query);
       const recipient = addressParameter('recipientKey', 'to', query);
       const wanted = { beforeId, limit: limit + 1, ...recipient };
-      const found = await parts.inbox.list(caller.workspaceId, wanted);
+      const found = await deps.inbox.list(caller.workspaceId, wanted);
       const { rows, next_cursor } = pageOf(LIST, found, limit, (mail) => [mail.uuid]);
       return {
         status: 200,

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
-import { addressParameter } from '../../validation/query-parameters.ts';
-import { operation } from '../../operation.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { addressParameter } from '../../validation/query-parameters.ts';
 import { InboxMessage } from './schemas.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;
 
-export function waitForTestMessage(parts: { inbox: TestInbox }) {
+export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
   return operation(
     {
       id: 'waitForTestMessage',
@@ -61,7 +61,7 @@ export function waitForTestMessage(parts: { inbox: TestInbox }) {
         ...(subject === undefined ? {} : { subject }),
       };
       const timeoutMs = (query.timeout ?? TIMEOUT_DEFAULT_SECONDS) * 1000;
-      const message = await parts.inbox.wait(caller.workspaceId, wanted, timeoutMs, signal);
+      const message = await deps.inbox.wait(caller.workspaceId, wanted, timeoutMs, signal);
       return { status: 200, body: { message: message ?? null } };
     },
   );

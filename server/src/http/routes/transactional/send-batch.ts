@@ -2,24 +2,28 @@ import { type TSchema, Type } from 'typebox';
 import type { BatchItem, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import type { SendRequest } from '../../../messages/accept/send-request.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { problemOf } from '../../problems/problem-details.ts';
 import { listValidator } from '../../validation/schema-validator.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
 
-export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; batchMax: number }) {
+export function sendBatch(deps: {
+  acceptor: MessageAcceptor;
+  baseUrl: string;
+  batchMax: number;
+}): Operation {
   const bodyOf = (message: TSchema) =>
     closed(
       {
-        messages: Type.Array(message, { minItems: 1, maxItems: parts.batchMax }),
+        messages: Type.Array(message, { minItems: 1, maxItems: deps.batchMax }),
         mode: Type.Optional(oneOf(['strict', 'permissive'] as const, { default: 'strict' })),
       },
       { title: 'SendBatch' },
     );
   const refusalsOf = listValidator(SendMessage, (body, faulty) =>
-    parts.acceptor.faultsBeside(faulty, body),
+    deps.acceptor.checkRemainingFields(faulty, body),
   );
   return operation(
     {
@@ -77,14 +81,14 @@ export function sendBatch(parts: { acceptor: MessageAcceptor; baseUrl: string; b
             'error' in item
               ? {
                   index: item.index,
-                  error: problemOf(item.error, requestId, parts.baseUrl).problem,
+                  error: problemOf(item.error, requestId, deps.baseUrl).problem,
                 }
               : item,
           ),
         }),
       });
       const refusals = refusalsOf(body.messages);
-      const { answer, replayed } = await parts.acceptor.acceptBatch(
+      const { response: answer, replayed } = await deps.acceptor.acceptBatch(
         caller,
         body.messages.map((message, index) => refusals[index] ?? (message as SendRequest)),
         body.mode !== 'permissive',

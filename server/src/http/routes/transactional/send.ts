@@ -4,15 +4,15 @@ import type {
   AcceptedMessage as Accepted,
   SendRequest,
 } from '../../../messages/accept/send-request.ts';
-import { previewOf } from '../../../messages/content/content-view.ts';
+import { previewMessage } from '../../../messages/content/content-view.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { AcceptedMessage, MessageContent } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
 import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
 
-export function sendTransactional(parts: { acceptor: MessageAcceptor }) {
+export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operation {
   return operation(
     {
       id: 'sendTransactional',
@@ -33,7 +33,7 @@ export function sendTransactional(parts: { acceptor: MessageAcceptor }) {
         ),
       }),
       body: SendMessage,
-      moreFaults: (body, faulty) => parts.acceptor.faultsBeside(faulty, body),
+      moreFaults: (body, faulty) => deps.acceptor.checkRemainingFields(faulty, body),
       examples: {
         inline: {
           summary: 'Inline content',
@@ -72,9 +72,9 @@ export function sendTransactional(parts: { acceptor: MessageAcceptor }) {
     async ({ caller, query, body, idempotency }) => {
       const request = body as SendRequest;
       if (query.dry_run) {
-        return { status: 200, body: previewOf(await parts.acceptor.dryRun(caller, request)) };
+        return { status: 200, body: previewMessage(await deps.acceptor.dryRun(caller, request)) };
       }
-      const { answer, replayed } = await parts.acceptor.acceptOne(
+      const { response: answer, replayed } = await deps.acceptor.acceptOne(
         caller,
         request,
         idempotency,

@@ -1,8 +1,8 @@
 import type { NewWebhook, Webhooks } from '../../../webhooks/webhooks.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { CreateWebhook, WebhookWithSecret } from './schemas.ts';
 
-export function createWebhook(parts: { webhooks: Webhooks }) {
+export function createWebhook(deps: { webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'createWebhook',
@@ -15,7 +15,7 @@ export function createWebhook(parts: { webhooks: Webhooks }) {
         'secret is in the answer and nowhere else. Addresses inside private networks are refused.',
       scope: 'write:webhooks',
       body: CreateWebhook,
-      moreFaults: (body, _, caller) => parts.webhooks.faultsIn(caller, body),
+      moreFaults: (body, _, caller) => deps.webhooks.faultsIn(caller, body),
       examples: {
         messages: {
           summary: 'All that happens to messages',
@@ -26,8 +26,8 @@ export function createWebhook(parts: { webhooks: Webhooks }) {
       refusals: ['conflict'],
     },
     async ({ caller, body }) => {
-      const { webhook, secret } = await parts.webhooks.create(caller, body as NewWebhook);
-      return { status: 201, body: { ...parts.webhooks.publicWebhook(webhook), secret } };
+      const { webhook, secret } = await deps.webhooks.create(caller, body as NewWebhook);
+      return { status: 201, body: { ...deps.webhooks.publicWebhook(webhook), secret } };
     },
   );
 }

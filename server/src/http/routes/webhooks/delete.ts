@@ -1,9 +1,9 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 
-export function deleteWebhook(parts: { webhooks: Webhooks }) {
+export function deleteWebhook(deps: { webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'deleteWebhook',
@@ -19,7 +19,7 @@ export function deleteWebhook(parts: { webhooks: Webhooks }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
-      await parts.webhooks.remove(caller, id);
+      await deps.webhooks.remove(caller, id);
       return { status: 204 };
     },
   );

@@ -7,8 +7,8 @@ import type {
   DeliveryPlace,
 } from '../../../webhooks/delivery-list-store.ts';
 import { publicDelivery } from '../../../webhooks/webhook-history.ts';
-import { badCursor, decodeCursor, encodeCursor, isUuid } from '../../validation/cursor.ts';
 import { closed, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
+import { badCursor, decodeCursor, encodeCursor, isUuid } from '../../validation/cursor.ts';
 import { WEBHOOK_DELIVERY_STATUSES } from './schemas.ts';
 
 /** What lists of webhook deliveries take, of one endpoint and of all. */

@@ -2,13 +2,13 @@ import { type TSchema, Type } from 'typebox';
 import { DOMAIN_STATUSES } from '../../../domains/domain.ts';
 import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
 import { ALARM_KINDS } from '../../../stats/alarm-store.ts';
-import { exampleOf } from '../../openapi/schema-example.ts';
 import type { NamedSchemas } from '../../openapi/component-schemas.ts';
+import { exampleOf } from '../../openapi/schema-example.ts';
+import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { ApiKey } from '../api-keys/schemas.ts';
 import { MissingRecord } from '../domains/schemas.ts';
 import { ACCEPTED_MESSAGE, BOUNCE_ANSWER } from '../messages/examples.ts';
 import { Bounce, SmtpAnswer } from '../messages/schemas.ts';
-import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { Suppression } from '../suppressions/schemas.ts';
 
 /** The data of every event type, as the ledger, the feed and webhooks carry it. */

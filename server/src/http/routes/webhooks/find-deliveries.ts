@@ -1,4 +1,6 @@
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import { closed, LIMIT_DEFAULT, page } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
 import {
   DELIVERY_FILTERS,
   deliveryFilterOf,
@@ -6,11 +8,9 @@ import {
   publicDeliveryPage,
   WEBHOOK_FILTER,
 } from './delivery-query.ts';
-import { operation } from '../../operation.ts';
-import { closed, LIMIT_DEFAULT, page } from '../../openapi/shared-schemas.ts';
 import { WebhookDelivery } from './schemas.ts';
 
-export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
+export function findWebhookDeliveries(deps: { webhookHistory: WebhookHistory }): Operation {
   return operation(
     {
       id: 'findWebhookDeliveries',
@@ -36,7 +36,7 @@ export function findWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
       const after = deliveryPlaceOf(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
       const filter = deliveryFilterOf(query);
-      const found = await parts.webhookHistory.list(caller, filter, { after, limit });
+      const found = await deps.webhookHistory.list(caller, filter, { after, limit });
       return { status: 200, body: publicDeliveryPage(found) };
     },
   );

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
-export function findWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
+export function findWebhookDelivery(deps: { webhookHistory: WebhookHistory }): Operation {
   return operation(
     {
       id: 'findWebhookDelivery',
@@ -22,7 +22,7 @@ export function findWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('whd', (params as { delivery_id: string }).delivery_id, 'webhook delivery');
-      return { status: 200, body: await parts.webhookHistory.find(caller, id) };
+      return { status: 200, body: await deps.webhookHistory.find(caller, id) };
     },
   );
 }

@@ -1,9 +1,9 @@
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
-import { operation } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 import { uuidOf } from '../../validation/path-id.ts';
 import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
-export function getWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
+export function getWebhookDelivery(deps: { webhookHistory: WebhookHistory }): Operation {
   return operation(
     {
       id: 'getWebhookDelivery',
@@ -23,7 +23,7 @@ export function getWebhookDelivery(parts: { webhookHistory: WebhookHistory }) {
       const path = params as { id: string; delivery_id: string };
       const id = uuidOf('whk', path.id, 'webhook endpoint');
       const deliveryId = uuidOf('whd', path.delivery_id, 'webhook delivery');
-      const body = await parts.webhookHistory.get(caller, id, deliveryId);
+      const body = await deps.webhookHistory.get(caller, id, deliveryId);
       return { status: 200, body };
     },
   );

@@ -1,10 +1,10 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { Webhook } from './schemas.ts';
 
-export function getWebhook(parts: { webhooks: Webhooks }) {
+export function getWebhook(deps: { webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'getWebhook',
@@ -19,8 +19,8 @@ export function getWebhook(parts: { webhooks: Webhooks }) {
     },
     async ({ caller, params }) => {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
-      const webhook = await parts.webhooks.get(caller, id);
-      return { status: 200, body: parts.webhooks.publicWebhook(webhook) };
+      const webhook = await deps.webhooks.get(caller, id);
+      return { status: 200, body: deps.webhooks.publicWebhook(webhook) };
     },
   );
 }

@@ -1,16 +1,16 @@
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
+import { closed, LIMIT_DEFAULT, page, pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import {
   DELIVERY_FILTERS,
   deliveryFilterOf,
   deliveryPlaceOf,
   publicDeliveryPage,
 } from './delivery-query.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { closed, LIMIT_DEFAULT, page, pathId } from '../../openapi/shared-schemas.ts';
 import { WebhookDelivery } from './schemas.ts';
 
-export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory }) {
+export function listWebhookDeliveries(deps: { webhookHistory: WebhookHistory }): Operation {
   return operation(
     {
       id: 'listWebhookDeliveries',
@@ -39,7 +39,7 @@ export function listWebhookDeliveries(parts: { webhookHistory: WebhookHistory })
       const after = deliveryPlaceOf(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
       const filter = deliveryFilterOf(query);
-      const found = await parts.webhookHistory.listOf(caller, id, filter, { after, limit });
+      const found = await deps.webhookHistory.listOf(caller, id, filter, { after, limit });
       return { status: 200, body: publicDeliveryPage(found) };
     },
   );

@@ -1,12 +1,12 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
 import { Webhook } from './schemas.ts';
 
 const LIST = '/webhooks';
 
-export function listWebhooks(parts: { webhooks: Webhooks }) {
+export function listWebhooks(deps: { webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'listWebhooks',
@@ -23,12 +23,12 @@ export function listWebhooks(parts: { webhooks: Webhooks }) {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const before = uuidCursor(LIST, query);
-      const found = await parts.webhooks.list(caller, {
+      const found = await deps.webhooks.list(caller, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
       const { rows, next_cursor } = pageOf(LIST, found, limit, (webhook) => [webhook.id]);
-      const data = rows.map((webhook) => parts.webhooks.publicWebhook(webhook));
+      const data = rows.map((webhook) => deps.webhooks.publicWebhook(webhook));
       return { status: 200, body: { data, next_cursor } };
     },
   );

@@ -2,14 +2,14 @@ import type { Clock } from '../../../lib/clock.ts';
 import { type FieldError, faultsOf, invalidFields } from '../../../lib/refused-error.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { ReplayResult, ReplayWebhook } from './schemas.ts';
 
 const RANGE_DEFAULT_MS = 30 * 24 * 60 * 60 * 1000;
 
-export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Clock }) {
+export function replayWebhook(deps: { webhookHistory: WebhookHistory; clock: Clock }): Operation {
   return operation(
     {
       id: 'replayWebhook',
@@ -23,7 +23,7 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: ReplayWebhook,
-      moreFaults: (range) => faultsOf(() => rangeOf(range, parts.clock.now())),
+      moreFaults: (range) => faultsOf(() => rangeOf(range, deps.clock.now())),
       examples: {
         failed: {
           summary: 'All that failed since the first of November',
@@ -44,15 +44,15 @@ export function replayWebhook(parts: { webhookHistory: WebhookHistory; clock: Cl
         const detail = 'A delivery is named alone, without a range.';
         throw invalidFields([invalidValue('/delivery_id', detail)]);
       }
-      const nowMs = parts.clock.now();
+      const nowMs = deps.clock.now();
       const { replayed, nextFromMs } =
         delivery_id !== undefined
-          ? await parts.webhookHistory.replayDelivery(
+          ? await deps.webhookHistory.replayDelivery(
               caller,
               id,
               uuidOf('whd', delivery_id, 'webhook delivery'),
             )
-          : await parts.webhookHistory.replayRange(caller, id, {
+          : await deps.webhookHistory.replayRange(caller, id, {
               ...rangeOf(rest, nowMs),
               onlyFailed: rest.only_failed ?? false,
             });

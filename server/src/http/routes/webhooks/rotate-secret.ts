@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { closed, pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { RotatedWebhook } from './schemas.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
 
-export function rotateWebhookSecret(parts: { webhooks: Webhooks }) {
+export function rotateWebhookSecret(deps: { webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'rotateWebhookSecret',
@@ -40,10 +40,10 @@ export function rotateWebhookSecret(parts: { webhooks: Webhooks }) {
     async ({ caller, params, body }) => {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
       const graceSeconds = body.grace_seconds ?? GRACE_DEFAULT_SECONDS;
-      const rotated = await parts.webhooks.rotateSecret(caller, id, graceSeconds);
+      const rotated = await deps.webhooks.rotateSecret(caller, id, graceSeconds);
       const { webhook, secret, previousEndsAtMs } = rotated;
       const previous_ends_at = new Date(previousEndsAtMs).toISOString();
-      const shown = parts.webhooks.publicWebhook(webhook);
+      const shown = deps.webhooks.publicWebhook(webhook);
       return { status: 200, body: { ...shown, secret, previous_ends_at } };
     },
   );

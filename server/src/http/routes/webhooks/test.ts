@@ -1,11 +1,11 @@
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { sampleData } from './event-payloads.ts';
 import { TestWebhook, WebhookTestResult } from './schemas.ts';
 
-export function testWebhook(parts: { webhookTester: WebhookTester }) {
+export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
   return operation(
     {
       id: 'testWebhook',
@@ -27,7 +27,7 @@ export function testWebhook(parts: { webhookTester: WebhookTester }) {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
       const type = body.type ?? 'message.delivered';
       const sample = { type, data: sampleData(type) };
-      return { status: 200, body: await parts.webhookTester.test(caller, id, sample) };
+      return { status: 200, body: await deps.webhookTester.test(caller, id, sample) };
     },
   );
 }

@@ -1,10 +1,10 @@
 import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
 import { UpdateWebhook, Webhook } from './schemas.ts';
 
-export function updateWebhook(parts: { webhooks: Webhooks }) {
+export function updateWebhook(deps: { webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'updateWebhook',
@@ -16,15 +16,15 @@ export function updateWebhook(parts: { webhooks: Webhooks }) {
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: UpdateWebhook,
-      moreFaults: (body, _, caller) => parts.webhooks.faultsIn(caller, body),
+      moreFaults: (body, _, caller) => deps.webhooks.faultsIn(caller, body),
       examples: { on: { summary: 'Switch it on again', value: { enabled: true } } },
       answers: { 200: { description: 'The endpoint as it is now.', body: Webhook } },
       refusals: ['not_found'],
     },
     async ({ caller, params, body }) => {
       const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
-      const webhook = await parts.webhooks.change(caller, id, body as WebhookChange);
-      return { status: 200, body: parts.webhooks.publicWebhook(webhook) };
+      const webhook = await deps.webhooks.change(caller, id, body as WebhookChange);
+      return { status: 200, body: deps.webhooks.publicWebhook(webhook) };
     },
   );
 }

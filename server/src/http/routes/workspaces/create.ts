@@ -1,9 +1,9 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
-import { operation } from '../../operation.ts';
-import { Workspace, WorkspaceWords } from '../me/schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import type { People } from '../../../accounts/people/people.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { Workspace, WorkspaceWords } from './schemas.ts';
 
-export function createWorkspace({ people }: PeopleOperationParts) {
+export function createWorkspace({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'createWorkspace',

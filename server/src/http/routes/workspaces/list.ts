@@ -1,13 +1,13 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { operation } from '../../operation.ts';
-import { Workspace } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { Workspace } from './schemas.ts';
 
 const LIST = '/workspaces';
 
-export function listWorkspaces({ people }: PeopleOperationParts) {
+export function listWorkspaces({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'listWorkspaces',

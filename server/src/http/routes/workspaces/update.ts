@@ -1,11 +1,11 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
-import { operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { Workspace, WorkspaceWords } from '../me/schemas.ts';
+import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
-import type { PeopleOperationParts } from '../auth/session-response.ts';
+import { type Operation, operation } from '../../operation.ts';
+import { uuidOf } from '../../validation/path-id.ts';
+import { Workspace, WorkspaceWords } from './schemas.ts';
 
-export function updateWorkspace({ people }: PeopleOperationParts) {
+export function updateWorkspace({ people }: { people: People }): Operation {
   return operation(
     {
       id: 'updateWorkspace',

@@ -1,0 +1,25 @@
+import { Type } from 'typebox';
+import { ROLES } from '../../accounts/roles.ts';
+import { oneOf } from './shared-schemas.ts';
+
+/** Fields that the schemas of accounts, workspaces, members and invitations share. */
+
+export const Role = oneOf(ROLES, { description: 'What the person is in the workspace.' });
+
+export const Name = Type.String({ minLength: 1, maxLength: 100, examples: ['Jane Doe'] });
+
+export const WorkspaceName = Type.String({ minLength: 1, maxLength: 100, examples: ['Shop'] });
+
+export const Email = Type.String({
+  format: 'email',
+  maxLength: 1024,
+  examples: ['jane@shop.example'],
+});
+
+/** Its length is judged with its words: see accounts/people/password-rules.ts. */
+export const Password = Type.String({ maxLength: 4096, examples: ['tulip freight oboe'] });
+
+export const Code = Type.String({ minLength: 6, maxLength: 40, examples: ['428913'] });
+
+/** A secret from a link; what cannot be one is simply not good. */
+export const Token = Type.String({ maxLength: 200, examples: ['pQ2n…'] });

@@ -1,0 +1,72 @@
+import { Type } from 'typebox';
+import { INVITATION_STATUSES } from '../../../accounts/people/invitations.ts';
+import { Email, Name, Password, Role, Token } from '../../openapi/account-fields.ts';
+import { closed, id, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { ME } from '../me/schemas.ts';
+
+const INVITATION = {
+  id: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  email: 'joe@shop.example',
+  role: 'developer',
+  status: 'pending',
+  invited_by: ME.id,
+  created_at: '2026-11-15T09:30:00.000Z',
+  expires_at: '2026-11-22T09:30:00.000Z',
+};
+
+const InvitationFields = {
+  id: id('inv', 'the invitation'),
+  email: Type.String(),
+  role: Role,
+  status: oneOf(INVITATION_STATUSES),
+  invited_by: id('usr', 'the person who invited'),
+  created_at: Time,
+  expires_at: Time,
+};
+
+export const Invitation = Type.Object(InvitationFields, {
+  title: 'Invitation',
+  examples: [INVITATION],
+});
+
+export const CreateInvitation = closed({ email: Email, role: Role }, { title: 'CreateInvitation' });
+
+export const CreatedInvitation = Type.Object(
+  {
+    ...InvitationFields,
+    mailed: Type.Boolean({ description: 'The link is on its way to the address.' }),
+    link: Type.Union([Type.String(), Type.Null()], {
+      description: 'For handing over yourself, when no domain can send. Shown this once.',
+    }),
+  },
+  { title: 'CreatedInvitation', examples: [{ ...INVITATION, mailed: true, link: null }] },
+);
+
+export const InspectedInvitation = Type.Object(
+  {
+    workspace_name: Type.String(),
+    email: Type.String(),
+    role: Role,
+    invited_by_name: Type.Union([Type.String(), Type.Null()]),
+    account_exists: Type.Boolean({ description: 'Whoever has it signs in before accepting.' }),
+    expires_at: Time,
+  },
+  {
+    title: 'InspectedInvitation',
+    examples: [
+      {
+        workspace_name: 'Shop',
+        email: 'joe@shop.example',
+        role: 'developer',
+        invited_by_name: 'Jane Doe',
+        account_exists: false,
+        expires_at: '2026-11-22T09:30:00.000Z',
+      },
+    ],
+  },
+);
+
+export const AcceptInvitation = closed(
+  { token: Token, name: Type.Optional(Name), password: Type.Optional(Password) },
+  { title: 'AcceptInvitation' },
+);

@@ -1,0 +1,219 @@
+// Generated from the route files by `npm run generate`. Do not edit.
+import { createApiKey } from './api-keys/create.ts';
+import { getApiKey } from './api-keys/get.ts';
+import { listApiKeys } from './api-keys/list.ts';
+import { revokeApiKey } from './api-keys/revoke.ts';
+import { rotateApiKey } from './api-keys/rotate.ts';
+import { updateApiKey } from './api-keys/update.ts';
+import { completePasswordReset } from './auth/complete-password-reset.ts';
+import { createOwner } from './auth/create-owner.ts';
+import { getSetup } from './auth/get-setup.ts';
+import { requestPasswordReset } from './auth/request-password-reset.ts';
+import { signInWithCode } from './auth/sign-in-with-code.ts';
+import { signIn } from './auth/sign-in.ts';
+import { signOut } from './auth/sign-out.ts';
+import { createContact } from './contacts/create.ts';
+import { deleteContact } from './contacts/delete.ts';
+import { exportContacts } from './contacts/export.ts';
+import { getImport } from './contacts/get-import.ts';
+import { getContact } from './contacts/get.ts';
+import { importContacts } from './contacts/import.ts';
+import { listContacts } from './contacts/list.ts';
+import { updateContact } from './contacts/update.ts';
+import { upsertContact } from './contacts/upsert.ts';
+import { createDomain } from './domains/create.ts';
+import { deleteDomain } from './domains/delete.ts';
+import { getDomain } from './domains/get.ts';
+import { listDomains } from './domains/list.ts';
+import { rotateDomainDkim } from './domains/rotate-dkim.ts';
+import { updateDomain } from './domains/update.ts';
+import { verifyDomain } from './domains/verify.ts';
+import { listEvents } from './events/list.ts';
+import { streamEvents } from './events/stream.ts';
+import { acceptInvitation } from './invitations/accept.ts';
+import { createInvitation } from './invitations/create.ts';
+import { inspectInvitation } from './invitations/inspect.ts';
+import { listInvitations } from './invitations/list.ts';
+import { revokeInvitation } from './invitations/revoke.ts';
+import { changePassword } from './me/change-password.ts';
+import { confirmTotp } from './me/confirm-totp.ts';
+import { endSession } from './me/end-session.ts';
+import { endSessions } from './me/end-sessions.ts';
+import { getMe } from './me/get.ts';
+import { listSessions } from './me/list-sessions.ts';
+import { removeTotp } from './me/remove-totp.ts';
+import { renewRecoveryCodes } from './me/renew-recovery-codes.ts';
+import { startTotp } from './me/start-totp.ts';
+import { updateMe } from './me/update.ts';
+import { listMembers } from './members/list.ts';
+import { removeMember } from './members/remove.ts';
+import { updateMember } from './members/update.ts';
+import { cancelMessage } from './messages/cancel.ts';
+import { getMessageContent } from './messages/get-content.ts';
+import { getMessageRaw } from './messages/get-raw.ts';
+import { getMessage } from './messages/get.ts';
+import { listMessageAttempts } from './messages/list-attempts.ts';
+import { listMessages } from './messages/list.ts';
+import { rescheduleMessage } from './messages/reschedule.ts';
+import { retryMessage } from './messages/retry.ts';
+import { getLimits } from './service/get-limits.ts';
+import { getOpenapiJson, getOpenapiYaml } from './service/get-openapi.ts';
+import { getSmtp } from './service/get-smtp.ts';
+import { getQueue } from './stats/get-queue.ts';
+import { getStats } from './stats/get.ts';
+import { listAlarms } from './stats/list-alarms.ts';
+import { createSuppressionsBulk } from './suppressions/create-bulk.ts';
+import { createSuppression } from './suppressions/create.ts';
+import { deleteSuppressionByEmail } from './suppressions/delete-by-email.ts';
+import { deleteSuppression } from './suppressions/delete.ts';
+import { getSuppression } from './suppressions/get.ts';
+import { listSuppressions } from './suppressions/list.ts';
+import { updateSuppression } from './suppressions/update.ts';
+import { checkTemplate } from './templates/check.ts';
+import { compareTemplateVersions } from './templates/compare-versions.ts';
+import { createTemplate } from './templates/create.ts';
+import { deleteTemplate } from './templates/delete.ts';
+import { getTemplateSchema } from './templates/get-schema.ts';
+import { getTemplateVersion } from './templates/get-version.ts';
+import { getTemplate } from './templates/get.ts';
+import { listTemplateVersions } from './templates/list-versions.ts';
+import { listTemplates } from './templates/list.ts';
+import { publishTemplate } from './templates/publish.ts';
+import { renderTemplate } from './templates/render.ts';
+import { testSendTemplate } from './templates/test-send.ts';
+import { updateTemplate } from './templates/update.ts';
+import { clearTestInbox } from './test-inbox/clear.ts';
+import { deleteTestInboxMessage } from './test-inbox/delete.ts';
+import { getTestInboxMessage } from './test-inbox/get.ts';
+import { listTestInbox } from './test-inbox/list.ts';
+import { waitForTestMessage } from './test-inbox/wait.ts';
+import { checkTransactional } from './transactional/check.ts';
+import { sendBatch } from './transactional/send-batch.ts';
+import { sendTransactional } from './transactional/send.ts';
+import { createWebhook } from './webhooks/create.ts';
+import { deleteWebhook } from './webhooks/delete.ts';
+import { findWebhookDeliveries } from './webhooks/find-deliveries.ts';
+import { findWebhookDelivery } from './webhooks/find-delivery.ts';
+import { getWebhookDelivery } from './webhooks/get-delivery.ts';
+import { getWebhook } from './webhooks/get.ts';
+import { listWebhookDeliveries } from './webhooks/list-deliveries.ts';
+import { listWebhooks } from './webhooks/list.ts';
+import { replayWebhook } from './webhooks/replay.ts';
+import { rotateWebhookSecret } from './webhooks/rotate-secret.ts';
+import { testWebhook } from './webhooks/test.ts';
+import { updateWebhook } from './webhooks/update.ts';
+import { createWorkspace } from './workspaces/create.ts';
+import { leaveWorkspace } from './workspaces/leave.ts';
+import { listWorkspaces } from './workspaces/list.ts';
+import { updateWorkspace } from './workspaces/update.ts';
+
+export const ROUTES = [
+  createApiKey,
+  getApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+  completePasswordReset,
+  createOwner,
+  getSetup,
+  requestPasswordReset,
+  signInWithCode,
+  signIn,
+  signOut,
+  createContact,
+  deleteContact,
+  exportContacts,
+  getImport,
+  getContact,
+  importContacts,
+  listContacts,
+  updateContact,
+  upsertContact,
+  createDomain,
+  deleteDomain,
+  getDomain,
+  listDomains,
+  rotateDomainDkim,
+  updateDomain,
+  verifyDomain,
+  listEvents,
+  streamEvents,
+  acceptInvitation,
+  createInvitation,
+  inspectInvitation,
+  listInvitations,
+  revokeInvitation,
+  changePassword,
+  confirmTotp,
+  endSession,
+  endSessions,
+  getMe,
+  listSessions,
+  removeTotp,
+  renewRecoveryCodes,
+  startTotp,
+  updateMe,
+  listMembers,
+  removeMember,
+  updateMember,
+  cancelMessage,
+  getMessageContent,
+  getMessageRaw,
+  getMessage,
+  listMessageAttempts,
+  listMessages,
+  rescheduleMessage,
+  retryMessage,
+  getLimits,
+  getOpenapiJson,
+  getOpenapiYaml,
+  getSmtp,
+  getQueue,
+  getStats,
+  listAlarms,
+  createSuppressionsBulk,
+  createSuppression,
+  deleteSuppressionByEmail,
+  deleteSuppression,
+  getSuppression,
+  listSuppressions,
+  updateSuppression,
+  checkTemplate,
+  compareTemplateVersions,
+  createTemplate,
+  deleteTemplate,
+  getTemplateSchema,
+  getTemplateVersion,
+  getTemplate,
+  listTemplateVersions,
+  listTemplates,
+  publishTemplate,
+  renderTemplate,
+  testSendTemplate,
+  updateTemplate,
+  clearTestInbox,
+  deleteTestInboxMessage,
+  getTestInboxMessage,
+  listTestInbox,
+  waitForTestMessage,
+  checkTransactional,
+  sendBatch,
+  sendTransactional,
+  createWebhook,
+  deleteWebhook,
+  findWebhookDeliveries,
+  findWebhookDelivery,
+  getWebhookDelivery,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  replayWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+  createWorkspace,
+  leaveWorkspace,
+  listWorkspaces,
+  updateWorkspace,
+] as const;

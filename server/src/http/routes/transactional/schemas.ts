@@ -1,0 +1,168 @@
+import { Type } from 'typebox';
+import { closed, described, Metadata, Tag } from '../../openapi/shared-schemas.ts';
+
+const Email = Type.String({
+  format: 'email',
+  maxLength: 320,
+  description: 'An RFC 5321 mailbox. International domains are turned into A-labels.',
+  examples: ['jane@example.com'],
+});
+
+export const Address = closed(
+  { email: Email, name: Type.Optional(Type.String({ maxLength: 320, examples: ['Jane Doe'] })) },
+  { title: 'Address' },
+);
+
+export const ReplyAddress = closed(
+  {
+    email: Type.String({
+      maxLength: 320,
+      description: 'An RFC 5321 mailbox, once its placeholders are filled in.',
+      examples: ['support+${ticket.id}@example.com'],
+    }),
+    name: Type.Optional(Type.String({ maxLength: 320, examples: ['Support'] })),
+  },
+  { title: 'ReplyAddress' },
+);
+
+export const Variables = Type.Record(
+  Type.String({ minLength: 1, maxLength: 128 }),
+  Type.Unknown(),
+  {
+    examples: [{ first_name: 'Jane' }],
+  },
+);
+
+export const Locale = Type.String({
+  pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
+  maxLength: 64,
+  description: 'Picks the variant of the template: `de-AT`, then `de`, then its default.',
+  examples: ['de-AT'],
+});
+
+export const TimeZone = Type.String({
+  maxLength: 64,
+  description: 'IANA name, for the date filter. Default: UTC.',
+  examples: ['Europe/Vienna'],
+});
+
+/** As many as an operator can allow; `recipients` of `GET /limits` tells how many it are. */
+const RECIPIENTS_MOST = 1000;
+
+export const SendMessage = closed(
+  {
+    to: described(Address, 'The recipient.'),
+    from: Type.Optional(
+      described(Address, 'The sender, on a domain of yours. A template may have a default one.'),
+    ),
+    cc: Type.Optional(
+      Type.Array(Address, {
+        maxItems: RECIPIENTS_MOST,
+        description: 'Further recipients, seen by all.',
+      }),
+    ),
+    bcc: Type.Optional(
+      Type.Array(Address, {
+        maxItems: RECIPIENTS_MOST,
+        description: 'Further recipients, seen by nobody else.',
+      }),
+    ),
+    reply_to: Type.Optional(
+      Type.Union([ReplyAddress, Type.Array(ReplyAddress, { minItems: 1, maxItems: 10 })], {
+        description: 'Where answers go, when not to the sender. May hold placeholders.',
+      }),
+    ),
+    subject: Type.Optional(
+      Type.String({
+        maxLength: 2000,
+        description: 'May hold `${name}` and `{{ path }}` placeholders.',
+        examples: ['Welcome, ${first_name}'],
+      }),
+    ),
+    html: Type.Optional(
+      Type.String({
+        description: 'Values in it are HTML-escaped; `{{ path | raw }}` opts out.',
+        examples: ['<p>Hello {{ contact.first_name | default: "there" }}</p>'],
+      }),
+    ),
+    text: Type.Optional(Type.String({ description: 'Made from `html` when absent.' })),
+    variables: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...Variables,
+        description: 'Values for the placeholders of inline content.',
+      }),
+    ),
+    template_key: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9][a-z0-9_.-]{0,127}$',
+        description: 'A stored template, instead of `subject` and `html`.',
+        examples: ['welcome'],
+      }),
+    ),
+    template_variables: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...Variables,
+        description: 'Values for the placeholders of the template.',
+      }),
+    ),
+    template_version: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
+        description:
+          'A published version, or `"draft"` with a test key. Default: the published one.',
+      }),
+    ),
+    locale: Type.Optional(Locale),
+    time_zone: Type.Optional(TimeZone),
+    attachments: Type.Optional(
+      Type.Array(
+        closed({
+          filename: Type.String({ minLength: 1, maxLength: 255, examples: ['invoice.pdf'] }),
+          content: Type.String({ description: 'Base64.', examples: ['JVBERi0xLjQK'] }),
+          content_type: Type.Optional(
+            Type.String({ maxLength: 512, examples: ['application/pdf'] }),
+          ),
+          content_id: Type.Optional(
+            Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
+          ),
+        }),
+        { maxItems: 100, description: 'Files, and images shown in the html.' },
+      ),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Extra headers. Structural ones (From, To, Date, Content-…) are refused.',
+        examples: [{ 'X-Campaign': 'spring' }],
+      }),
+    ),
+    metadata: Type.Optional(Metadata),
+    tags: Type.Optional(Type.Array(Tag, { maxItems: 10, description: 'To filter and count by.' })),
+    tracking: Type.Optional(
+      closed(
+        {
+          opens: Type.Optional(Type.Boolean()),
+          clicks: Type.Optional(Type.Boolean()),
+        },
+        {
+          description:
+            'Whether opens and clicks are told. Default: as the domain says. Messages to several ' +
+            'recipients and messages with secret values are never tracked.',
+        },
+      ),
+    ),
+    scheduled_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 64,
+        description: 'RFC 3339 with an offset, at most 30 days ahead.',
+      }),
+    ),
+    ttl_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2_592_000,
+        description: 'Stop trying after this long: a one-time code is worthless after ten minutes.',
+      }),
+    ),
+  },
+  { title: 'SendMessage' },
+);

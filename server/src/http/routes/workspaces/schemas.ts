@@ -1,0 +1,33 @@
+import { Type } from 'typebox';
+import { rightsOf, TEAM_RIGHTS } from '../../../accounts/roles.ts';
+import { SCOPES } from '../../../accounts/scopes.ts';
+import { Role, WorkspaceName } from '../../openapi/account-fields.ts';
+import { closed, id, oneOf, Time } from '../../openapi/shared-schemas.ts';
+
+export const WORKSPACE = {
+  id: 'wsp_01kc8wzq4he2x9v7n5m3k1j0h8',
+  name: 'Shop',
+  role: 'owner',
+  rights: [...rightsOf('owner')],
+  created_at: '2026-11-01T08:00:00.000Z',
+  suspended: null,
+};
+
+export const Workspace = Type.Object(
+  {
+    id: id('wsp', 'the workspace'),
+    name: Type.String(),
+    role: Role,
+    rights: Type.Array(oneOf([...SCOPES, ...TEAM_RIGHTS]), {
+      description: 'What the role may do: scopes, and rights over the team.',
+    }),
+    created_at: Time,
+    suspended: Type.Union([Type.Object({ since: Time, reason: Type.String() }), Type.Null()], {
+      description:
+        'Why the operator has stopped the live mail of the workspace: sends are refused with `workspace_suspended`, and what waits stays `deferred` until he resumes it.',
+    }),
+  },
+  { title: 'Workspace', examples: [WORKSPACE] },
+);
+
+export const WorkspaceWords = closed({ name: WorkspaceName }, { title: 'WorkspaceWords' });
