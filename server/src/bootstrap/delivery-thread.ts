@@ -4,13 +4,17 @@ import type { Config } from '../config/read-config.ts';
 import type { Places } from '../db/database-url.ts';
 import { listen } from '../db/listen.ts';
 import { connectionsOf, openPool } from '../db/pool.ts';
-import { type EngineCommand, type EngineReply, restoreAttachmentBuffers } from '../delivery/engine-thread.ts';
+import {
+  type EngineCommand,
+  type EngineReply,
+  restoreAttachmentBuffers,
+} from '../delivery/engine-thread.ts';
 import type { ShapingRules } from '../delivery/shaping.ts';
 import { assert } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog, type LogLevel } from '../lib/log.ts';
-import { aroundOf, openEngine } from './build-engine.ts';
 import { isOwnListener } from '../lib/net/local-listeners.ts';
+import { aroundOf, openEngine } from './build-engine.ts';
 
 /**
  * What runs in the thread of the delivery engine: the engine with connections, notices and caches of
@@ -55,7 +59,7 @@ async function obey(order: EngineCommand): Promise<void> {
       engine.start();
       break;
     case 'take':
-      engine.take(order.lease, order.accepted.map(restoreAttachmentBuffers));
+      engine.handOff(order.lease, order.accepted.map(restoreAttachmentBuffers));
       break;
     case 'wake':
       engine.wake();

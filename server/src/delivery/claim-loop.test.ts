@@ -51,25 +51,25 @@ function loopWith(clock: Clock, parts: Partial<ClaimLoopParts>): ClaimLoop {
 
 test('keeps claiming after a database outage, even when a timer fires early', async () => {
   const clock = new HastyClock();
-  let gone = true;
-  let walks = 0;
+  let down = true;
+  let scans = 0;
   const answer = async <T>(found: T): Promise<T> => {
-    if (gone) throw new Error('Connection terminated');
+    if (down) throw new Error('Connection terminated');
     return found;
   };
   const loop = loopWith(clock, {
     findRange: () => answer({ oldest: '', newest: '' }),
     scan: () => {
-      walks += gone ? 0 : 1;
+      scans += down ? 0 : 1;
       return answer([]);
     },
   });
   loop.start();
   await clock.pass(1_500);
-  expect(walks).toBe(0);
-  gone = false;
+  expect(scans).toBe(0);
+  down = false;
   await clock.pass(10_000);
-  expect(walks).toBeGreaterThan(10);
+  expect(scans).toBeGreaterThan(10);
   await loop.stop();
 });
 
@@ -93,14 +93,14 @@ test('claims a row on time when it becomes due between two scans', async () => {
 
 test('scans less often the longer a scan takes, and claims from the last scan in between', async () => {
   const clock = new HastyClock();
-  let walks = 0;
+  let scans = 0;
   let claims = 0;
   let open = true;
   let given = 10;
   const queue: FoundQueue = { workspaceId: 'w', shard: 0, dueAtMs: clock.now() };
   const loop = loopWith(clock, {
     scan: async () => {
-      walks += 1;
+      scans += 1;
       clock.jump(400);
       return [queue];
     },
@@ -113,30 +113,30 @@ test('scans less often the longer a scan takes, and claims from the last scan in
   });
   loop.start();
   await clock.pass(1);
-  expect([walks, claims]).toEqual([1, 1]);
+  expect([scans, claims]).toEqual([1, 1]);
   for (let n = 0; n < 30; n++) {
     open = true;
     loop.notifyDue();
     await clock.pass(50);
   }
-  expect([walks, claims]).toEqual([1, 31]);
+  expect([scans, claims]).toEqual([1, 31]);
   given = 0;
   open = true;
   loop.notifyDue();
   await clock.pass(90);
-  expect([walks, claims]).toEqual([1, 32]);
+  expect([scans, claims]).toEqual([1, 32]);
   open = true;
   await clock.pass(90);
-  expect([walks, claims]).toEqual([2, 33]);
+  expect([scans, claims]).toEqual([2, 33]);
   await loop.stop();
 });
 
 test('a clock set back by an hour does not delay the next scan', async () => {
   const clock = new ManualClock(10_000_000);
-  let walks = 0;
+  let scans = 0;
   const loop = loopWith(clock, {
     scan: async () => {
-      walks += 1;
+      scans += 1;
       return [];
     },
   });
@@ -149,8 +149,8 @@ test('a clock set back by an hour does not delay the next scan', async () => {
   loop.start();
   await pass(1_000);
   clock.setBack(3_600_000);
-  const before = walks;
+  const before = scans;
   await pass(2_000);
-  expect(walks - before).toBeGreaterThan(2);
+  expect(scans - before).toBeGreaterThan(2);
   await loop.stop();
 });

@@ -5,13 +5,7 @@ import { openPool, type Pool } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { queueShardOf } from '../messages/queue-shard.ts';
-import {
-  type ClaimRequest,
-  claimDue,
-  findIdRange,
-  SCAN_START,
-  scanQueues,
-} from './claim-store.ts';
+import { type ClaimRequest, claimDue, findIdRange, SCAN_START, scanQueues } from './claim-store.ts';
 import { disableNonIndexPlans } from './delivery-store.ts';
 import type { Queue } from './due-queues.ts';
 import { isSuspect, newLeaseToken } from './lease-store.ts';

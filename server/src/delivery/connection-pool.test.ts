@@ -4,7 +4,7 @@ import { ManualClock } from '../lib/manual-clock.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
 import { createShaping } from './shaping.ts';
 
-test('a failure is known for a while, and no longer when the clock is set back', async () => {
+test('a failure is cached for a while, but not after the clock is set back', async () => {
   const clock = new ManualClock(10_000_000);
   const target = {
     host: 'mx.example',
@@ -12,7 +12,7 @@ test('a failure is known for a while, and no longer when the clock is set back',
     port: await freePort(),
     tls: { kind: 'none' } as const,
   };
-  const endpoint = new SmtpConnectionPool(target, {
+  const pool = new SmtpConnectionPool(target, {
     clock,
     heloName: 'mail.example',
     shaping: createShaping()('mx.example'),
@@ -20,8 +20,8 @@ test('a failure is known for a while, and no longer when the clock is set back',
     hasFallback: false,
   });
   const data = Buffer.from('Subject: Hello\r\n\r\n');
-  await endpoint.send({ mailFrom: '', recipients: ['a@example.org'], data, smtpUtf8: false });
-  expect(endpoint.recentFailure?.failure.kind).toBe('connection_refused');
+  await pool.send({ mailFrom: '', recipients: ['a@example.org'], data, smtpUtf8: false });
+  expect(pool.recentFailure?.failure.kind).toBe('connection_refused');
   clock.setBack(3_600_000);
-  expect(endpoint.recentFailure).toBeUndefined();
+  expect(pool.recentFailure).toBeUndefined();
 });

@@ -10,7 +10,7 @@ import type { SmtpMessage } from '../mail/smtp-client/smtp-message.ts';
 import type {
   SmtpFailure,
   SmtpSendResult,
-  SmtpSessionFacts,
+  SmtpSessionInfo,
 } from '../mail/smtp-client/smtp-results.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
 import {
@@ -18,14 +18,14 @@ import {
   noteTranscript,
   type SmtpTranscript,
 } from '../mail/smtp-client/transcript.ts';
-import type { RouteFault } from '../messages/verdict/verdict.ts';
+import type { RouteError } from '../messages/verdict/verdict.ts';
 import type { Shaping } from './shaping.ts';
 
 /**
- * The connections to one address of one receiver under one TLS policy. Messages come in, results
- * leave; connections are opened as they are needed, shared, reused and closed when idle, old or used
- * up. An address that could not be opened is remembered for a while, so that a thousand messages do
- * not each wait for the same silence.
+ * The connections to one address of one receiver under one TLS policy. Messages come in and results
+ * go out; connections are opened on demand, shared, reused, and closed when idle, old or used up. A
+ * failed address is remembered for a while, so that a thousand messages do not each wait for the
+ * same timeout.
  */
 export class SmtpConnectionPool {
   readonly #target: SmtpTarget;
@@ -36,9 +36,12 @@ export class SmtpConnectionPool {
   #waiting = new Fifo<Job>();
   #failed: { failure: OpenFailure; atMs: number; untilMs: number } | undefined;
   #consecutiveFailures = 0;
-  /** How many connections it bore when it refused one more, and until when that is believed. */
+  /**
+   * How many connections were open when the server refused another, and how long that limit
+   * applies.
+   */
   #refusedAt: { connections: number; untilMs: number } | undefined;
-  /** Its TLS is broken and nothing demands it. */
+  /** Until then connections are unencrypted, because TLS is broken and not required. */
   #plaintextUntilMs = 0;
 
   constructor(target: SmtpTarget, parts: ConnectionPoolParts) {
@@ -46,15 +49,15 @@ export class SmtpConnectionPool {
     this.#parts = parts;
   }
 
-  /** Why it was not to be reached a moment ago; undefined when it is worth trying. */
+  /** Why the address could not be reached recently; undefined when it may be tried. */
   get recentFailure(): OpenFailure | undefined {
     const failed = this.#failed;
     const nowMs = this.#parts.clock.now();
-    // A clock that was set back says nothing of how long ago it was.
+    // After the clock was set back, the age of the failure is unknown.
     return failed && nowMs >= failed.atMs && nowMs < failed.untilMs ? failed.failure : undefined;
   }
 
-  /** Nothing goes on here, and nothing is known that is worth keeping. */
+  /** The pool is idle and remembers nothing worth keeping. */
   isDisposable(nowMs: number): boolean {
     const idle = this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
     const rememberMs = this.#parts.hasFallback ? FAILURE_CACHE_MAX_MS : 0;
@@ -69,7 +72,7 @@ export class SmtpConnectionPool {
     });
   }
 
-  /** Called once in a while: closes what is idle or too old. */
+  /** Called periodically: closes connections that are idle or too old. */
   sweep(nowMs: number): void {
     const { idleMs } = this.#parts.shaping;
     this.#connections = this.#connections.filter((open) => {
@@ -101,9 +104,9 @@ export class SmtpConnectionPool {
         this.#assign(open, this.#waiting.shift() as Job);
         continue;
       }
-      const known = this.#connections.length + this.#opening;
+      const total = this.#connections.length + this.#opening;
       const wanted = this.#waiting.size > this.#opening * 2;
-      if (known < this.#connectionsMax() && wanted) void this.#open();
+      if (total < this.#connectionsMax() && wanted) void this.#open();
       return;
     }
   }
@@ -114,18 +117,18 @@ export class SmtpConnectionPool {
     return Math.min(shaping.connectionsMax, this.#refusedAt?.connections ?? shaping.connectionsMax);
   }
 
-  /** The connection with the least to do; pipelining fills one before another is opened. */
+  /** An idle connection, or the first with room: pipelining fills one before another is opened. */
   #pick(): PooledConnection | undefined {
     let best: PooledConnection | undefined;
-    let gone = false;
+    let hasUnusable = false;
     for (const open of this.#connections) {
-      if (!open.connection.usable) gone = true;
-      else if (open.connection.hasRoom && !open.exhausted) {
+      if (!open.connection.usable) hasUnusable = true;
+      else if (open.connection.hasCapacity && !open.exhausted) {
         if (open.connection.inFlight === 0) return open;
         best ??= open;
       }
     }
-    if (gone) this.#connections = this.#connections.filter((open) => open.connection.usable);
+    if (hasUnusable) this.#connections = this.#connections.filter((open) => open.connection.usable);
     return best;
   }
 
@@ -186,7 +189,7 @@ export class SmtpConnectionPool {
   #detectedLoop(connection: SmtpConnection, before: SmtpTranscript | undefined): void {
     const { session } = connection;
     void connection.quit();
-    const detail = `${session.host} [${session.ip}] greets with our own name, ${session.receiverName}.`;
+    const detail = `${session.host} [${session.ip}] identified itself with this server's own name, ${session.receiverName}.`;
     const note = noteTranscript(this.#parts.clock.now(), detail);
     const transcript = joinTranscripts(before, note);
     this.#openFailed({ failure: { kind: 'loop', detail }, session, transcript });
@@ -194,12 +197,13 @@ export class SmtpConnectionPool {
 
   #openFailed(failed: OpenFailure): void {
     const { failure } = failed;
-    const standing = this.#connections.filter(({ connection }) => connection.usable).length;
-    // While others stand, the receiver is up and has only had enough of new ones: whoever waits goes
-    // over those, and it is not asked again at once. Which of several it greets first is chance.
-    if (standing > 0 || (failure.kind === 'refused' && this.#opening > 0)) {
+    const usable = this.#connections.filter(({ connection }) => connection.usable).length;
+    // While other connections are open, the receiver is up and only refuses more of them: waiting
+    // messages use the open ones, and no new connection is attempted for a while. The order in
+    // which the receiver greets concurrent connections is arbitrary.
+    if (usable > 0 || (failure.kind === 'refused' && this.#opening > 0)) {
       const untilMs = this.#parts.clock.now() + REFUSAL_CACHE_MS;
-      this.#refusedAt = { connections: standing + this.#opening, untilMs };
+      this.#refusedAt = { connections: usable + this.#opening, untilMs };
       return;
     }
     const lastsMs = failure.kind === 'aborted' ? 0 : this.#failureCacheMs();
@@ -212,15 +216,16 @@ export class SmtpConnectionPool {
   }
 
   /**
-   * Each look at a relay that swallows connections holds up the mail that has a fallback, so it is
-   * asked less and less often. A receiver is asked whenever a delivery is due: there is no other way.
+   * Each attempt at a relay that does not respond delays mail that has a fallback route, so such a
+   * relay is tried less and less often. A receiver is tried whenever a delivery is due, because
+   * there is no alternative.
    */
   #failureCacheMs(): number {
     if (!this.#parts.hasFallback) return FAILURE_CACHE_MS;
     return Math.min(FAILURE_CACHE_MS * 2 ** this.#consecutiveFailures, FAILURE_CACHE_MAX_MS);
   }
 
-  /** RFC 7435: where TLS is optional, broken TLS must not make things worse than none. */
+  /** RFC 7435: where TLS is optional, broken TLS must not be worse than no TLS. */
   async #connect(): Promise<{ opened: SmtpOpenResult; before: SmtpTranscript | undefined }> {
     const { clock } = this.#parts;
     const optional = this.#target.tls.kind === 'opportunistic' && !this.#target.implicitTls;
@@ -247,28 +252,28 @@ export interface ConnectionPoolParts {
   clock: Clock;
   heloName: string;
   shaping: Shaping;
-  /** Whether the one who greeted us is this very server. */
-  isOwnServer: (session: SmtpSessionFacts) => boolean;
-  /** Mail that cannot leave here has another route. */
+  /** Whether the server that greeted us is this server. */
+  isOwnServer: (session: SmtpSessionInfo) => boolean;
+  /** Messages that fail here have another route. */
   hasFallback: boolean;
   timeouts?: Partial<SmtpTimeouts>;
 }
 
 export interface OpenFailure {
-  failure: SmtpFailure | RouteFault;
-  session: SmtpSessionFacts;
+  failure: SmtpFailure | RouteError;
+  session: SmtpSessionInfo;
   transcript: SmtpTranscript;
 }
 
 export type PoolSendResult =
   | { ok: true; result: SmtpSendResult }
   | { ok: false; failed: OpenFailure }
-  /** Our bug inside the client. */
+  /** A bug in our SMTP client. */
   | { ok: false; error: unknown };
 
 interface PooledConnection {
   connection: SmtpConnection;
-  /** The attempt with TLS that came before, told with the first message. */
+  /** The failed attempt with TLS before this connection, reported with its first message. */
   tlsTranscript: SmtpTranscript | undefined;
   openedAtMs: number;
   lastUsedAtMs: number;

@@ -1,9 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { LoadedContent } from './content-store.ts';
-import type { Delivery, ConcurrencyLimit, Message } from './delivery.ts';
+import type { Delivery, Message } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 
-/** One transaction on its way: a message, some of its recipients, their place at the gate. */
+/**
+ * A transaction in progress: a message, some of its recipients, and the limit it counts against.
+ */
 export interface MailTransaction {
   limit: ConcurrencyLimit;
   message: Message;
@@ -15,42 +18,42 @@ export interface ContentLoaderParts {
   store: Pick<DeliveryStore, 'readContents' | 'countSuspects'>;
   clock: Clock;
   leaseEndsAtMs: () => number;
-  /** The content is in memory, or known to be gone. */
-  onReady: (turn: MailTransaction) => void;
-  /** Nothing could be read: the turn is over, the leases stand. */
-  onError: (turns: MailTransaction[], error: unknown) => void;
-  /** Content of so many bytes came into memory. */
+  /** The content is in memory, or known to be missing. */
+  onReady: (transaction: MailTransaction) => void;
+  /** Nothing could be read: the transactions end, the leases remain. */
+  onError: (transactions: MailTransaction[], error: unknown) => void;
+  /** Content of this size was loaded into memory. */
   onLoaded: (bytes: number) => void;
-  bytesHeld: () => number;
+  contentBytes: () => number;
   bytesMax: number;
-  /** Lets go of so many bytes that nobody needs yet and storage has too, if there are so many. */
+  /** Evicts at least this many bytes of content that is not needed yet, if there is that much. */
   evict: (bytes: number) => void;
-  /** The workspaces that have contents in memory. */
+  /** The workspaces that have content in memory. */
   workspacesWithContent: () => Set<string>;
-  /** Contents up to this size are read together. */
+  /** Contents up to this size are read in one query. */
   smallBytesMax: number;
 }
 
 /**
  * Reads contents just before they are sent: many small ones in one query, large ones one at a time
- * and only while memory allows. Deliveries under suspicion (lease.ts) are counted here, before
+ * and only while memory allows. Suspect deliveries (lease-store.ts) are counted here, before
  * anything of theirs is touched.
  */
 export class ContentLoader {
   readonly #parts: ContentLoaderParts;
   #waiting: MailTransaction[] = [];
-  #large: { turn: MailTransaction; bytes: number }[] = [];
+  #large: { transaction: MailTransaction; bytes: number }[] = [];
   #readsInFlight = 0;
   #scheduled = false;
-  /** A moment ago there was no room for large ones. */
+  /** There was no memory for a large content a moment ago. */
   #memoryPaused = false;
 
   constructor(parts: ContentLoaderParts) {
     this.#parts = parts;
   }
 
-  add(turn: MailTransaction): void {
-    this.#waiting.push(turn);
+  add(transaction: MailTransaction): void {
+    this.#waiting.push(transaction);
     if (this.#scheduled || this.#readsInFlight >= READS_IN_FLIGHT_MAX) return;
     this.#scheduled = true;
     setImmediate(() => {
@@ -67,12 +70,12 @@ export class ContentLoader {
   #next(): void {
     while (this.#readsInFlight < READS_IN_FLIGHT_MAX) {
       const large = this.#takeLarge();
-      const turns = large ? [large] : this.#waiting.splice(0, TRANSACTIONS_PER_READ);
-      if (turns.length === 0) return;
+      const transactions = large ? [large] : this.#waiting.splice(0, TRANSACTIONS_PER_READ);
+      if (transactions.length === 0) return;
       this.#readsInFlight += 1;
       const bytesMax = large ? Number.MAX_SAFE_INTEGER : this.#parts.smallBytesMax;
-      this.#read(turns, bytesMax)
-        .catch((error: unknown) => this.#parts.onError(turns, error))
+      this.#read(transactions, bytesMax)
+        .catch((error: unknown) => this.#parts.onError(transactions, error))
         .finally(() => {
           this.#readsInFlight -= 1;
           this.#next();
@@ -81,34 +84,36 @@ export class ContentLoader {
   }
 
   /**
-   * In order, but a workspace that has contents in memory and waits for more room is passed over: that
-   * may take as long as its receivers like. One that has none is waited for, or a large message would
-   * never find room among smaller ones.
+   * In order, except that a workspace which already has content in memory and waits for more is
+   * skipped: it may wait as long as its receivers take. A workspace without any is waited for;
+   * otherwise a large message would never find memory among smaller ones.
    */
   #takeLarge(): MailTransaction | undefined {
     const [first] = this.#large;
     if (!first || this.#memoryPaused) return undefined;
-    const { bytesHeld, bytesMax, evict: letGo, workspacesWithContent: holders } = this.#parts;
-    const over = bytesHeld() + first.bytes - bytesMax;
-    if (over > 0) letGo(Math.min(over, bytesHeld()));
-    const held = bytesHeld();
-    // One larger than all the memory we may use goes alone.
-    const fits = (bytes: number): boolean => held === 0 || held + bytes <= bytesMax;
-    const passedOver = new Set<string>();
-    let known: Set<string> | undefined;
-    for (const [at, { turn, bytes }] of this.#large.entries()) {
-      const { workspaceId } = turn.message;
-      if (passedOver.has(workspaceId)) continue;
-      if (fits(bytes)) return this.#large.splice(at, 1)[0]?.turn;
-      known ??= holders();
-      if (!known.has(workspaceId)) break;
-      passedOver.add(workspaceId);
+    const { contentBytes, bytesMax, evict, workspacesWithContent } = this.#parts;
+    const over = contentBytes() + first.bytes - bytesMax;
+    if (over > 0) evict(Math.min(over, contentBytes()));
+    const bytesInUse = contentBytes();
+    // A content larger than the whole budget is read when nothing else is in memory.
+    const fits = (bytes: number): boolean => bytesInUse === 0 || bytesInUse + bytes <= bytesMax;
+    const skipped = new Set<string>();
+    let workspaces: Set<string> | undefined;
+    for (const [at, { transaction, bytes }] of this.#large.entries()) {
+      const { workspaceId } = transaction.message;
+      if (skipped.has(workspaceId)) continue;
+      if (fits(bytes)) return this.#large.splice(at, 1)[0]?.transaction;
+      workspaces ??= workspacesWithContent();
+      if (!workspaces.has(workspaceId)) break;
+      skipped.add(workspaceId);
     }
     this.#pauseForMemory();
     return undefined;
   }
 
-  /** The look for room goes over all that is held, and every message that leaves asks for one. */
+  /**
+   * Looking for memory iterates over all leased messages, and every finished message triggers it.
+   */
   #pauseForMemory(): void {
     this.#memoryPaused = true;
     this.#parts.clock.after(MEMORY_PAUSE_MS, () => {
@@ -117,29 +122,33 @@ export class ContentLoader {
     });
   }
 
-  async #read(turns: MailTransaction[], bytesMax: number): Promise<void> {
-    await this.#countSuspects(turns);
-    const unread = turns.filter((turn) => turn.needsContent && turn.message.content === undefined);
+  async #read(transactions: MailTransaction[], bytesMax: number): Promise<void> {
+    await this.#countSuspects(transactions);
+    const unread = transactions.filter(
+      (transaction) => transaction.needsContent && transaction.message.content === undefined,
+    );
     const contents = unread.length
       ? await this.#parts.store.readContents(
-          unread.map((turn) => turn.message),
+          unread.map((transaction) => transaction.message),
           bytesMax,
         )
       : [];
-    unread.forEach((turn, index) => {
+    unread.forEach((transaction, index) => {
       const content = contents[index];
-      if (content && 'largeBytes' in content) this.#large.push({ turn, bytes: content.largeBytes });
-      else this.#keep(turn.message, content ?? null);
+      if (content && 'largeBytes' in content)
+        this.#large.push({ transaction, bytes: content.largeBytes });
+      else this.#keep(transaction.message, content ?? null);
     });
-    const large = new Set(this.#large.map((entry) => entry.turn));
-    for (const turn of turns) if (!large.has(turn)) this.#parts.onReady(turn);
+    const large = new Set(this.#large.map((entry) => entry.transaction));
+    for (const transaction of transactions)
+      if (!large.has(transaction)) this.#parts.onReady(transaction);
   }
 
   #keep(message: Message, read: LoadedContent): void {
     message.contentMissing = read === null;
-    // Cancelled meanwhile: nobody would give the memory back.
+    // The message was cancelled meanwhile: nothing would release the memory.
     if (message.leased.length === 0) return;
-    // Two turns of one message may have been read side by side.
+    // Two transactions of one message may have been read concurrently.
     if (!read || message.content) return;
     message.content = read.content;
     message.contentBytes = read.bytes;
@@ -147,9 +156,9 @@ export class ContentLoader {
     this.#parts.onLoaded(read.bytes);
   }
 
-  async #countSuspects(turns: MailTransaction[]): Promise<void> {
-    const suspects = turns
-      .flatMap((turn) => turn.deliveries)
+  async #countSuspects(transactions: MailTransaction[]): Promise<void> {
+    const suspects = transactions
+      .flatMap((transaction) => transaction.deliveries)
       .filter((delivery) => delivery.suspect);
     if (suspects.length === 0) return;
     const endsAtMs = this.#parts.leaseEndsAtMs();

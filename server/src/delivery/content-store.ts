@@ -3,14 +3,14 @@ import type { Attachment } from '../mail/mime/compose.ts';
 import type { ContentHead, MessageContent } from '../messages/content/message-content.ts';
 import type { Message } from './delivery.ts';
 
-/** What was read for one message: null when it is no longer kept. */
+/** The content of one message; null when it is no longer stored. */
 export type LoadedContent = {
   content: MessageContent;
   signature: string | null;
   bytes: number;
 } | null;
 
-/** A content that is too large to be read among others: only its size is told. */
+/** A content that is too large to be read with others: only its size is returned. */
 export interface LargeContent {
   largeBytes: number;
 }
@@ -27,18 +27,18 @@ interface ContentRow {
   attachments: number;
 }
 
-/** Opens the real words of a message that was made with secret values (messages/content/sealed-content.ts). */
-export type DecryptContent = (sealed: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
+/** Decrypts the content of a message with secret values (messages/content/sealed-content.ts). */
+export type DecryptContent = (encrypted: Buffer) => Omit<MessageContent, 'attachments'> | undefined;
 
 /**
- * Reads contents in one go, those up to `bytesMax` each. Sizes are known without reading, because
- * PostgreSQL keeps them beside the pointer to a large value.
+ * Reads contents of up to `bytesMax` each in one query. Sizes are known without reading, because
+ * PostgreSQL stores them beside the pointer to a large value.
  */
 export async function readContents(
   pool: Pool,
   messages: readonly Message[],
   bytesMax: number,
-  open: DecryptContent,
+  decrypt: DecryptContent,
 ): Promise<(LoadedContent | LargeContent)[]> {
   const keys = messages.map((message, n) => ({
     n,
@@ -84,10 +84,11 @@ export async function readContents(
     if (!row) return null;
     if (row.html === null || row.head === null) return { largeBytes: row.bytes };
     const { subject, head, html, text, encryptedContent, signature, bytes } = row;
-    const words = encryptedContent === null ? { subject, head, html, text } : open(encryptedContent);
-    if (!words) return null;
+    const content =
+      encryptedContent === null ? { subject, head, html, text } : decrypt(encryptedContent);
+    if (!content) return null;
     const attachments = files.get(message.id) ?? [];
-    return { content: { ...words, attachments }, signature, bytes };
+    return { content: { ...content, attachments }, signature, bytes };
   });
 }
 

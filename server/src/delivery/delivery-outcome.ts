@@ -4,20 +4,20 @@ import {
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
 import { explain } from '../messages/verdict/bounce-explanations.ts';
-import { type FailureReason, judge } from '../messages/verdict/verdict.ts';
+import { classifyAttempt, type FailureReason } from '../messages/verdict/verdict.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
-import { isPoison } from './lease.ts';
+import { isPoison } from './lease-store.ts';
 import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
 
-/** What an attempt leads to: the verdict, and for a deferral the time of the next try. */
+/** The outcome of an attempt: the verdict and, for a deferral, the time of the next attempt. */
 export function attemptOutcome(
   delivery: Delivery,
   attempt: AttemptReport,
   context: { relay: boolean; backoff: Backoff; random: number; nowMs: number; node: string },
 ): DeliveryOutcome {
-  const verdict = judge(attempt.end, context);
-  const tried = {
+  const verdict = classifyAttempt(attempt.end, context);
+  const attempted = {
     ...baseOutcome(delivery, context.nowMs, context.node),
     attempt,
     smtp: attempt.smtp,
@@ -26,31 +26,34 @@ export function attemptOutcome(
   };
   switch (verdict.kind) {
     case 'delivered':
-      return tried;
+      return attempted;
     case 'failed':
-      return { ...tried, reason: verdict.reason };
+      return { ...attempted, reason: verdict.reason };
     case 'bounced':
-      return { ...tried, bounce: verdict.bounce, reason: verdict.bounce.reason };
+      return { ...attempted, bounce: verdict.bounce, reason: verdict.bounce.reason };
     case 'deferred':
-      return deferral({ ...tried, bounce: verdict.bounce, reason: verdict.bounce.reason }, context);
+      return deferral(
+        { ...attempted, bounce: verdict.bounce, reason: verdict.bounce.reason },
+        context,
+      );
   }
 }
 
-/** What a claimed row comes to without a try, or undefined when it is to be tried. */
+/** The outcome of a claimed row that needs no attempt; undefined when it should be attempted. */
 export function outcomeAtClaim(
   delivery: Delivery,
   row: ClaimedRow,
   nowMs: number,
   node: string,
 ): DeliveryOutcome | undefined {
-  if (isPoison(row.lease)) return failedOutcome(delivery, 'internal_fault', nowMs, node);
+  if (isPoison(row.lease)) return failedOutcome(delivery, 'internal_error', nowMs, node);
   if (delivery.giveUpAtMs <= nowMs) return expiredOutcome(delivery, nowMs, node, row);
   const simulated = row.mode === 'test' && isSimulatedSuppression(row.recipient_key);
   const reason = simulated ? SIMULATED_SUPPRESSION_REASON : row.suppression_reason;
   return reason === null ? undefined : suppressedOutcome(delivery, reason, nowMs, node);
 }
 
-/** The window or the ttl ran out. `last` is what the last try had come to. */
+/** The retry window or the ttl has ended. `last` is the result of the last attempt. */
 export function expiredOutcome(
   delivery: Delivery,
   nowMs: number,
@@ -74,7 +77,7 @@ function suppressedOutcome(
   return { ...baseOutcome(delivery, nowMs, node), status: 'suppressed', reason };
 }
 
-/** We cannot send it, and know so without a try. */
+/** Fails a delivery that cannot be sent, without an attempt. */
 export function failedOutcome(
   delivery: Delivery,
   reason: FailureReason,
@@ -103,7 +106,7 @@ function deferral(
   { backoff, random, nowMs }: { backoff: Backoff; random: number; nowMs: number },
 ): DeliveryOutcome {
   const { delivery } = outcome;
-  // The try went on past the end: there will be no other, so this is the last word.
+  // The attempt ended after expiry, so there will not be another.
   if (nowMs >= delivery.expiresAtMs) return { ...outcome, status: 'expired' };
   const waitMs = nextAttemptDelayMs(
     {
@@ -115,7 +118,7 @@ function deferral(
     random,
   );
   const nextMs = nowMs + waitMs;
-  // It is looked at again when it expires: the end, or the last try, comes at its moment.
+  // Due at expiry at the latest, so that the last attempt or the expiry happens on time.
   return {
     ...outcome,
     dueAtMs: Math.min(nextMs, delivery.expiresAtMs),

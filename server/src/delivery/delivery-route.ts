@@ -8,10 +8,10 @@ import { type MxHost, type MxRoute, resolveRoute } from '../mail/policy/mx.ts';
 import { tlsPolicyFor } from '../mail/policy/tls-policy.ts';
 import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
 import type { SmtpCredentials } from '../mail/smtp-client/smtp-auth.ts';
-import type { AttemptEnd, RouteFault } from '../messages/verdict/verdict.ts';
+import type { AttemptResult, RouteError } from '../messages/verdict/verdict.ts';
 import { relayKey } from './receivers.ts';
 
-/** How mail leaves: straight to the receivers' servers, or through a relay. */
+/** How mail is sent: directly to the receivers' servers, or through a relay. */
 export type RouteSetting =
   | { kind: 'direct' }
   | {
@@ -22,24 +22,24 @@ export type RouteSetting =
       auth?: SmtpCredentials | undefined;
     };
 
-/** One mail server that may be tried, with all its addresses. */
+/** A mail server that may be tried, with all its addresses. */
 export interface MailServer {
   relay: boolean;
   host: string;
   port: number;
   addresses: readonly string[];
-  /** Servers named together share the pace of one receiver. */
+  /** Servers with the same key share the concurrency limit of one receiver. */
   receiver: string;
-  /** The policy is asked for only when the server's turn comes. */
-  targets(): Promise<readonly SmtpTarget[] | AttemptEnd>;
+  /** The TLS policy is resolved only when the server is tried. */
+  targets(): Promise<readonly SmtpTarget[] | AttemptResult>;
 }
 
-/** The servers that one route leads to, in order; or why it leads nowhere. */
+/** The servers of one configured route in order, or why there are none. */
 export type RouteCandidate =
-  | { stations: MailServer[]; fault?: undefined }
-  | { stations: []; fault: RouteFault };
+  | { servers: MailServer[]; error?: undefined }
+  | { servers: []; error: RouteError };
 
-/** One leg for each route. A fallback is looked up only when it is needed. */
+/** One candidate per configured route. A fallback is resolved only when it is needed. */
 export type DeliveryRoute = readonly (() => Promise<RouteCandidate>)[];
 
 export interface RoutingParts {
@@ -53,12 +53,12 @@ export interface RoutingParts {
 }
 
 /**
- * Plans are kept for a short time: a resolver's answer is cheap but not free, and keeping to one
- * order of equal servers lets messages share connections.
+ * Routes are cached briefly: a resolver's answer is cheap but not free, and a stable order of equal
+ * servers lets messages share connections.
  */
 export class DeliveryRouteCache {
   readonly #parts: RoutingParts;
-  readonly #cached = new Map<string, { plan: DeliveryRoute; untilMs: number }>();
+  readonly #cached = new Map<string, { route: DeliveryRoute; untilMs: number }>();
 
   constructor(parts: RoutingParts) {
     this.#parts = parts;
@@ -68,24 +68,24 @@ export class DeliveryRouteCache {
     const nowMs = this.#parts.clock.now();
     const key = tlsRequired ? `${domain} tls` : domain;
     const known = this.#cached.get(key);
-    if (known && nowMs < known.untilMs) return known.plan;
-    const plan = this.#parts.routes.map((route) =>
+    if (known && nowMs < known.untilMs) return known.route;
+    const route = this.#parts.routes.map((setting) =>
       memoize(
         () =>
-          route.kind === 'relay'
-            ? relayCandidate(route, tlsRequired, this.#parts)
+          setting.kind === 'relay'
+            ? relayCandidate(setting, tlsRequired, this.#parts)
             : directCandidate(domain, tlsRequired, this.#parts),
-        // A domain that cannot be reached now is looked up anew at its next try.
+        // A domain that cannot be reached now is resolved again for its next attempt.
         () => this.#cached.delete(key),
       ),
     );
     this.#cached.delete(key);
-    this.#cached.set(key, { plan, untilMs: nowMs + ROUTE_CACHE_MS });
+    this.#cached.set(key, { route, untilMs: nowMs + ROUTE_CACHE_MS });
     if (this.#cached.size > ROUTES_MAX) {
       const oldest = this.#cached.keys().next();
       if (!oldest.done) this.#cached.delete(oldest.value);
     }
-    return plan;
+    return route;
   }
 }
 
@@ -96,9 +96,9 @@ function memoize(
   let found: Promise<RouteCandidate> | undefined;
   return () => {
     found ??= find().then(
-      (leg) => {
-        if (leg.fault) failed();
-        return leg;
+      (candidate) => {
+        if (candidate.error) failed();
+        return candidate;
       },
       (error: unknown) => {
         failed();
@@ -120,11 +120,11 @@ async function directCandidate(
   const { resolver, addressAllowed, outgoing } = parts;
   const found = await resolveRoute(domain, resolver, {
     addressAllowed,
-    reaches: (ip) => sourceAddressFor(ip, outgoing) !== undefined,
+    isReachable: (ip) => sourceAddressFor(ip, outgoing) !== undefined,
   });
-  if (found.kind !== 'hosts') return { stations: [], fault: routeFailure(domain, found) };
+  if (found.kind !== 'hosts') return { servers: [], error: routeFailure(domain, found) };
   const receiver = receiverKey(found.hosts);
-  const stations = found.hosts.map((host): MailServer => {
+  const servers = found.hosts.map((host): MailServer => {
     const { mxPort: port } = parts;
     const question = {
       domain,
@@ -160,22 +160,27 @@ async function directCandidate(
       },
     };
   });
-  return { stations };
+  return { servers };
 }
 
-/** Domains behind the same first servers are one receiver, in whatever order DNS named them. */
+/**
+ * Domains with the same most-preferred servers are one receiver, in whatever order DNS lists them.
+ */
 function receiverKey(hosts: readonly MxHost[]): string {
   const best = hosts[0]?.preference;
   const first = hosts.filter((host) => host.preference === best).map((host) => host.host);
   return first.sort().join(' ');
 }
 
-function routeFailure(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): RouteFault {
+function routeFailure(domain: string, found: Exclude<MxRoute, { kind: 'hosts' }>): RouteError {
   switch (found.kind) {
     case 'no_domain':
       return { kind: 'domain_not_found', detail: `The domain ${domain} does not exist.` };
     case 'null_mx':
-      return { kind: 'domain_takes_no_mail', detail: `${domain} has a null MX: it takes no mail.` };
+      return {
+        kind: 'domain_takes_no_mail',
+        detail: `${domain} publishes a null MX record and does not accept mail.`,
+      };
     case 'no_address':
       return { kind: 'domain_without_address', detail: found.detail };
     case 'out_of_reach':
@@ -197,10 +202,10 @@ async function relayCandidate(
   const known = await addressesOf(host, parts.resolver);
   const addresses = known.filter((ip) => sourceAddressFor(ip, outgoing) !== undefined);
   if (addresses.length === 0) {
-    const what = known.length === 0 ? '' : ' of a kind that mail leaves by';
+    const what = known.length === 0 ? '' : ' that OUTGOING_ADDRESSES allows';
     return {
-      stations: [],
-      fault: { kind: 'no_relay', detail: `The relay ${host} has no address${what}.` },
+      servers: [],
+      error: { kind: 'no_relay', detail: `The relay ${host} has no address${what}.` },
     };
   }
   const targets = addresses.map(
@@ -215,7 +220,7 @@ async function relayCandidate(
     }),
   );
   const receiver = relayKey(host, port);
-  const station: MailServer = {
+  const server: MailServer = {
     relay: true,
     host,
     port,
@@ -223,25 +228,27 @@ async function relayCandidate(
     receiver,
     targets: () => Promise.resolve(targets),
   };
-  return { stations: [station] };
+  return { servers: [server] };
 }
 
 /**
- * A relay is ours to name, so its certificate must be its own: it gets our password and all our
- * mail. On this machine nobody stands in between.
+ * The relay is chosen by the operator and receives the password and all mail, so its certificate
+ * must match its name. On the loopback interface there is no third party.
  */
 function relayTls(
   route: Extract<RouteSetting, { kind: 'relay' }>,
   ip: string,
   tlsRequired: boolean,
 ): SmtpTarget['tls'] {
-  const demanded = route.tls !== 'opportunistic' || tlsRequired;
-  if (!demanded) return { kind: 'opportunistic' };
-  const here = ip === '::1' || ip.startsWith('127.');
-  return here ? { kind: 'required' } : { kind: 'verified', names: [route.host] };
+  const required = route.tls !== 'opportunistic' || tlsRequired;
+  if (!required) return { kind: 'opportunistic' };
+  const isLoopback = ip === '::1' || ip.startsWith('127.');
+  return isLoopback ? { kind: 'required' } : { kind: 'verified', names: [route.host] };
 }
 
-/** What the connection to an address is bound to; undefined when mail does not leave that way. */
+/**
+ * The source address for connections to `ip`; undefined when mail may not use its address family.
+ */
 function sourceAddressFor(
   ip: string,
   { ipv4, ipv6 }: OutgoingAddresses,
@@ -264,6 +271,6 @@ async function addressesOf(host: string, resolver: Resolver): Promise<string[]> 
   ];
 }
 
-function tlsFailure(kind: 'certificate_rejected', detail: string): AttemptEnd {
+function tlsFailure(kind: 'certificate_rejected', detail: string): AttemptResult {
   return { kind, stage: 'starttls', detail, afterFinalDot: false, staleConnection: false };
 }

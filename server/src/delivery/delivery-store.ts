@@ -3,37 +3,63 @@ import {
   type ClaimRequest,
   claimDue,
   findIdRange,
-  disableNonIndexPlans,
   type ScanRequest,
   scanQueues,
 } from './claim-store.ts';
 import { type DecryptContent, readContents } from './content-store.ts';
-import type { Delivery, Message, DeliveryOutcome } from './delivery.ts';
+import type { Delivery, DeliveryOutcome, Message } from './delivery.ts';
 import { countSuspects, releaseLeases, renewLeases } from './lease-store.ts';
 import { findRecorded, recordOutcomes } from './outcome-store.ts';
 
-/** Everything the engine asks of the database. */
+/** All database statements of the engine. */
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 
-/** The pool must be the engine's own: its sessions are set up for these statements alone. */
-export function openDeliveryStore(pool: Pool, openSealed: DecryptContent = withoutKey) {
+/** The pool must be the engine's own, because its sessions are configured for these statements. */
+export function openDeliveryStore(pool: Pool, decrypt: DecryptContent = withoutKey) {
   disableNonIndexPlans(pool);
   return {
-    walk: (request: ScanRequest) => scanQueues(pool, request),
+    scan: (request: ScanRequest) => scanQueues(pool, request),
     claim: (request: ClaimRequest) => claimDue(pool, request),
     findRange: (nowMs: number) => findIdRange(pool, nowMs),
-    renew: (held: readonly Delivery[], endsAtMs: number) => renewLeases(pool, held, endsAtMs),
-    release: (held: readonly Delivery[], dueAtMs: number) => releaseLeases(pool, held, dueAtMs),
-    countSuspects: (held: readonly Delivery[], endsAtMs: number) =>
-      countSuspects(pool, held, endsAtMs),
+    renew: (deliveries: readonly Delivery[], endsAtMs: number) =>
+      renewLeases(pool, deliveries, endsAtMs),
+    release: (deliveries: readonly Delivery[], dueAtMs: number) =>
+      releaseLeases(pool, deliveries, dueAtMs),
+    countSuspects: (deliveries: readonly Delivery[], endsAtMs: number) =>
+      countSuspects(pool, deliveries, endsAtMs),
     readContents: (messages: readonly Message[], bytesMax: number) =>
-      readContents(pool, messages, bytesMax, openSealed),
+      readContents(pool, messages, bytesMax, decrypt),
     record: (outcomes: readonly DeliveryOutcome[]) => recordOutcomes(pool, outcomes),
     findRecorded: (outcomes: readonly DeliveryOutcome[]) => findRecorded(pool, outcomes),
   };
 }
 
-/** Never as it is stored: that would send the redacted words. */
+/**
+ * Plans are cached for a long time while tables grow from nothing to millions of rows, and a plan
+ * that suited an empty table (read everything, then sort) would be ruinous an hour later. Every
+ * statement of the engine is a few lookups by key in index order, so these sessions allow nothing
+ * else. Generic plans are forced, because planning each call took longer than executing it.
+ */
+export function disableNonIndexPlans(pool: Pool): void {
+  pool.on('connect', (client) => {
+    client.query(PLANNER_SETTINGS).catch(() => {});
+  });
+}
+
+const PLANNER_SETTINGS = [
+  'seqscan',
+  'material',
+  'bitmapscan',
+  'hashjoin',
+  'mergejoin',
+  'sort',
+  'incremental_sort',
+]
+  .map((method) => `set enable_${method} = off`)
+  .concat('set plan_cache_mode = force_generic_plan')
+  .join('; ');
+
+/** Fails rather than returning the stored content, which would send the redacted text. */
 function withoutKey(): never {
-  throw new Error('Broken invariant: sealed words are read by who can open them');
+  throw new Error('Broken invariant: encrypted content is read only where it can be decrypted');
 }

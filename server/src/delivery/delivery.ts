@@ -1,8 +1,8 @@
-import type { Mode } from '../accounts/mode.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import type { MessageContent } from '../messages/content/message-content.ts';
-import type { AttemptEnd } from '../messages/verdict/verdict.ts';
+import type { AttemptResult } from '../messages/verdict/verdict.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 
 /** The delivery to one recipient while this node holds its lease. */
@@ -58,7 +58,7 @@ export interface Message {
 
 /** What a transport reports about one recipient of one attempt. */
 export interface AttemptReport {
-  end: AttemptEnd;
+  end: AttemptResult;
   startedAtMs: number;
   finishedAtMs: number;
   /** The receiver's final reply and the server that gave it; null when no server was reached. */

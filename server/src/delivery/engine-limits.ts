@@ -1,16 +1,16 @@
 import { type Backoff, DEFAULT_BACKOFF } from './retry-policy.ts';
 
-/** What the engine may hold, and for how long: memory stays bounded by these, whatever waits. */
+/** Limits of the engine. They bound its memory, however much is queued. */
 export interface EngineLimits {
   leaseMs: number;
-  /** How long tries go on, when the message has no ttl of its own. */
+  /** How long deliveries are retried when the message has no ttl. */
   retryWindowMs: number;
   backoff: Backoff;
   pollMs: number;
   readyMax: number;
-  /** Transactions prepared or on the wire at a time. */
+  /** Transactions in preparation or in flight at a time. */
   inFlightMax: number;
-  /** Outcomes that may wait for storage before nothing more is sent. */
+  /** Outcomes that may wait for the database before sending stops. */
   unrecordedMax: number;
   contentBytesMax: number;
   /** Recipients of one message at one domain that share a transaction. */

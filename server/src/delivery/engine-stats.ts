@@ -1,12 +1,12 @@
-/** Counters and gauges of the engine, for whoever exports them. */
+/** Counters and gauges of the engine. */
 export interface EngineStats {
-  /** Deliveries in memory that wait for their turn. */
+  /** Deliveries in memory that wait to be attempted. */
   readonly ready: number;
-  /** Transactions being prepared or on the wire. */
+  /** Transactions in preparation or in flight. */
   readonly inFlight: number;
-  /** Outcomes that are known and not yet in storage. */
+  /** Outcomes that are not written to the database yet. */
   readonly unrecorded: number;
-  /** Bytes of message contents held in memory. */
+  /** Bytes of message content in memory. */
   readonly contentBytes: number;
   readonly handedOff: number;
   readonly claimed: number;
@@ -16,13 +16,13 @@ export interface EngineStats {
   readonly failed: number;
   readonly expired: number;
   readonly suppressed: number;
-  /** Results that came too late, and rows whose lease ran out while they waited here. */
+  /** Outcomes that came too late, and rows whose lease expired while they waited here. */
   readonly leasesLost: number;
-  /** Faults of ours while preparing or trying. */
+  /** Internal errors while preparing or attempting. */
   readonly errors: number;
-  /** 1 while what is accepted may be handed over in memory: see hatch.ts. */
+  /** 1 while accepted messages may be handed off in memory: see handoff.ts. */
   readonly accepting: number;
-  /** Room that was ever asked for by acceptance, and what of it has been settled since. */
+  /** Deliveries ever reserved by acceptance, and how many of them were released since. */
   readonly reserved: number;
   readonly released: number;
   readonly reservedBytes: number;
@@ -33,10 +33,10 @@ export type MutableEngineStats = { -readonly [Name in keyof EngineStats]: number
 
 const NAMES = [
   'ready',
-  'onWire',
+  'inFlight',
   'unrecorded',
   'contentBytes',
-  'handedOver',
+  'handedOff',
   'claimed',
   'delivered',
   'deferred',
@@ -44,33 +44,33 @@ const NAMES = [
   'failed',
   'expired',
   'suppressed',
-  'leaseLost',
-  'faults',
-  'open',
+  'leasesLost',
+  'errors',
+  'accepting',
   'reserved',
-  'settled',
+  'released',
   'reservedBytes',
-  'settledBytes',
+  'releasedBytes',
 ] as const satisfies readonly (keyof EngineStats)[];
 
-/** Memory for the figures, for two threads to look at. */
+/** Shared memory for the stats. */
 export function allocateStatsMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(NAMES.length * Float64Array.BYTES_PER_ELEMENT);
 }
 
 /**
- * Figures in memory that threads may share. Each has one writer, so that none is lost: whoever
- * accepts writes what it has reserved, the engine all the others.
+ * Stats in memory that threads may share. Each field has a single writer, so that no update is
+ * lost: the accepting side writes the reservations, the engine everything else.
  */
 export function sharedStats(memory: SharedArrayBuffer): MutableEngineStats {
-  const figures = new Float64Array(memory);
+  const values = new Float64Array(memory);
   const stats = {} as MutableEngineStats;
-  NAMES.forEach((name, place) => {
+  NAMES.forEach((name, index) => {
     Object.defineProperty(stats, name, {
       enumerable: true,
-      get: () => figures[place],
+      get: () => values[index],
       set: (value: number) => {
-        figures[place] = value;
+        values[index] = value;
       },
     });
   });

@@ -4,21 +4,21 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Connections } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { HandedOver, Lease } from '../messages/accept/delivery-handoff.ts';
+import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handoff.ts';
 import type { Engine } from './engine.ts';
-import { type HandoffParts, reserveCapacity } from './handoff.ts';
 import { type EngineStats, type MutableEngineStats, sharedStats } from './engine-stats.ts';
+import { type HandoffParts, reserveCapacity } from './handoff.ts';
 
 /**
- * The engine as the rest of the process sees it while it works in a thread of its own. Figures are
- * read in memory that both share, so that accepting learns at once whether there is room; all else
- * goes there and back as words, in order. When the thread ends by a fault, the process ends with it:
- * leases bring what it held to others, as after every death of a node.
+ * The main thread's handle on a delivery engine that runs in a worker thread. Stats are in shared
+ * memory, so that acceptance sees at once whether there is capacity; everything else is messages, in
+ * order. When the worker crashes, the process ends with it, and leases bring what it held to other
+ * nodes, as after any crash.
  */
 export class EngineThread implements Engine {
   readonly #parts: EngineThreadParts;
   readonly #stats: MutableEngineStats;
-  readonly #pending = new Map<number, (answer: unknown) => void>();
+  readonly #pending = new Map<number, (value: unknown) => void>();
   #lastRequestId = 0;
   readonly #ready = Promise.withResolvers<void>();
   #isReady = false;
@@ -29,14 +29,14 @@ export class EngineThread implements Engine {
   constructor(parts: EngineThreadParts) {
     this.#parts = parts;
     this.#stats = sharedStats(parts.memory);
-    // A start that fails elsewhere leaves nobody who waits for it.
+    // When startup fails elsewhere, nothing awaits this promise.
     this.ready.catch(() => {});
-    parts.worker.on('message', (word: EngineReply) => this.#onMessage(word));
+    parts.worker.on('message', (reply: EngineReply) => this.#onMessage(reply));
     parts.worker.on('error', (error) => this.#onError(error));
     parts.worker.on('exit', () => this.#onExit());
   }
 
-  /** Settles when the thread listens, or with the fault that kept it from it. */
+  /** Resolves when the worker accepts commands; rejects when it could not start. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -46,29 +46,30 @@ export class EngineThread implements Engine {
   }
 
   start(): void {
-    this.#send({ kind: 'start', ownPlaces: this.#parts.localListeners() });
+    this.#send({ kind: 'start', localListeners: this.#parts.localListeners() });
   }
 
   wake(): void {
     this.#send({ kind: 'wake' });
   }
 
-  reserve(count: number, bytes: number): Lease | undefined {
+  reserveCapacity(count: number, bytes: number): Lease | undefined {
     const { clock, limits } = this.#parts;
     return reserveCapacity({ stats: this.#stats, clock, limits }, count, bytes);
   }
 
-  take(lease: Lease, accepted: readonly HandedOver[]): void {
+  handOff(lease: Lease, accepted: readonly HandedOffMessage[]): void {
     try {
-      const parcel = accepted.map(withTransferableAttachments);
-      const files = parcel.flatMap(({ content }) => content.attachments);
+      const messages = accepted.map(withTransferableAttachments);
+      const files = messages.flatMap(({ content }) => content.attachments);
       this.#send(
-        { kind: 'take', lease, accepted: parcel },
+        { kind: 'take', lease, accepted: messages },
         files.map((file) => file.content.buffer as ArrayBuffer),
       );
     } catch (error) {
-      // No memory for a copy, say. It is committed: the lease runs out, and a claim finds it.
-      this.#parts.log.warn({ err: error }, 'what was accepted could not be handed over');
+      // For instance no memory for a copy. The messages are committed: their leases expire, and a
+      // claim finds them.
+      this.#parts.log.warn({ err: error, messages: accepted.length }, 'handoff failed');
       this.#send({ kind: 'take', lease, accepted: [] });
     }
   }
@@ -79,9 +80,9 @@ export class EngineThread implements Engine {
     messageId: string,
     leased: readonly number[] = [],
   ): Promise<boolean> {
-    return this.#request(false, (asked) => ({
+    return this.#request(false, (requestId) => ({
       kind: 'withdraw',
-      asked,
+      requestId,
       workspaceId,
       mode,
       messageId,
@@ -89,12 +90,12 @@ export class EngineThread implements Engine {
     }));
   }
 
-  /** Its connections to the database, by what they are for. */
+  /** The worker's database connections by pool. */
   connections(): Promise<Record<string, Connections>> {
-    return this.#request({}, (asked) => ({ kind: 'connections', asked }));
+    return this.#request({}, (requestId) => ({ kind: 'connections', requestId }));
   }
 
-  /** How long it has been at work, ever. */
+  /** Total time that the worker's event loop was active. */
   busyMs(): number {
     return this.#parts.worker.performance.eventLoopUtilization().active;
   }
@@ -105,49 +106,49 @@ export class EngineThread implements Engine {
     await this.#ended.promise;
   }
 
-  /** At once, when it was never started. */
+  /** Ends a worker that was never started. */
   async terminate(): Promise<void> {
     this.#stopping = true;
     await this.#parts.worker.terminate();
   }
 
-  #onMessage(word: EngineReply): void {
-    switch (word.kind) {
+  #onMessage(reply: EngineReply): void {
+    switch (reply.kind) {
       case 'ready':
         this.#isReady = true;
         this.#ready.resolve();
         break;
-      case 'told':
+      case 'events_committed':
         this.#parts.onEventsCommitted();
         break;
-      case 'answer':
-        this.#pending.get(word.asked)?.(word.answer);
-        this.#pending.delete(word.asked);
+      case 'response':
+        this.#pending.get(reply.requestId)?.(reply.value);
+        this.#pending.delete(reply.requestId);
     }
   }
 
-  /** `otherwise` is the answer of a thread that has left. */
-  #request<Answer>(otherwise: Answer, order: (asked: number) => EngineCommand): Promise<Answer> {
-    if (this.#exited) return Promise.resolve(otherwise);
+  /** `fallback` is the result when the worker has exited. */
+  #request<Value>(fallback: Value, command: (requestId: number) => EngineCommand): Promise<Value> {
+    if (this.#exited) return Promise.resolve(fallback);
     this.#lastRequestId += 1;
-    const asked = this.#lastRequestId;
+    const requestId = this.#lastRequestId;
     return new Promise((resolve) => {
-      this.#pending.set(asked, (answer) =>
-        resolve(answer === undefined ? otherwise : (answer as Answer)),
+      this.#pending.set(requestId, (value) =>
+        resolve(value === undefined ? fallback : (value as Value)),
       );
-      this.#send(order(asked));
+      this.#send(command(requestId));
     });
   }
 
-  #send(order: EngineCommand, files: ArrayBuffer[] = []): void {
-    this.#parts.worker.postMessage(order, files);
+  #send(command: EngineCommand, transfer: ArrayBuffer[] = []): void {
+    this.#parts.worker.postMessage(command, transfer);
   }
 
   #onExit(): void {
     this.#exited = true;
     for (const resolve of this.#pending.values()) resolve(undefined);
     this.#ended.resolve();
-    this.#onError(new Error('The thread of the delivery engine has ended.'));
+    this.#onError(new Error('The delivery thread ended unexpectedly.'));
   }
 
   #onError(error: Error): void {
@@ -161,43 +162,40 @@ export interface EngineThreadParts {
   memory: SharedArrayBuffer;
   clock: Clock;
   log: Log;
-  /** The engine's own. */
   limits: HandoffParts['limits'];
-  /** Where we take mail ourselves, once the doors are open. */
+  /** The addresses on which this node receives mail, known once it listens. */
   localListeners: () => AddressInfo[];
-  /** Results were committed, and events with them. */
+  /** Outcomes were committed, and events with them. */
   onEventsCommitted: () => void;
-  /** The thread has ended, and nobody had asked it to. */
+  /** The worker ended without being stopped. */
   onCrash: (error: Error) => void;
 }
 
-/** To the thread. */
 export type EngineCommand =
-  | { kind: 'start'; ownPlaces: AddressInfo[] }
-  | { kind: 'take'; lease: Lease; accepted: readonly HandedOver[] }
+  | { kind: 'start'; localListeners: AddressInfo[] }
+  | { kind: 'take'; lease: Lease; accepted: readonly HandedOffMessage[] }
   | {
       kind: 'withdraw';
-      asked: number;
+      requestId: number;
       workspaceId: string;
       mode: Mode;
       messageId: string;
       leased: readonly number[];
     }
-  | { kind: 'connections'; asked: number }
+  | { kind: 'connections'; requestId: number }
   | { kind: 'wake' }
   | { kind: 'stop'; deadlineMs: number | undefined };
 
-/** From the thread. */
 export type EngineReply =
   | { kind: 'ready' }
-  | { kind: 'told' }
-  | { kind: 'answer'; asked: number; answer: unknown };
+  | { kind: 'events_committed' }
+  | { kind: 'response'; requestId: number; value: unknown };
 
 /**
- * A file is often a piece of something larger, and a copy for another thread is made of the whole:
- * it gets memory of its own first, which is then handed on instead of copied.
+ * An attachment is often a slice of a larger buffer, and a structured clone would copy all of it. Each
+ * gets a buffer of its own first, which is then transferred instead of copied.
  */
-function withTransferableAttachments(handed: HandedOver): HandedOver {
+function withTransferableAttachments(handed: HandedOffMessage): HandedOffMessage {
   const { content } = handed;
   if (content.attachments.length === 0) return handed;
   const attachments = content.attachments.map((file) => ({
@@ -207,8 +205,8 @@ function withTransferableAttachments(handed: HandedOver): HandedOver {
   return { ...handed, content: { ...content, attachments } };
 }
 
-/** What arrived is memory without a type: octets are octets again. */
-export function restoreAttachmentBuffers(handed: HandedOver): HandedOver {
+/** Transferred attachments arrive as plain Uint8Arrays and become Buffers again. */
+export function restoreAttachmentBuffers(handed: HandedOffMessage): HandedOffMessage {
   const { content } = handed;
   if (content.attachments.length === 0) return handed;
   const attachments = content.attachments.map((file) => ({

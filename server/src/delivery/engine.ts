@@ -2,34 +2,48 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import { FairShares } from '../lib/fair-shares.ts';
 import type { Log } from '../lib/log.ts';
-import type { HandedOver, Handover, Lease } from '../messages/accept/delivery-handoff.ts';
+import type {
+  DeliveryHandoff,
+  HandedOffMessage,
+  Lease,
+} from '../messages/accept/delivery-handoff.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import { ContentLoader, type MailTransaction } from './content-loader.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome, Transport } from './delivery.ts';
+import {
+  attemptOutcome,
+  expiredOutcome,
+  failedOutcome,
+  outcomeAtClaim,
+} from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { DEFAULT_LIMITS, type EngineLimits } from './engine-limits.ts';
-import { reserveCapacity, releaseReservation } from './handoff.ts';
-import { includesAll, LeasedMessages } from './leased-messages.ts';
+import {
+  allocateStatsMemory,
+  type EngineStats,
+  type MutableEngineStats,
+  sharedStats,
+} from './engine-stats.ts';
+import { releaseReservation, reserveCapacity } from './handoff.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { outcomeAtClaim, expiredOutcome, failedOutcome, attemptOutcome } from './delivery-outcome.ts';
-import { NotPreparedError } from './outgoing-mail.ts';
-import { leaveGate, ReadyQueue } from './ready-queue.ts';
+import { includesAll, LeasedMessages } from './leased-messages.ts';
 import { OutcomeRecorder } from './outcome-recorder.ts';
-import { type EngineStats, type MutableEngineStats, sharedStats, allocateStatsMemory } from './engine-stats.ts';
+import { NotPreparedError } from './outgoing-mail.ts';
+import { ReadyQueue } from './ready-queue.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
- * and, born leased, straight from accepting; what leaves is one committed outcome for each. It
- * promises: an attempt begins only under a lease; an outcome is written only while the lease holds;
- * memory is bounded however much waits; no tenant and no receiver holds up another; and what is not
- * finished when the process ends, by a stop or by a crash, is taken up by whoever is left.
+ * and, leased on insert, directly from acceptance; one committed outcome goes out for each.
+ * Guarantees: an attempt starts only under a lease; an outcome is written only while the lease
+ * holds; memory is bounded however much is queued; no tenant or receiver delays another; and
+ * whatever is unfinished when the process stops or crashes is continued by another node.
  */
-export interface Engine extends Handover {
+export interface Engine extends DeliveryHandoff {
   start(): void;
-  /** Finishes what is on the wire, gives the rest back. */
+  /** Finishes transactions in flight and releases all other leases. */
   stop(deadlineMs?: number): Promise<void>;
-  /** Rows may have become due: another node, a retry or a new schedule says so. */
+  /** Rows may have become due: another node inserted, retried or rescheduled some. */
   wake(): void;
   readonly stats: EngineStats;
 }
@@ -41,7 +55,7 @@ export interface EngineParts {
   log: Log;
   nodeName: string;
   limits?: Partial<EngineLimits>;
-  /** Where its figures stand, when others look at them from another thread. */
+  /** Memory for the stats when another thread reads them. */
   memory?: SharedArrayBuffer;
 }
 
@@ -66,7 +80,7 @@ class DeliveryEngine implements Engine {
   readonly #leases: LeaseKeeper;
   #running = false;
   #pumping = false;
-  /** When so few are left, it is time to claim more. */
+  /** More is claimed when the ready queue shrinks to this size. */
   #refillBelow = 0;
   #onDrained: (() => void) | undefined;
 
@@ -75,11 +89,11 @@ class DeliveryEngine implements Engine {
     const limits = { ...DEFAULT_LIMITS, ...parts.limits };
     this.#limits = limits;
     this.#stats = sharedStats(parts.memory ?? allocateStatsMemory());
-    const { clock, log, store, transports: routes } = parts;
+    const { clock, log, store, transports } = parts;
     this.#leased = new LeasedMessages(this.#stats);
     this.#shares = new FairShares(limits.inFlightMax);
     this.#ready = new ReadyQueue(
-      (delivery) => routes[delivery.message.mode].limitFor(delivery.domain),
+      (delivery) => transports[delivery.message.mode].limitFor(delivery.domain),
       this.#stats,
       (workspaceId) => this.#shares.mayEnter(workspaceId),
     );
@@ -108,12 +122,12 @@ class DeliveryEngine implements Engine {
       store,
       clock,
       leaseEndsAtMs: () => clock.now() + limits.leaseMs,
-      onReady: (turn) => this.#attempt(turn),
-      onError: (turns, error) => this.#contentReadFailed(turns, error),
+      onReady: (transaction) => this.#attempt(transaction),
+      onError: (transactions, error) => this.#contentReadFailed(transactions, error),
       onLoaded: (bytes) => {
         this.#stats.contentBytes += bytes;
       },
-      bytesHeld: () => this.#stats.contentBytes,
+      contentBytes: () => this.#stats.contentBytes,
       bytesMax: limits.contentBytesMax,
       evict: (bytes) => this.#leased.evictContents(bytes),
       workspacesWithContent: () => this.#leased.workspacesWithContent(),
@@ -123,7 +137,7 @@ class DeliveryEngine implements Engine {
       clock,
       stopwatchMs: () => performance.now(),
       log,
-      scan: store.walk,
+      scan: store.scan,
       claim: store.claim,
       findRange: store.findRange,
       capacity: () => this.#claimCapacity(),
@@ -151,16 +165,16 @@ class DeliveryEngine implements Engine {
     this.#claims.notifyDue();
   }
 
-  reserve(count: number, bytes: number): Lease | undefined {
+  reserveCapacity(count: number, bytes: number): Lease | undefined {
     const { clock } = this.#parts;
     return reserveCapacity({ stats: this.#stats, clock, limits: this.#limits }, count, bytes);
   }
 
-  take(lease: Lease, accepted: readonly HandedOver[]): void {
+  handOff(lease: Lease, accepted: readonly HandedOffMessage[]): void {
     releaseReservation(this.#stats, lease);
     const taken = accepted.flatMap((handed) => this.#leased.addHandoff(handed, lease));
     this.#stats.handedOff += taken.length;
-    // Committed while we were told to stop: somebody else may have them at once.
+    // Committed after stop was requested: another node can claim them at once.
     if (!this.#running) {
       void this.#leases.release(taken);
       return;
@@ -177,32 +191,32 @@ class DeliveryEngine implements Engine {
   ): Promise<boolean> {
     const deliveries = this.#leased.find(workspaceId, mode, messageId);
     if (deliveries.length === 0 || !includesAll(leased, deliveries)) return false;
-    if (deliveries.some(({ state: place }) => place === 'wire' || place === 'done')) return false;
+    if (deliveries.some(({ state }) => state === 'sending' || state === 'recording')) return false;
     for (const delivery of deliveries) this.#leases.drop(delivery);
     return true;
   }
 
   async stop(deadlineMs = STOP_DEADLINE_MS): Promise<void> {
-    const { clock, transports: routes } = this.#parts;
+    const { clock, transports } = this.#parts;
     const endsAtMs = clock.now() + deadlineMs;
     this.#running = false;
     this.#updateAccepting();
     await this.#claims.stop();
-    await this.#leases.release(this.#leased.all().filter(({ state: place }) => place === 'ready'));
+    await this.#leases.release(this.#leased.all().filter(({ state }) => state === 'ready'));
     await this.#drained(deadlineMs);
-    routes.live.abort();
-    routes.test.abort();
-    // What was cut off comes back in this moment, to be recorded or given back like the rest.
+    transports.live.abort();
+    transports.test.abort();
+    // Aborted transactions end now, and are recorded or released like the rest.
     await this.#drained(ABORT_GRACE_MS);
     await Promise.all([
       this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now())),
       this.#leases.released(),
     ]);
     this.#leases.stop();
-    await Promise.all([routes.live.close(), routes.test.close()]);
+    await Promise.all([transports.live.close(), transports.test.close()]);
   }
 
-  /** Or closes it: while nothing may go on the wire, what is accepted waits in storage. */
+  /** While nothing may be sent, accepted messages wait in the database. */
   #updateAccepting(): void {
     this.#stats.accepting = this.#running && !this.#recorder.stalled ? 1 : 0;
   }
@@ -223,7 +237,7 @@ class DeliveryEngine implements Engine {
     const blocked = this.#recorder.stalled || this.#stats.unrecorded >= this.#limits.unrecordedMax;
     const reserved = this.#stats.reserved - this.#stats.released;
     const free = readyMax - this.#ready.size - reserved;
-    // A nearly full list is left alone: many small claims cost more than few large ones.
+    // A nearly full queue is not refilled: many small claims cost more than a few large ones.
     if (blocked || free < readyMax / 8) return { rowsMax: 0, skipWorkspaces: [] };
     const share = readyMax / 4;
     return {
@@ -243,9 +257,9 @@ class DeliveryEngine implements Engine {
       if (ended) this.#record(ended);
       else if (this.#running) this.#ready.add(delivery);
       else unwanted.push(delivery);
-      if (ended?.reason === 'internal_fault') {
+      if (ended?.reason === 'internal_error') {
         const { message_id: messageId, ordinal } = row;
-        log.error({ messageId, ordinal }, 'a delivery failed: every node that tried it lost it');
+        log.error({ messageId, ordinal }, 'delivery failed: no node survived attempting it');
       }
     }
     if (unwanted.length > 0) void this.#leases.release(unwanted);
@@ -253,7 +267,7 @@ class DeliveryEngine implements Engine {
     this.#pump();
   }
 
-  /** Puts on the wire what may go there. */
+  /** Starts as many transactions as the limits allow. */
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
@@ -268,53 +282,56 @@ class DeliveryEngine implements Engine {
       if (!taken) break;
       this.#stats.inFlight += 1;
       this.#shares.entered((taken.deliveries[0] as Delivery).message.workspaceId);
-      this.#prepare(taken.deliveries, taken.gate);
+      this.#prepare(taken.deliveries, taken.limit);
     }
     this.#pumping = false;
-    if (this.#claims.leftBehind && this.#ready.size <= this.#refillBelow) this.#claims.wake();
+    if (this.#claims.hasBacklog && this.#ready.size <= this.#refillBelow) this.#claims.wake();
   }
 
-  #prepare(deliveries: Delivery[], gate: MailTransaction['limit']): void {
+  #prepare(deliveries: Delivery[], limit: MailTransaction['limit']): void {
     const { message } = deliveries[0] as Delivery;
     const { needsContent } = this.#parts.transports[message.mode];
-    const turn: MailTransaction = { limit: gate, message, deliveries, needsContent };
+    const transaction: MailTransaction = { limit, message, deliveries, needsContent };
     let suspect = false;
     for (const delivery of deliveries) {
       delivery.state = 'preparing';
       suspect ||= delivery.suspect;
     }
-    if (suspect || (needsContent && !message.content)) this.#loader.add(turn);
-    else this.#attempt(turn);
+    if (suspect || (needsContent && !message.content)) this.#loader.add(transaction);
+    else this.#attempt(transaction);
   }
 
-  #attempt(turn: MailTransaction): void {
-    const { clock, transports: routes, nodeName } = this.#parts;
-    const { message } = turn;
+  #attempt(transaction: MailTransaction): void {
+    const { clock, transports, nodeName } = this.#parts;
+    const { message } = transaction;
     const nowMs = clock.now();
-    const route = routes[message.mode];
-    const deliveries = turn.deliveries.filter((delivery) => this.#isStillDeliverable(delivery, nowMs));
-    if (turn.needsContent && message.contentMissing) {
+    const transport = transports[message.mode];
+    const deliveries = transaction.deliveries.filter((delivery) =>
+      this.#isStillDeliverable(delivery, nowMs),
+    );
+    if (transaction.needsContent && message.contentMissing) {
       for (const delivery of deliveries) {
         this.#record(failedOutcome(delivery, 'content_gone', nowMs, nodeName));
       }
-      this.#finishTransaction(turn);
+      this.#finishTransaction(transaction);
       return;
     }
     if (deliveries.length === 0) {
-      this.#finishTransaction(turn);
+      this.#finishTransaction(transaction);
       return;
     }
-    for (const delivery of deliveries) delivery.state = 'wire';
-    route.attempt(message, deliveries).then(
-      (reports) => this.#recordReports(turn, deliveries, reports),
+    for (const delivery of deliveries) delivery.state = 'sending';
+    transport.attempt(message, deliveries).then(
+      (reports) => this.#recordReports(transaction, deliveries, reports),
       (error: unknown) => {
-        if (error instanceof NotPreparedError) this.#releaseUnprepared(turn, deliveries, error);
-        else this.#attemptFailed(turn, deliveries, error);
+        if (error instanceof NotPreparedError)
+          this.#releaseUnprepared(transaction, deliveries, error);
+        else this.#attemptFailed(transaction, deliveries, error);
       },
     );
   }
 
-  /** Looks once more at what may have changed while it waited: cancelled, leased away, expired. */
+  /** Checks what may have changed while the delivery waited: cancelled, lease lost, expired. */
   #isStillDeliverable(delivery: Delivery, nowMs: number): boolean {
     const { nodeName, log } = this.#parts;
     if (delivery.state !== 'preparing') return false;
@@ -323,10 +340,7 @@ class DeliveryEngine implements Engine {
       return false;
     }
     if (!this.#leases.isSafe(delivery, nowMs)) {
-      log.warn(
-        { messageId: delivery.message.id },
-        'a lease ran out before the try: left to others',
-      );
+      log.warn({ messageId: delivery.message.id }, 'lease expired before the attempt');
       this.#stats.leasesLost += 1;
       this.#leases.drop(delivery);
       return false;
@@ -338,13 +352,17 @@ class DeliveryEngine implements Engine {
     return true;
   }
 
-  #recordReports(turn: MailTransaction, deliveries: Delivery[], reports: AttemptReport[]): void {
+  #recordReports(
+    transaction: MailTransaction,
+    deliveries: Delivery[],
+    reports: AttemptReport[],
+  ): void {
     const { clock, nodeName } = this.#parts;
     const nowMs = clock.now();
     const unfinished: Delivery[] = [];
     deliveries.forEach((delivery, index) => {
       const report = reports[index];
-      // Cut off by our own stop before it was handed over: it was no try.
+      // Aborted by our own stop before the message was handed over: not an attempt.
       if (!report || (report.end.kind === 'aborted' && !report.end.afterFinalDot)) {
         unfinished.push(delivery);
         return;
@@ -360,46 +378,63 @@ class DeliveryEngine implements Engine {
       );
     });
     if (unfinished.length > 0) void this.#leases.release(unfinished);
-    this.#finishTransaction(turn);
+    this.#finishTransaction(transaction);
   }
 
-  /** Our bug. The lease stays and runs out; whoever claims it next counts it (lease.ts). */
-  #attemptFailed(turn: MailTransaction, deliveries: Delivery[], error: unknown): void {
+  /**
+   * An internal error. The lease is left to expire, and the next claim counts it (lease-store.ts).
+   */
+  #attemptFailed(transaction: MailTransaction, deliveries: Delivery[], error: unknown): void {
     this.#stats.errors += 1;
-    this.#parts.log.error({ err: error, messageId: turn.message.id }, 'an attempt broke off');
+    this.#parts.log.error(
+      { err: error, messageId: transaction.message.id },
+      'delivery attempt failed with an internal error',
+    );
     for (const delivery of deliveries) this.#leases.drop(delivery);
-    this.#finishTransaction(turn);
+    this.#finishTransaction(transaction);
   }
 
-  /** Without suspicion, and not at once: whoever claims them next may find no database either. */
-  #releaseUnprepared(turn: MailTransaction, deliveries: Delivery[], error: NotPreparedError): void {
-    this.#parts.log.warn({ err: error, messageId: turn.message.id }, 'a message waits for storage');
-    turn.message.prepared = undefined;
+  /**
+   * Released without suspicion, but with a delay: the next node may not reach the database either.
+   */
+  #releaseUnprepared(
+    transaction: MailTransaction,
+    deliveries: Delivery[],
+    error: NotPreparedError,
+  ): void {
+    this.#parts.log.warn(
+      { err: error, messageId: transaction.message.id },
+      'message not prepared, database unavailable',
+    );
+    transaction.message.prepared = undefined;
     void this.#leases.release(deliveries, UNPREPARED_RETRY_MS);
-    this.#finishTransaction(turn);
+    this.#finishTransaction(transaction);
   }
 
-  #contentReadFailed(turns: MailTransaction[], error: unknown): void {
-    this.#parts.log.warn({ err: error, turns: turns.length }, 'contents could not be read');
-    for (const turn of turns) {
-      for (const delivery of turn.deliveries) this.#leases.drop(delivery);
-      this.#finishTransaction(turn);
+  #contentReadFailed(transactions: MailTransaction[], error: unknown): void {
+    this.#parts.log.warn(
+      { err: error, transactions: transactions.length },
+      'reading message contents failed',
+    );
+    for (const transaction of transactions) {
+      for (const delivery of transaction.deliveries) this.#leases.drop(delivery);
+      this.#finishTransaction(transaction);
     }
   }
 
-  #finishTransaction(turn: MailTransaction): void {
+  #finishTransaction(transaction: MailTransaction): void {
     this.#stats.inFlight -= 1;
-    this.#shares.left(turn.message.workspaceId);
+    this.#shares.left(transaction.message.workspaceId);
     this.#ready.capacityFreed();
     if (this.#stats.inFlight === 0) this.#onDrained?.();
-    leaveGate(turn.limit);
+    transaction.limit.release();
     this.#loader.wake();
     this.#pump();
   }
 
   #record(outcome: DeliveryOutcome): void {
     const { delivery } = outcome;
-    delivery.state = 'done';
+    delivery.state = 'recording';
     this.#stats.unrecorded += 1;
     this.#recorder.record(outcome).then(
       (written) => {
@@ -408,7 +443,7 @@ class DeliveryEngine implements Engine {
         this.#recorded(delivery);
       },
       (error: unknown) => {
-        this.#parts.log.error({ err: error, messageId: delivery.message.id }, 'a result was lost');
+        this.#parts.log.error({ err: error, messageId: delivery.message.id }, 'outcome lost');
         this.#recorded(delivery);
       },
     );
@@ -418,7 +453,7 @@ class DeliveryEngine implements Engine {
     this.#stats.leasesLost += 1;
     this.#parts.log.warn(
       { messageId: outcome.delivery.message.id, status: outcome.status },
-      'a result came after its lease had ended: not written',
+      'outcome discarded, lease expired',
     );
   }
 

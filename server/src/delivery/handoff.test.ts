@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
 import type { Lease } from '../messages/accept/delivery-handoff.ts';
-import { reserveCapacity, releaseReservation } from './handoff.ts';
-import { sharedStats, allocateStatsMemory } from './engine-stats.ts';
+import { allocateStatsMemory, sharedStats } from './engine-stats.ts';
+import { releaseReservation, reserveCapacity } from './handoff.ts';
 
-/** Both sides of the hatch, each with its own view of the same memory, as two threads have them. */
+/** Both sides of the handoff, each with its own view of the shared memory, as in two threads. */
 function hatch() {
   const memory = allocateStatsMemory();
   const engine = sharedStats(memory);
@@ -14,14 +14,14 @@ function hatch() {
   return { engine, ask: (count: number, bytes: number) => reserveCapacity(parts, count, bytes) };
 }
 
-test('a lease is given while the engine is open', () => {
+test('a lease is granted while the engine accepts', () => {
   const { engine, ask } = hatch();
   expect(ask(2, 300)).toMatchObject({ endsAtMs: 65_000, count: 2, bytes: 300 });
   engine.accepting = 0;
   expect(ask(1, 1)).toBeUndefined();
 });
 
-test('a quarter of the list stays free for claims', () => {
+test('a quarter of the ready queue stays free for claims', () => {
   const { engine, ask } = hatch();
   engine.ready = 70;
   expect(ask(6, 0)).toBeUndefined();
@@ -29,7 +29,7 @@ test('a quarter of the list stays free for claims', () => {
   expect(ask(1, 0)).toBeUndefined();
 });
 
-test('contents have a bound, those on their way included', () => {
+test('content bytes are limited, including reserved ones', () => {
   const { engine, ask } = hatch();
   engine.contentBytes = 400;
   expect(ask(1, 500)).toBeDefined();
@@ -37,7 +37,7 @@ test('contents have a bound, those on their way included', () => {
   expect(ask(1, 100)).toBeDefined();
 });
 
-test('what has come is no longer on its way', () => {
+test('released reservations no longer count', () => {
   const { engine, ask } = hatch();
   const lease = ask(75, 1_000) as Lease;
   expect(ask(1, 0)).toBeUndefined();

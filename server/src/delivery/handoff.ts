@@ -1,19 +1,25 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Lease } from '../messages/accept/delivery-handoff.ts';
 import type { EngineLimits } from './engine-limits.ts';
-import { newLeaseToken } from './lease.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
+import { newLeaseToken } from './lease-store.ts';
 
 /**
- * The accepting side of the hatch: a lease for what is about to be committed, as long as the engine
- * has room for it. It needs the figures alone, so that the engine may run in another thread.
+ * Handoff of accepted messages to the engine in memory, without a claim. Before the commit, the
+ * accepting side reserves capacity and gets a lease for the rows; without capacity they are stored
+ * unleased and claimed later. The reservation needs only the shared stats, so that the engine can run
+ * in another thread.
  */
-export function reserveCapacity(parts: HandoffParts, count: number, bytes: number): Lease | undefined {
+export function reserveCapacity(
+  parts: HandoffParts,
+  count: number,
+  bytes: number,
+): Lease | undefined {
   const { stats, clock, limits } = parts;
-  const waiting = stats.ready + stats.reserved - stats.released + count;
-  const inMemory = stats.contentBytes + stats.reservedBytes - stats.releasedBytes + bytes;
-  // A quarter stays free for claims: otherwise a flood at this door would hide what others wait for.
-  const full = waiting > limits.readyMax * 0.75 || inMemory > limits.contentBytesMax;
+  const ready = stats.ready + stats.reserved - stats.released + count;
+  const contentBytes = stats.contentBytes + stats.reservedBytes - stats.releasedBytes + bytes;
+  // A quarter stays free for claims. Otherwise a flood of sends would starve deliveries due now.
+  const full = ready > limits.readyMax * 0.75 || contentBytes > limits.contentBytesMax;
   if (stats.accepting === 0 || full) return undefined;
   stats.reserved += count;
   stats.reservedBytes += bytes;
@@ -26,7 +32,7 @@ export interface HandoffParts {
   limits: Pick<EngineLimits, 'readyMax' | 'contentBytesMax' | 'leaseMs'>;
 }
 
-/** The engine's side: what was reserved has come, or will not come. */
+/** Called by the engine when reserved messages have arrived, or will not arrive. */
 export function releaseReservation(stats: MutableEngineStats, lease: Lease): void {
   stats.released += lease.count;
   stats.releasedBytes += lease.bytes;

@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import type { MutableEngineStats } from './engine-stats.ts';
 import type { LeasedMessages } from './leased-messages.ts';
 import type { ReadyQueue } from './ready-queue.ts';
-import type { MutableEngineStats } from './engine-stats.ts';
 
 export interface LeaseKeeperParts {
   store: Pick<DeliveryStore, 'renew' | 'release'>;
@@ -14,15 +14,15 @@ export interface LeaseKeeperParts {
   ready: ReadyQueue;
   stats: MutableEngineStats;
   leaseMs: number;
-  /** It waited here until its window or ttl ran out. */
+  /** The delivery waited here until its retry window or ttl ended. */
   onExpired: (delivery: Delivery, nowMs: number) => void;
 }
 
 const UPKEEP_MS = 1_000;
 
 /**
- * Looks after the leases of everything in memory: prolongs them while we work, gives them back when
- * we stop, and lets go of what has slipped away to others.
+ * Maintains the leases of all deliveries in memory: renews them while the node works, releases them
+ * when it stops, and drops deliveries whose lease was lost.
  */
 export class LeaseKeeper {
   readonly #parts: LeaseKeeperParts;
@@ -34,7 +34,7 @@ export class LeaseKeeper {
     this.#parts = parts;
   }
 
-  /** Nodes' clocks differ a little: an attempt does not begin in the last moments of a lease. */
+  /** Clocks of nodes differ slightly, so no attempt starts in the last moments of a lease. */
   isSafe(delivery: Delivery, nowMs: number): boolean {
     const marginMs = Math.min(5_000, this.#parts.leaseMs / 10);
     return nowMs < delivery.leaseEndsAtMs - marginMs;
@@ -53,15 +53,15 @@ export class LeaseKeeper {
     this.#timer?.cancel();
   }
 
-  /** Not ours any more, or no longer of interest. */
+  /** Removes a delivery that is finished or no longer leased. */
   drop(delivery: Delivery): void {
-    const { ready, leased: held } = this.#parts;
+    const { ready, leased } = this.#parts;
     ready.remove(delivery);
-    delivery.state = 'gone';
-    held.remove(delivery);
+    delivery.state = 'dropped';
+    leased.remove(delivery);
   }
 
-  /** Makes rows due for whoever is left, at once unless told. */
+  /** Makes the rows due for other nodes, after an optional delay. */
   async release(deliveries: readonly Delivery[], delayMs = 0): Promise<void> {
     for (const delivery of deliveries) this.drop(delivery);
     const release = this.#writeRelease(deliveries, delayMs);
@@ -70,7 +70,7 @@ export class LeaseKeeper {
     this.#releases.delete(release);
   }
 
-  /** Resolves when nothing is being given back any more. */
+  /** Resolves when no release is in progress. */
   async released(): Promise<void> {
     while (this.#releases.size > 0) await Promise.all(this.#releases);
   }
@@ -80,20 +80,20 @@ export class LeaseKeeper {
     try {
       await store.release(deliveries, clock.now() + inMs);
     } catch (error) {
-      // Not lost: the leases run out by themselves.
-      log.warn({ err: error, count: deliveries.length }, 'leases could not be given back');
+      // Nothing is lost: the leases expire.
+      log.warn({ err: error, count: deliveries.length }, 'releasing leases failed');
     }
   }
 
   async #renewAndExpire(): Promise<void> {
-    const { clock, leased: held, ready, stats, leaseMs, onExpired: expired } = this.#parts;
+    const { clock, leased, ready, stats, leaseMs, onExpired } = this.#parts;
     const nowMs = clock.now();
     const renew: Delivery[] = [];
-    for (const delivery of held.all()) {
+    for (const delivery of leased.all()) {
       const waits = delivery.state === 'ready';
       if (waits && nowMs >= delivery.giveUpAtMs) {
         ready.remove(delivery);
-        expired(delivery, nowMs);
+        onExpired(delivery, nowMs);
       } else if (waits && nowMs >= delivery.leaseEndsAtMs) {
         stats.leasesLost += 1;
         this.drop(delivery);
@@ -116,7 +116,7 @@ export class LeaseKeeper {
         }
       });
     } catch (error) {
-      log.warn({ err: error, count: deliveries.length }, 'leases could not be prolonged');
+      log.warn({ err: error, count: deliveries.length }, 'renewing leases failed');
     }
   }
 }

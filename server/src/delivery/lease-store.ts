@@ -1,44 +1,71 @@
+import { randomBytes } from 'node:crypto';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { Delivery } from './delivery.ts';
 
-/** Keeping leases and giving them back; how they are won stands in claim-store.ts. */
+/**
+ * Lease tokens, and the statements that renew and release leases; claim-store.ts acquires them.
+ *
+ * A lease is a random number on the row, and an outcome is written only while the row still carries
+ * the writer's own. Its last three bits count failed holders, so that a poison message cannot crash
+ * its worker forever. Zero is the normal case. When a lease expires without being released, the next
+ * holder starts at 1 and increments the counter just before each attempt. Thus only deliveries that
+ * were actually being attempted become suspect, not the thousands that merely waited in the memory of
+ * a node that died.
+ */
+const COUNTER_SIZE = 8;
+/** One loss by any holder, then five attempts that never ended. */
+const COUNTER_MAX = 6;
 
-/** Prolongs leases; answers with the positions of those that are still ours. */
-export function renewLeases(
-  pool: Pool,
-  held: readonly Delivery[],
-  endsAtMs: number,
-): Promise<number[]> {
-  return updateLeased(pool, 'delivery-renew', `due_at = $2::timestamptz`, held, endsAtMs);
+/** A new lease with its counter at zero: 50 random bits, because a JavaScript number holds 53. */
+export function newLeaseToken(): number {
+  const bytes = randomBytes(8);
+  return (bytes.readUIntBE(0, 6) * 4 + (bytes.readUInt8(6) & 3)) * COUNTER_SIZE;
 }
 
-/** Gives rows back, so that any node may go on with them when they are due. */
+export function isSuspect(lease: number): boolean {
+  return lease % COUNTER_SIZE > 0;
+}
+
+export function isPoison(lease: number): boolean {
+  return lease % COUNTER_SIZE >= COUNTER_MAX;
+}
+
+/** Extends leases; returns the indexes of those that this node still holds. */
+export function renewLeases(
+  pool: Pool,
+  deliveries: readonly Delivery[],
+  endsAtMs: number,
+): Promise<number[]> {
+  return updateLeased(pool, 'delivery-renew', `due_at = $2::timestamptz`, deliveries, endsAtMs);
+}
+
+/** Releases leases, so that any node can claim the rows when they are due. */
 export function releaseLeases(
   pool: Pool,
-  held: readonly Delivery[],
+  deliveries: readonly Delivery[],
   dueAtMs: number,
 ): Promise<number[]> {
   return updateLeased(
     pool,
     'delivery-release',
     `due_at = $2::timestamptz, lease = null`,
-    held,
+    deliveries,
     dueAtMs,
   );
 }
 
-/** Counts a try of rows that have lost a lease before; answers with those still ours. */
+/** Counts an attempt of suspect rows; returns the indexes of those that this node still holds. */
 export function countSuspects(
   pool: Pool,
-  held: readonly Delivery[],
+  deliveries: readonly Delivery[],
   endsAtMs: number,
 ): Promise<number[]> {
   return updateLeased(
     pool,
     'delivery-suspect',
     `due_at = $2::timestamptz, lease = d.lease + 1`,
-    held,
+    deliveries,
     endsAtMs,
   );
 }
@@ -47,11 +74,11 @@ async function updateLeased(
   pool: Pool,
   name: string,
   change: string,
-  held: readonly Delivery[],
+  deliveries: readonly Delivery[],
   timeMs: number,
 ): Promise<number[]> {
-  if (held.length === 0) return [];
-  const keys = held.map((delivery, n) => ({
+  if (deliveries.length === 0) return [];
+  const keys = deliveries.map((delivery, n) => ({
     n,
     w: delivery.message.workspaceId,
     m: delivery.message.mode,

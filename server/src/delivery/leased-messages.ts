@@ -4,8 +4,8 @@ import { addressDomain } from '../messages/queue-shard.ts';
 import type { ClaimedRow } from './claim-store.ts';
 import type { Delivery, Message } from './delivery.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
-import { giveUpAtMs } from './retry-policy.ts';
 import { isSuspect } from './lease-store.ts';
+import { giveUpAtMs } from './retry-policy.ts';
 
 /**
  * All messages of which this node has leased deliveries. Recipients of one message share its
@@ -21,8 +21,8 @@ export class LeasedMessages {
 
   find(workspaceId: string, mode: Mode, messageId: string): Delivery[] {
     const message = this.#messages.get(messageId);
-    const asked = message?.workspaceId === workspaceId && message.mode === mode;
-    return asked ? [...message.leased] : [];
+    const matches = message?.workspaceId === workspaceId && message.mode === mode;
+    return matches ? [...message.leased] : [];
   }
 
   all(): Delivery[] {
@@ -155,8 +155,8 @@ export class LeasedMessages {
 }
 
 export function includesAll(ordinals: readonly number[], deliveries: readonly Delivery[]): boolean {
-  const here = new Set(deliveries.map(({ ordinal }) => ordinal));
-  return ordinals.every((ordinal) => here.has(ordinal));
+  const held = new Set(deliveries.map(({ ordinal }) => ordinal));
+  return ordinals.every((ordinal) => held.has(ordinal));
 }
 
 function bytesOf({ content }: HandedOffMessage): number {

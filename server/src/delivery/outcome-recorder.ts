@@ -8,9 +8,9 @@ import { GroupCommit } from '../lib/group-commit.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
 /**
- * Brings outcomes into storage in shared commits. While the database is gone they stay here and are
- * tried again: a result is known only once, and forgetting it would send the mail a second time.
- * `stalled` tells the engine to put nothing more on the wire meanwhile, which bounds what waits.
+ * Writes outcomes in group commits. While the database is unavailable they are kept and retried: an
+ * outcome is known only once, and losing it would send the mail twice. Meanwhile `stalled` tells
+ * the engine to start nothing new, which bounds how many outcomes wait.
  */
 export class OutcomeRecorder {
   readonly #parts: OutcomeRecorderParts;
@@ -25,10 +25,11 @@ export class OutcomeRecorder {
       isItemFault: (error) => !(error instanceof WritesStoppedError),
       groupItemsMax: 500,
       groupBytesMax: Number.POSITIVE_INFINITY,
-      // While one is written the next gathers: larger groups cost less than a second writer gains.
+      // The next group collects while one is written: larger groups save more than a second writer
+      // gains.
       groupsInFlightMax: 1,
       spacingMs: SPACING_MS,
-      // The engine bounds what waits, by what it lets on the wire.
+      // The engine bounds the waiting outcomes by its transactions in flight.
       waitingItemsMax: Number.POSITIVE_INFINITY,
       waitingBytesMax: Number.POSITIVE_INFINITY,
     });
@@ -38,16 +39,16 @@ export class OutcomeRecorder {
     return this.#writes.stalled;
   }
 
-  /** True once it is committed; false when the lease was lost and nothing was written. */
+  /** True once committed; false when the lease was lost and nothing was written. */
   record(outcome: DeliveryOutcome): Promise<boolean> {
     return this.#groups.add(outcome, 0);
   }
 
-  /** Resolves when all is written, or when the deadline has passed. */
+  /** Resolves when everything is written, or when the deadline has passed. */
   async finish(deadlineMs: number): Promise<void> {
-    const goOn = this.#writes.giveUpIn(deadlineMs);
+    const cancelDeadline = this.#writes.giveUpIn(deadlineMs);
     await this.#groups.drained();
-    goOn();
+    cancelDeadline();
   }
 
   #commit(outcomes: DeliveryOutcome[]): Promise<boolean[]> {
@@ -60,15 +61,15 @@ export class OutcomeRecorder {
   }
 
   /**
-   * A result that the database refuses as it is (say, a text it cannot hold) is written without its
-   * words: losing the transcript is better than sending the mail again for ever.
+   * An outcome that the database rejects (for instance text that it cannot store) is written
+   * without its text: losing the transcript is better than sending the mail again forever.
    */
   async #write(outcomes: DeliveryOutcome[]): Promise<boolean[]> {
     try {
       return await this.#parts.write(outcomes);
     } catch (error) {
       if (outcomes.length > 1 || isPassing(error)) throw error;
-      this.#parts.log.error({ err: error }, 'a result was refused: writing it without its words');
+      this.#parts.log.error({ err: error }, 'outcome rejected, writing it without its text');
       return this.#parts.write(outcomes.map(withoutText));
     }
   }
@@ -76,13 +77,13 @@ export class OutcomeRecorder {
 
 export interface OutcomeRecorderParts extends Omit<PatientWritesParts, 'what'> {
   write: (outcomes: readonly DeliveryOutcome[]) => Promise<boolean[]>;
-  /** Which of them an earlier try has written, whose answer was lost. */
+  /** Which outcomes an earlier try has committed although its response was lost. */
   findWritten: (outcomes: readonly DeliveryOutcome[]) => Promise<boolean[]>;
 }
 
 /**
- * Nobody waits for a result, and each commit costs the database as much as seven rows in it. While
- * mail flows, results wait this long for company; a single one is written at once.
+ * Nothing waits for an outcome, and each commit costs the database as much as seven rows in it.
+ * Under load, outcomes wait this long for others; a single one is written at once.
  */
 const SPACING_MS = 20;
 

@@ -4,15 +4,15 @@ import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
-import { writeTranscript } from '../mail/smtp-client/transcript.ts';
+import { serializeTranscript } from '../mail/smtp-client/transcript.ts';
 import { isSimulatorAddress } from '../messages/simulator-address.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
 /**
- * Writes outcomes, many in one commit: the delivery's state, the attempt, its events, a suppression
+ * Writes many outcomes in one commit: the delivery's state, the attempt, its events, a suppression
  * after a hard bounce, the arrival in the test inbox, the signature that a retry needs. Everything
- * hangs on the update of the delivery, which happens only while the row carries our lease: what a
- * worker finds out too late leaves no trace at all.
+ * depends on the update of the delivery, which happens only while the row carries our lease: an
+ * outcome that comes too late leaves no trace.
  */
 export async function recordOutcomes(
   pool: Pool,
@@ -32,7 +32,7 @@ export async function recordOutcomes(
   return flagsFor(outcomes.length, rows);
 }
 
-/** Which of them stand in storage, known by their events: the answer to a commit may be lost. */
+/** Which outcomes are stored, identified by their events: the response to a commit may be lost. */
 export async function findRecorded(
   pool: Pool,
   outcomes: readonly DeliveryOutcome[],
@@ -60,7 +60,7 @@ function flagsFor(count: number, rows: readonly { n: number }[]): boolean[] {
 }
 
 interface ResultRow {
-  /** Place in the group. */
+  /** Index in the group. */
   n: number;
   w: string;
   m: Mode;
@@ -73,7 +73,7 @@ interface ResultRow {
   reason: string | null;
   bounce: string | null;
   smtp: string | null;
-  /** Null when nothing was tried. */
+  /** Null when no attempt was made. */
   started: number | null;
   finished: number | null;
   outcome: string | null;
@@ -119,9 +119,9 @@ interface OptionalWrites {
 }
 
 /**
- * One statement, because each one more is a round trip inside the commit. The rarer parts are left
- * out when no outcome needs them. `moved` hands on everything its followers need, so that nothing
- * is joined twice.
+ * A single statement, because each further one is a round trip inside the transaction. Rare parts
+ * are left out when no outcome needs them. `moved` returns everything that later parts need, so
+ * that nothing is joined twice.
  */
 function statement(parts: OptionalWrites): string {
   return `
@@ -141,7 +141,7 @@ moved as (
      where d.workspace_id = r.w and d.mode = r.m and d.message_id = r.id and d.ordinal = r.o
        and d.lease = r.lease
  returning r.*, d.attempts as number, d.event_sequence),
-tried as (
+recorded_attempts as (
     insert into attempts (workspace_id, mode, message_id, ordinal, number, started_at, finished_at,
                           outcome, bounce, smtp, transcript, node)
     select w, m, id, o, number, started, finished, outcome, bounce, smtp, transcript, node
@@ -155,7 +155,7 @@ ${parts.complaints ? COMPLAINTS : ''}${parts.suppressions ? SUPPRESSIONS : ''}${
 select n from moved`;
 }
 
-/** A second event of the same moment, right behind the delivery it complains of. */
+/** A second event at the same time, right after the delivery that it complains about. */
 const COMPLAINTS = `,
 complained as (
     insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
@@ -163,12 +163,12 @@ complained as (
            data
       from moved where complaint is not null)`;
 
-/** As good as none: only nobody has taken it away yet. */
+/** An expired suppression has no effect, but its row has not been deleted yet. */
 const HAS_EXPIRED = 'suppressions.expires_at <= excluded.created_at';
 
 /**
- * Told only when the address was not on the list before; an entry that was to end stays for good. In
- * order of keys: no deadlocks.
+ * An event is written only when the address was not suppressed before; an entry with an expiry
+ * becomes permanent. Rows are locked in key order to avoid deadlocks.
  */
 const SUPPRESSIONS = `,
 hard as (
@@ -188,7 +188,7 @@ suppressed as (
            created_at = case when ${HAS_EXPIRED} then excluded.created_at else suppressions.created_at end
      where suppressions.expires_at is not null
  returning id),
-suppression_told as (
+suppression_events as (
     insert into events (workspace_id, mode, tx, id, type, created_at, data)
     select w, m, event_log_tx(), event_id, 'suppression.created', at, data
       from hard where id in (select id from suppressed))`;
@@ -200,7 +200,7 @@ arrived as (
         on conflict do nothing)`;
 
 const SIGNATURES = `,
-kept as (
+kept_signatures as (
     update message_contents c set signature = moved.signature from moved
      where moved.signature is not null and c.workspace_id = moved.w and c.mode = moved.m
        and c.id = moved.id and c.signature is null)`;
@@ -223,7 +223,7 @@ function rowOf(outcome: DeliveryOutcome, n: number): ResultRow {
     started: attempt?.startedAtMs ?? null,
     finished: attempt?.finishedAtMs ?? null,
     outcome: outcome.attemptOutcome,
-    transcript: attempt?.transcript ? writeTranscript(attempt.transcript) : null,
+    transcript: attempt?.transcript ? serializeTranscript(attempt.transcript) : null,
     node: outcome.node,
     event: outcome.eventId,
     data: JSON.stringify(eventData(outcome)),
@@ -255,7 +255,7 @@ function eventData(outcome: DeliveryOutcome): DeliveryEventData {
   };
 }
 
-/** A simulator address stays usable however often it bounces. */
+/** Simulator addresses are never suppressed, however often they bounce. */
 function addsSuppression(outcome: DeliveryOutcome): boolean {
   return (
     outcome.status === 'bounced' &&

@@ -70,7 +70,10 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
     sender = await senders.settingsFor(message.workspaceId, domain);
   } catch (error) {
     if (isStorageGone(error)) throw new NotPreparedError(error);
-    return { kind: 'unsigned', detail: `Loading the settings of ${domain} failed: ${errorText(error)}` };
+    return {
+      kind: 'unsigned',
+      detail: `Loading the settings of ${domain} failed: ${errorText(error)}`,
+    };
   }
   if (!sender?.maySend) {
     const detail = `The workspace may no longer send from ${domain}.`;

@@ -1,29 +1,30 @@
-import type { Delivery, ConcurrencyLimit, Waiter } from './delivery.ts';
 import { Fifo } from '../lib/fifo.ts';
+import type { ConcurrencyLimit, Waiter } from './concurrency-limit.ts';
+import type { Delivery } from './delivery.ts';
 
 /**
- * What is leased and may be tried now. Deliveries come in from claims and from accepting, and leave
- * in fair turns: round-robin between workspaces, and inside a workspace between receiving domains.
- * A domain whose receiver has no free place waits at that receiver's gate, outside of the rotation,
- * so that it costs the others nothing. Each take is O(1) on average, whatever waits.
+ * Leased deliveries that may be attempted now. They come in from claims and handoffs, and are taken
+ * in fair order: round-robin between workspaces, and within a workspace between receiving domains.
+ * A domain whose receiver has no capacity waits on that receiver's limit, outside of the rotation,
+ * so that it costs the others nothing. Each take is O(1) amortized, however much is queued.
  */
 export class ReadyQueue {
   readonly #limitFor: (delivery: Delivery) => ConcurrencyLimit;
   readonly #workspaces = new Map<string, WorkspaceQueue>();
   readonly #rotation = new Fifo<WorkspaceQueue>();
-  /** Out of the rotation, because they have their share of the wire. */
+  /** Workspaces outside of the rotation, because they have their fair share of transactions. */
   readonly #atFairShare = new Set<WorkspaceQueue>();
-  /** `ready` is how many there are, those removed since not counted. */
+  /** `ready` counts the deliveries in the queue without removed ones. */
   readonly #stats: { ready: number };
   readonly #mayTake: (workspaceId: string) => boolean;
 
   constructor(
-    gateFor: (delivery: Delivery) => ConcurrencyLimit,
-    figures = { ready: 0 },
+    limitFor: (delivery: Delivery) => ConcurrencyLimit,
+    stats = { ready: 0 },
     mayTake: (workspaceId: string) => boolean = () => true,
   ) {
-    this.#limitFor = gateFor;
-    this.#stats = figures;
+    this.#limitFor = limitFor;
+    this.#stats = stats;
     this.#mayTake = mayTake;
   }
 
@@ -35,7 +36,7 @@ export class ReadyQueue {
     return this.#workspaces.get(workspaceId)?.size ?? 0;
   }
 
-  /** The workspaces that have at least `size` deliveries in the list. */
+  /** The workspaces with at least `size` deliveries in the queue. */
   workspacesHolding(size: number): string[] {
     if (this.#stats.ready < size) return [];
     const full: string[] = [];
@@ -57,7 +58,7 @@ export class ReadyQueue {
       };
       this.#workspaces.set(workspaceId, workspace);
     }
-    // Test mail never waits behind live mail to the same domain, nor the other way round.
+    // Test mail never waits behind live mail to the same domain, nor vice versa.
     const key = delivery.message.mode + delivery.domain;
     let domain = workspace.domains.get(key);
     if (!domain) {
@@ -70,10 +71,10 @@ export class ReadyQueue {
   }
 
   /**
-   * The next transaction: one delivery, and with it those of the same message to the same domain
-   * that stand right behind it. A place at the gate is taken for it.
+   * The next transaction: one delivery, together with those of the same message to the same domain
+   * right behind it. A slot of the receiver's limit is acquired for it.
    */
-  take(recipientsMax: number): { gate: ConcurrencyLimit; deliveries: Delivery[] } | undefined {
+  take(recipientsMax: number): { limit: ConcurrencyLimit; deliveries: Delivery[] } | undefined {
     for (;;) {
       const workspace = this.#rotation.shift();
       if (!workspace) return undefined;
@@ -85,50 +86,52 @@ export class ReadyQueue {
       const domain = workspace.rotation.shift();
       if (!domain) continue;
       workspace.woken.delete(domain);
-      const { waitedOn: waitedAt } = domain;
+      const { waitedOn } = domain;
       domain.waitedOn = undefined;
       const first = peekReady(domain.items);
-      const gate = first && this.#limitFor(first);
-      // The place it was woken for stays free: whoever is next at that gate may have it.
-      if (waitedAt && waitedAt !== gate) notifyWaiters(waitedAt);
-      if (!gate?.hasCapacity) {
-        if (gate) waitAt(gate, domain);
-        else this.#removeDomain(workspace, domain);
+      const limit = first && this.#limitFor(first);
+      // The slot it was resumed for stays free, so the next waiter may have it.
+      if (waitedOn && waitedOn !== limit) waitedOn.notifyWaiters();
+      if (!limit?.hasCapacity) {
+        if (limit) {
+          domain.waitedOn = limit;
+          limit.enqueueWaiter(domain);
+        } else this.#removeDomain(workspace, domain);
         this.#enterRotation(workspace);
         continue;
       }
       const deliveries = takeTransaction(domain.items, recipientsMax);
-      gate.acquire();
+      limit.acquire();
       workspace.size -= deliveries.length;
       this.#stats.ready -= deliveries.length;
       if (domain.items.size > 0) workspace.rotation.push(domain);
       else this.#removeDomain(workspace, domain);
       this.#enterRotation(workspace);
-      return { gate, deliveries };
+      return { limit, deliveries };
     }
   }
 
-  /** Takes a delivery out that is not to be tried; its place in the queue is skipped later. */
+  /** Removes a delivery that must not be attempted; its entry is skipped later. */
   remove(delivery: Delivery): void {
     if (delivery.state !== 'ready') return;
-    delivery.state = 'gone';
+    delivery.state = 'dropped';
     const workspace = this.#workspaces.get(delivery.message.workspaceId);
     if (workspace) workspace.size -= 1;
     this.#stats.ready -= 1;
   }
 
-  /** Places at gates that it was woken for go to whoever is next there. */
+  /** The slots that its domains were resumed for go to the next waiters. */
   #suspendWorkspace(workspace: WorkspaceQueue): void {
     this.#atFairShare.add(workspace);
     for (const domain of workspace.woken) {
-      const { waitedOn: waitedAt } = domain;
+      const { waitedOn } = domain;
       domain.waitedOn = undefined;
-      if (waitedAt) notifyWaiters(waitedAt);
+      if (waitedOn) waitedOn.notifyWaiters();
     }
     workspace.woken.clear();
   }
 
-  /** The wire has room again: those who had their share may have a larger one now. */
+  /** Transactions have ended: workspaces at their fair share may be allowed more now. */
   capacityFreed(): void {
     if (this.#atFairShare.size === 0) return;
     for (const workspace of this.#atFairShare) this.#enterRotation(workspace);
@@ -164,28 +167,12 @@ export class ReadyQueue {
   }
 }
 
-/** Gives a place back and lets whoever waits for it come into the rotation again. */
-export function leaveGate(gate: ConcurrencyLimit): void {
-  gate.inUse -= 1;
-  notifyWaiters(gate);
-  if (gate.mergedInto) leaveGate(gate.mergedInto);
-}
-
-/** One waiter comes back for each free place; after a raised limit that may be several. */
-export function notifyWaiters(gate: ConcurrencyLimit): void {
-  for (let free = gate.limit - gate.inUse; free > 0; free--) {
-    const waiter = gate.waiters.shift();
-    if (!waiter) return;
-    waiter.resume();
-  }
-}
-
 interface WorkspaceQueue {
   readonly id: string;
   size: number;
   readonly domains: Map<string, DomainQueue>;
   readonly rotation: Fifo<DomainQueue>;
-  /** Those of them that a gate has woken. */
+  /** Domains that a limit has resumed. */
   readonly woken: Set<DomainQueue>;
   inRotation: boolean;
 }
@@ -194,13 +181,8 @@ interface DomainQueue extends Waiter {
   readonly key: string;
   readonly workspaceId: string;
   readonly items: Fifo<Delivery>;
-  /** The gate that woke it last. */
+  /** The limit that resumed the domain last. */
   waitedOn: ConcurrencyLimit | undefined;
-}
-
-function waitAt(gate: ConcurrencyLimit, domain: DomainQueue): void {
-  domain.waitedOn = gate;
-  gate.waiters.push(domain);
 }
 
 function peekReady(items: Fifo<Delivery>): Delivery | undefined {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
-import { leaveGate } from './ready-queue.ts';
 import { Receiver } from './receiver.ts';
-import { shapingErrors, createShaping } from './shaping.ts';
+import { createShaping, shapingErrors } from './shaping.ts';
 
 const SHAPING = {
   connectionsMax: 5,
@@ -11,49 +10,49 @@ const SHAPING = {
   messagesPerMinute: null,
 };
 
-describe('the pace of a receiver', () => {
-  test('grows with success up to its bound, but only while the limit is used', () => {
+describe('the concurrency of a receiver', () => {
+  test('grows with success up to its maximum, but only while the limit is used', () => {
     const receiver = new Receiver(SHAPING, new ManualClock(0), () => {});
-    const { gate } = receiver;
-    expect(gate.limit).toBe(4);
+    const { concurrency } = receiver;
+    expect(concurrency.limit).toBe(4);
     receiver.succeeded();
-    expect(gate.limit).toBe(4);
+    expect(concurrency.limit).toBe(4);
     for (let n = 0; n < 50; n++) {
-      while (gate.hasCapacity) gate.acquire();
+      while (concurrency.hasCapacity) concurrency.acquire();
       receiver.succeeded();
     }
-    expect(gate.limit).toBe(10);
+    expect(concurrency.limit).toBe(10);
   });
 
-  test('is halved once when it asks for less, pauses, and opens again by itself', () => {
+  test('is halved once when the receiver throttles, pauses, and resumes automatically', () => {
     const clock = new ManualClock(0);
     let opened = 0;
     const receiver = new Receiver(SHAPING, clock, () => {
       opened += 1;
     });
-    const { gate } = receiver;
+    const { concurrency } = receiver;
     for (let n = 0; n < 10; n++) receiver.throttled();
-    expect(gate.limit).toBe(2);
-    expect(gate.hasCapacity).toBe(false);
+    expect(concurrency.limit).toBe(2);
+    expect(concurrency.hasCapacity).toBe(false);
     clock.advance(2_000);
     expect(opened).toBe(1);
-    expect(gate.hasCapacity).toBe(true);
+    expect(concurrency.hasCapacity).toBe(true);
     for (let n = 0; n < 5; n++) {
       clock.advance(3_000);
       receiver.throttled();
     }
-    expect(gate.limit).toBe(1);
+    expect(concurrency.limit).toBe(1);
   });
 
-  test('a rate lets a second of messages through at once and then spaces them', () => {
+  test('a rate allows a burst of one second and then spaces messages', () => {
     const clock = new ManualClock(1_000_000);
     const receiver = new Receiver({ ...SHAPING, messagesPerMinute: 120 }, clock, () => {});
-    const { gate } = receiver;
+    const { concurrency } = receiver;
     const pass = () => {
       let passed = 0;
-      while (gate.hasCapacity) {
-        gate.acquire();
-        leaveGate(gate);
+      while (concurrency.hasCapacity) {
+        concurrency.acquire();
+        concurrency.release();
         passed += 1;
       }
       return passed;
@@ -69,8 +68,8 @@ describe('the pace of a receiver', () => {
   });
 });
 
-describe('a clock that is set back', () => {
-  test('opens the gate no later than it would have', () => {
+describe('a clock set back', () => {
+  test('does not extend the pause', () => {
     const clock = new ManualClock(10_000_000);
     let opened = 0;
     const onOpen = () => {
@@ -79,15 +78,15 @@ describe('a clock that is set back', () => {
     const receiver = new Receiver({ ...SHAPING, messagesPerMinute: 60 }, clock, onOpen);
     receiver.throttled();
     clock.setBack(3_600_000);
-    expect(receiver.gate.hasCapacity).toBe(false);
+    expect(receiver.concurrency.hasCapacity).toBe(false);
     clock.advance(2_000);
     expect(opened).toBe(1);
-    expect(receiver.gate.hasCapacity).toBe(true);
+    expect(receiver.concurrency.hasCapacity).toBe(true);
   });
 });
 
 describe('shaping rules', () => {
-  test('large providers are known by their servers, and the operator comes first', () => {
+  test('large providers are recognized by their servers, and the operator’s rules come first', () => {
     expect(createShaping()('aspmx.l.google.com').messagesPerConnectionMax).toBe(100);
     expect(createShaping()('mx.unknown.example').connectionsMax).toBe(20);
     const own = createShaping({
@@ -99,10 +98,12 @@ describe('shaping rules', () => {
     expect(own('evilgoogle.com').connectionsMax).toBe(7);
   });
 
-  test('every mistake in an operator’s file is named', () => {
+  test('reports every error in an operator’s file', () => {
     expect(shapingErrors({ default: { connectionsMax: 3 } })).toEqual([]);
     expect(shapingErrors([1])).not.toEqual([]);
     expect(shapingErrors({ colour: 1 })[0]).toContain('colour');
-    expect(shapingErrors({ receivers: [{ name: 'x', mx: 'no', connectionsMax: 0 }] })).toHaveLength(2);
+    expect(shapingErrors({ receivers: [{ name: 'x', mx: 'no', connectionsMax: 0 }] })).toHaveLength(
+      2,
+    );
   });
 });

@@ -1,16 +1,15 @@
 import type { Clock } from '../lib/clock.ts';
-import { ConcurrencyLimit } from './delivery.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { SmtpConnectionPool } from './connection-pool.ts';
-import { notifyWaiters } from './ready-queue.ts';
 import type { Shaping } from './shaping.ts';
 
 /**
- * One receiving system: all domains behind the same mail servers, or a relay. Its gate says how many
- * transactions may be on the wire. The limit starts low, grows with each success and is halved when
- * the receiver asks for less, so that every receiver gets the pace it likes without being told.
+ * One receiving system: all domains behind the same mail servers, or a relay. `concurrency` limits
+ * its transactions in flight. The limit starts low, grows with each success and is halved when the
+ * receiver throttles us, so that every receiver gets its own pace without configuration.
  */
 export class Receiver {
-  readonly gate: ReceiverLimit;
+  readonly concurrency: ReceiverLimit;
   readonly pools = new Map<string, SmtpConnectionPool>();
   readonly shaping: Shaping;
   lastUsedAtMs: number;
@@ -20,32 +19,36 @@ export class Receiver {
   constructor(shaping: Shaping, clock: Clock, onOpen: () => void) {
     this.shaping = shaping;
     this.#clock = clock;
-    this.gate = new ReceiverLimit(shaping, clock, onOpen);
+    this.concurrency = new ReceiverLimit(shaping, clock, onOpen);
     this.lastUsedAtMs = clock.now();
   }
 
-  /** It took a message: a little more may go there at a time. */
+  /** The receiver accepted a message, so the limit grows by one. */
   succeeded(): void {
-    const { gate } = this;
-    // A limit that is not used says nothing about what the receiver would bear.
-    if (gate.limit >= transactionsMax(this.shaping) || gate.inUse < gate.limit - 1) return;
-    gate.limit += 1;
-    notifyWaiters(gate);
+    const { concurrency } = this;
+    // An unused limit says nothing about how much the receiver can take.
+    if (
+      concurrency.limit >= transactionsMax(this.shaping) ||
+      concurrency.inUse < concurrency.limit - 1
+    )
+      return;
+    concurrency.limit += 1;
+    concurrency.notifyWaiters();
   }
 
-  /** It asked for less (421, "too many connections"): half as much, after a pause. */
+  /** The receiver asked for less (421, "too many connections"): halves the limit, after a pause. */
   throttled(): void {
     const nowMs = this.#clock.now();
-    // What is on the wire when the first complaint comes will complain too: it is one request.
+    // Transactions in flight at the first such reply will get it as well; they count as one.
     const sinceMs = nowMs - this.#throttledAtMs;
     if (sinceMs >= 0 && sinceMs < THROTTLE_DEBOUNCE_MS) return;
     this.#throttledAtMs = nowMs;
-    this.gate.limit = Math.max(1, Math.floor(this.gate.limit / 2));
-    this.gate.pauseUntil(nowMs + PAUSE_MS);
+    this.concurrency.limit = Math.max(1, Math.floor(this.concurrency.limit / 2));
+    this.concurrency.pauseUntil(nowMs + PAUSE_MS);
   }
 }
 
-/** A gate that can also be closed for a while, by a pause or by a rate. */
+/** A limit that can also be blocked for a while, by a pause or by a rate. */
 export class ReceiverLimit extends ConcurrencyLimit {
   readonly #clock: Clock;
   readonly #onCapacity: () => void;
@@ -65,7 +68,7 @@ export class ReceiverLimit extends ConcurrencyLimit {
     if (this.#blockedUntilMs === 0) return true;
     const nowMs = this.#clock.now();
     if (nowMs >= this.#blockedUntilMs) return true;
-    // It never closes for longer: then the clock was set back.
+    // A longer block means that the clock was set back.
     const closedMsMax = Math.max(PAUSE_MS, this.#spacingMs);
     this.#blockedUntilMs = Math.min(this.#blockedUntilMs, nowMs + closedMsMax);
     this.#scheduleWake(this.#blockedUntilMs - nowMs);
@@ -76,7 +79,7 @@ export class ReceiverLimit extends ConcurrencyLimit {
     this.inUse += 1;
     if (this.#spacingMs > 0) {
       const nowMs = this.#clock.now();
-      // A second's worth may go at once: spacing each message by itself would only cost timers.
+      // A burst of one second is allowed: spacing single messages would only cost timers.
       this.#blockedUntilMs = Math.max(this.#blockedUntilMs, nowMs - BURST_MS) + this.#spacingMs;
     }
   }
@@ -90,13 +93,13 @@ export class ReceiverLimit extends ConcurrencyLimit {
     this.#wakeScheduled = true;
     this.#clock.after(delayMs, () => {
       this.#wakeScheduled = false;
-      notifyWaiters(this);
+      this.notifyWaiters();
       this.#onCapacity();
     });
   }
 }
 
-/** One message on its way to its answer and one envelope behind it: see SmtpConnection. */
+/** One message waiting for its reply and one envelope pipelined behind it: see SmtpConnection. */
 const TRANSACTIONS_PER_CONNECTION = 2;
 const TRANSACTIONS_INITIAL = 4;
 const THROTTLE_DEBOUNCE_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
-import type { SmtpSessionFacts } from '../mail/smtp-client/smtp-results.ts';
+import type { SmtpSessionInfo } from '../mail/smtp-client/smtp-results.ts';
 import type { TlsPolicy } from '../mail/smtp-client/start-tls.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -15,16 +15,16 @@ export interface ReceiversParts {
   shaping: ShapingFor;
   routes: readonly RouteSetting[];
   timeouts?: Partial<SmtpTimeouts>;
-  /** A concurrency opened by itself. */
+  /** A paused limit has capacity again. */
   onCapacity: () => void;
 }
 
-/** All receiving systems we have to do with at the moment, and which domain belongs to which. */
+/** The receiving systems in use, and which domain belongs to which. */
 export class Receivers {
   readonly #parts: ReceiversParts;
   readonly #receivers = new Map<string, Receiver>();
   readonly #domains = new Map<string, Receiver>();
-  /** Domains whose servers are not known yet: the first message finds out, the others wait. */
+  /** Domains whose servers are not known yet: the first message resolves them, the others wait. */
   readonly #unresolved = new Map<string, ConcurrencyLimit>();
   readonly #relay: Receiver | undefined;
 
@@ -50,19 +50,19 @@ export class Receivers {
     return concurrency;
   }
 
-  forServer(station: Pick<MailServer, 'receiver' | 'host'>): Receiver {
-    let receiver = this.#receivers.get(station.receiver);
+  forServer(server: Pick<MailServer, 'receiver' | 'host'>): Receiver {
+    let receiver = this.#receivers.get(server.receiver);
     if (!receiver) {
       const { shaping, clock, onCapacity: onOpen } = this.#parts;
-      receiver = new Receiver(shaping(station.host), clock, onOpen);
-      this.#receivers.set(station.receiver, receiver);
+      receiver = new Receiver(shaping(server.host), clock, onOpen);
+      this.#receivers.set(server.receiver, receiver);
     }
     receiver.lastUsedAtMs = this.#parts.clock.now();
     return receiver;
   }
 
   assignDomain(domain: string, receiver: Receiver): void {
-    // Everything goes to a relay, whose domains would only ever become more.
+    // With a relay every domain has the same receiver, and the map would only grow.
     if (this.#relay || this.#domains.get(domain) === receiver) return;
     this.#domains.set(domain, receiver);
     this.#evictOldestDomain();
@@ -72,10 +72,10 @@ export class Receivers {
 
   poolFor(receiver: Receiver, target: SmtpTarget, relay: boolean): SmtpConnectionPool {
     const key = poolKey(target);
-    let endpoint = receiver.pools.get(key);
-    if (!endpoint) {
+    let pool = receiver.pools.get(key);
+    if (!pool) {
       const { clock, heloName, timeouts } = this.#parts;
-      endpoint = new SmtpConnectionPool(target, {
+      pool = new SmtpConnectionPool(target, {
         clock,
         heloName,
         shaping: receiver.shaping,
@@ -83,18 +83,18 @@ export class Receivers {
         isOwnServer: (session) => !relay && identifiesAs(session, heloName),
         ...(timeouts ? { timeouts } : {}),
       });
-      receiver.pools.set(key, endpoint);
+      receiver.pools.set(key, pool);
     }
-    return endpoint;
+    return pool;
   }
 
-  /** Closes what rests and forgets what has not been needed for long. */
+  /** Closes idle connections and removes receivers that have been unused for long. */
   sweep(): void {
     const nowMs = this.#parts.clock.now();
     for (const [name, receiver] of this.#receivers) {
-      for (const [key, endpoint] of receiver.pools) {
-        endpoint.sweep(nowMs);
-        if (endpoint.isDisposable(nowMs)) receiver.pools.delete(key);
+      for (const [key, pool] of receiver.pools) {
+        pool.sweep(nowMs);
+        if (pool.isDisposable(nowMs)) receiver.pools.delete(key);
       }
       const unused = receiver.pools.size === 0 && receiver.concurrency.inUse === 0;
       const old = nowMs - receiver.lastUsedAtMs > UNUSED_MAX_MS;
@@ -106,19 +106,17 @@ export class Receivers {
   }
 
   abort(): void {
-    for (const { pools: endpoints } of this.#receivers.values()) {
-      for (const endpoint of endpoints.values()) endpoint.abort();
+    for (const { pools } of this.#receivers.values()) {
+      for (const pool of pools.values()) pool.abort();
     }
   }
 
   async close(): Promise<void> {
-    const all = [...this.#receivers.values()].flatMap(({ pools: endpoints }) => [
-      ...endpoints.values(),
-    ]);
-    await Promise.all(all.map((endpoint) => endpoint.close()));
+    const all = [...this.#receivers.values()].flatMap(({ pools }) => [...pools.values()]);
+    await Promise.all(all.map((pool) => pool.close()));
   }
 
-  /** A large provider is never forgotten, and without a bound none of its domains would be. */
+  /** A large provider is always in use, so without a bound its domains would never be removed. */
   #evictOldestDomain(): void {
     if (this.#domains.size <= DOMAINS_MAX) return;
     const oldest = this.#domains.keys().next();
@@ -135,13 +133,13 @@ export function relayKey(host: string, port: number): string {
   return `relay ${host}:${port}`;
 }
 
-/** The targets of a plan serve all its messages, so most are known. */
+/** The targets of a route serve all its messages, so most keys are cached. */
 const poolKeys = new WeakMap<SmtpTarget, string>();
 
 function poolKey(target: SmtpTarget): string {
   let key = poolKeys.get(target);
   if (key === undefined) {
-    // A relay may be named twice, with an account that is a fallback of the other.
+    // A relay may be configured twice, with one account as the fallback of another.
     key = `${target.ip} ${target.port} ${JSON.stringify([canonicalTlsPolicy(target.tls), target.auth])}`;
     poolKeys.set(target, key);
   }
@@ -149,8 +147,9 @@ function poolKey(target: SmtpTarget): string {
 }
 
 /**
- * What is asked of a certificate, in one spelling. Resolvers tell TLSA records in any order; and with
- * DANE-EE alone (3) names do not count, of which one is that of the receiving domain (RFC 7672 3.1.1).
+ * The TLS requirements in canonical form. Resolvers return TLSA records in any order; and with
+ * DANE-EE (3) alone, names are not checked, one of which is the receiving domain (RFC 7672 section
+ * 3.1.1).
  */
 function canonicalTlsPolicy(tls: TlsPolicy): unknown {
   if (tls.kind !== 'dane') return tls;
@@ -164,10 +163,10 @@ function canonicalTlsPolicy(tls: TlsPolicy): unknown {
 const DANE_TA = 2;
 
 const UNUSED_MAX_MS = 10 * 60_000;
-/** One that is forgotten too early is looked up again by its next message. */
+/** A domain that is evicted too early is resolved again by its next message. */
 const DOMAINS_MAX = 20_000;
 
-/** RFC 5321 6.3: a server that gives our own name is ourselves, whatever its address. */
-function identifiesAs(session: SmtpSessionFacts, heloName: string): boolean {
+/** RFC 5321 section 6.3: a server that gives our own name is this server, whatever its address. */
+function identifiesAs(session: SmtpSessionInfo, heloName: string): boolean {
   return session.receiverName === heloName.toLowerCase();
 }

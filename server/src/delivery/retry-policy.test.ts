@@ -6,16 +6,20 @@ const HOUR = 3_600_000;
 
 function waits(mode: 'live' | 'test', windowMs: number): number[] {
   const all: number[] = [];
-  let runAgeMs = 0;
-  while (runAgeMs < windowMs) {
-    const wait = nextAttemptDelayMs({ mode, cycleAgeMs: runAgeMs, attempts: all.length + 1 }, DEFAULT_BACKOFF, 0.5);
+  let cycleAgeMs = 0;
+  while (cycleAgeMs < windowMs) {
+    const wait = nextAttemptDelayMs(
+      { mode, cycleAgeMs: cycleAgeMs, attempts: all.length + 1 },
+      DEFAULT_BACKOFF,
+      0.5,
+    );
     all.push(wait);
-    runAgeMs += wait;
+    cycleAgeMs += wait;
   }
   return all;
 }
 
-test('begins at a minute, doubles, and stays at hours: about 25 tries in 72 hours', () => {
+test('starts at a minute, doubles, and levels off at hours: about 25 attempts in 72 hours', () => {
   const live = waits('live', 72 * HOUR);
   expect(live.slice(0, 5)).toEqual([MINUTE, MINUTE, 2 * MINUTE, 4 * MINUTE, 8 * MINUTE]);
   expect(live.at(-1)).toBe(4 * HOUR);
@@ -24,12 +28,12 @@ test('begins at a minute, doubles, and stays at hours: about 25 tries in 72 hour
 });
 
 test('spreads messages that failed together', () => {
-  const at = { mode: 'live' as const, runAgeMs: 10 * MINUTE, attempts: 4 };
+  const at = { mode: 'live' as const, cycleAgeMs: 10 * MINUTE, attempts: 4 };
   expect(nextAttemptDelayMs(at, DEFAULT_BACKOFF, 0)).toBe(8 * MINUTE);
   expect(nextAttemptDelayMs(at, DEFAULT_BACKOFF, 0.999)).toBeCloseTo(12 * MINUTE, -4);
 });
 
-test('simulated waits are one to two seconds, but a part that never yields slows down', () => {
+test('simulated delays are one to two seconds, but a recipient that never accepts slows down', () => {
   const simulated = waits('test', 72 * HOUR);
   for (const wait of simulated.slice(0, 9)) {
     expect(wait).toBeGreaterThanOrEqual(1000);

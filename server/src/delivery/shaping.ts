@@ -1,20 +1,20 @@
 import shipped from './shaping.json' with { type: 'json' };
 
 /**
- * How much of our mail a receiver gets at a time. The rules come with the release (shaping.json) and
- * an operator may put his own in front; they are matched by the name of the mail server, because
- * thousands of domains stand behind a few large providers. Limits are upper bounds: the engine finds
- * the receiver's own pace below them.
+ * How much mail a receiver gets at a time. The default rules are in shaping.json, and an operator's
+ * rules take precedence. Rules match the name of the mail server, because a few large providers
+ * serve thousands of domains. Limits are upper bounds: the engine adapts to each receiver below
+ * them.
  */
 export interface Shaping {
   connectionsMax: number;
   messagesPerConnectionMax: number;
   idleMs: number;
-  /** Null: as fast as the receiver takes it. */
+  /** Null: no rate limit. */
   messagesPerMinute: number | null;
 }
 
-/** The form of shaping.json and of an operator's file. */
+/** The format of shaping.json and of an operator's file. */
 export interface ShapingRules {
   default?: Partial<ShapingNumbers>;
   receivers?: (Partial<ShapingNumbers> & { name: string; mx: string[] })[];
@@ -30,32 +30,32 @@ interface ShapingNumbers {
 export type ShapingFor = (mxHost: string) => Shaping;
 
 export function createShaping(operators: ShapingRules = {}): ShapingFor {
-  const standard = { ...SHIPPED.default, ...operators.default };
+  const defaults = { ...SHIPPED.default, ...operators.default };
   const receivers = [...(operators.receivers ?? []), ...(SHIPPED.receivers ?? [])];
   return (mxHost) => {
     const rule = receivers.find(({ mx }) => mx.some((pattern) => matches(pattern, mxHost)));
-    const { idleSeconds, ...numbers } = { ...standard, ...limitsOf(rule) };
+    const { idleSeconds, ...numbers } = { ...defaults, ...limitsOf(rule) };
     return { ...numbers, idleMs: idleSeconds * 1000 };
   };
 }
 
-/** What is wrong with an operator's file, in words; empty when nothing is. */
+/** The errors in an operator's file; empty when it is valid. */
 export function shapingErrors(rules: unknown): string[] {
-  if (typeof rules !== 'object' || rules === null) return ['It must be an object.'];
-  const { default: standard, receivers, ...rest } = rules as Record<string, unknown>;
-  const faults = Object.keys(rest).map((name) => `"${name}" is not known.`);
-  if (standard !== undefined) faults.push(...numberErrors('default', standard));
-  if (receivers === undefined) return faults;
-  if (!Array.isArray(receivers)) return [...faults, 'receivers must be an array.'];
+  if (typeof rules !== 'object' || rules === null) return ['Must be an object.'];
+  const { default: defaults, receivers, ...rest } = rules as Record<string, unknown>;
+  const errors = Object.keys(rest).map((name) => `Unknown field "${name}".`);
+  if (defaults !== undefined) errors.push(...numberErrors('default', defaults));
+  if (receivers === undefined) return errors;
+  if (!Array.isArray(receivers)) return [...errors, 'receivers must be an array.'];
   receivers.forEach((rule: unknown, index) => {
     const { name, mx, ...numbers } = (rule ?? {}) as Record<string, unknown>;
     const at = `receivers[${index}]`;
-    if (typeof name !== 'string') faults.push(`${at}.name must be a text.`);
+    if (typeof name !== 'string') errors.push(`${at}.name must be a string.`);
     const patterns = Array.isArray(mx) && mx.every((pattern) => typeof pattern === 'string');
-    if (!patterns) faults.push(`${at}.mx must be an array of host names like "*.example.com".`);
-    faults.push(...numberErrors(at, numbers));
+    if (!patterns) errors.push(`${at}.mx must be an array of host names such as "*.example.com".`);
+    errors.push(...numberErrors(at, numbers));
   });
-  return faults;
+  return errors;
 }
 
 const SHIPPED = shipped as ShapingRules & { default: ShapingNumbers };
@@ -74,7 +74,7 @@ function matches(pattern: string, host: string): boolean {
 function numberErrors(at: string, numbers: unknown): string[] {
   if (typeof numbers !== 'object' || numbers === null) return [`${at} must be an object.`];
   return Object.entries(numbers).flatMap(([name, value]) => {
-    if (!(name in SHIPPED.default)) return [`${at}.${name} is not known.`];
+    if (!(name in SHIPPED.default)) return [`Unknown field ${at}.${name}.`];
     if (name === 'messagesPerMinute' && value === null) return [];
     const fits = typeof value === 'number' && Number.isFinite(value) && value >= 1;
     return fits ? [] : [`${at}.${name} must be a number of at least 1.`];

@@ -1,18 +1,18 @@
 import type { Clock } from '../lib/clock.ts';
 import type { SmtpReply } from '../mail/smtp-client/reply-parser.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import { simulatedPart } from '../messages/simulator-address.ts';
-import type { AttemptEnd } from '../messages/verdict/verdict.ts';
+import { simulatedBehavior } from '../messages/simulator-address.ts';
+import type { AttemptResult } from '../messages/verdict/verdict.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
 
 /**
- * The last hop of test mode. It plays a receiver that answers as the address asks for, with the same
- * facts and a transcript like a real conversation's, so that everything after it runs as for live
- * mail. Nothing ever leaves the process.
+ * The transport of test mode. It simulates a receiver that responds as the address requests, with
+ * the same facts and a transcript like that of a real conversation, so that everything downstream
+ * runs as for live mail. Nothing is ever sent.
  */
 export function simulatorTransport(clock: Clock): Transport {
-  // No receiver is protected here; the bound only keeps a flood from filling the memory.
+  // There is no receiver to protect; the limit only bounds memory during a flood.
   const limit = new ConcurrencyLimit(1_000);
   return {
     needsContent: false,
@@ -25,9 +25,9 @@ export function simulatorTransport(clock: Clock): Transport {
 }
 
 function simulate(message: Message, delivery: Delivery, nowMs: number): AttemptReport {
-  const part = simulatedPart(delivery.recipientKey) ?? 'delivered';
+  const part = simulatedBehavior(delivery.recipientKey) ?? 'delivered';
   const reply = replyOf(part, delivery.attempts, message.id);
-  const end: AttemptEnd =
+  const end: AttemptResult =
     reply.code < 400
       ? { kind: 'accepted', reply }
       : { kind: 'refused', stage: 'rcpt', reply, afterFinalDot: false, staleConnection: false };
@@ -49,7 +49,7 @@ const DEFERRED: SmtpReply = {
   text: 'Greylisted, please try again later',
 };
 
-/** CONTRACT: the parts and their answers. An unknown part is a mailbox like any other. */
+/** The replies of the simulator addresses. Any other local part is an ordinary mailbox. */
 function replyOf(part: string, attempts: number, messageId: string): SmtpReply {
   switch (part) {
     case 'bounced':
@@ -57,7 +57,7 @@ function replyOf(part: string, attempts: number, messageId: string): SmtpReply {
     case 'mailbox-full':
       return { code: 552, enhanced: '5.2.2', text: 'The mailbox is full' };
     case 'blocked':
-      return { code: 550, enhanced: '5.7.1', text: 'Message refused by policy' };
+      return { code: 550, enhanced: '5.7.1', text: 'Message rejected by policy' };
     case 'deferred':
       return attempts < 2 ? DEFERRED : accepted(messageId);
     default:
@@ -68,20 +68,20 @@ function replyOf(part: string, attempts: number, messageId: string): SmtpReply {
   return replyByCode(part) ?? accepted(messageId);
 }
 
-/** `smtp-550-5.7.26` answers with just that; `smtp-451` leaves the enhanced code out. */
+/** `smtp-550-5.7.26` replies with exactly that; `smtp-451` has no enhanced code. */
 function replyByCode(part: string): SmtpReply | undefined {
   const match = /^smtp-([245]\d\d)(?:-([245]\.\d{1,3}\.\d{1,3}))?$/.exec(part);
   if (!match) return undefined;
   const code = Number(match[1]);
   const enhanced = match[2]?.[0] === match[1]?.[0] ? (match[2] ?? null) : null;
-  return { code, enhanced, text: 'Simulated answer' };
+  return { code, enhanced, text: 'Simulated reply' };
 }
 
 function accepted(messageId: string): SmtpReply {
   return {
     code: 250,
     enhanced: '2.0.0',
-    text: `OK, kept in the test inbox as ${messageId.slice(-12)}`,
+    text: `OK, stored in the test inbox as ${messageId.slice(-12)}`,
   };
 }
 
@@ -94,7 +94,7 @@ function transcriptOf(
   const answer = `${reply.code}${reply.enhanced ? ` ${reply.enhanced}` : ''} ${reply.text}`;
   const lines: SmtpTranscript['lines'] = [];
   const say = (by: 'client' | 'server' | 'note', text: string) => lines.push({ atMs: 0, by, text });
-  say('note', `Simulated: nothing left the house`);
+  say('note', 'Simulated: nothing was sent');
   say('server', `220 ${MX} ESMTP`);
   say('client', 'EHLO postrider');
   say('server', `250-${MX}`);

@@ -5,15 +5,15 @@ import type { SmtpMessage } from '../mail/smtp-client/smtp-message.ts';
 import type {
   SmtpRecipientResult,
   SmtpSendResult,
-  SmtpSessionFacts,
+  SmtpSessionInfo,
 } from '../mail/smtp-client/smtp-results.ts';
 import {
   joinTranscripts,
   noteTranscript,
   type SmtpTranscript,
 } from '../mail/smtp-client/transcript.ts';
-import type { AttemptEnd } from '../messages/verdict/verdict.ts';
-import { asksForLess } from '../messages/verdict/verdict-rules.ts';
+import type { AttemptResult } from '../messages/verdict/verdict.ts';
+import { isThrottling } from '../messages/verdict/verdict-rules.ts';
 import type { OpenFailure } from './connection-pool.ts';
 import type { AttemptReport } from './delivery.ts';
 import type { DeliveryRoute, MailServer, RouteCandidate } from './delivery-route.ts';
@@ -23,34 +23,34 @@ import type { Receivers } from './receivers.ts';
 export interface SmtpAttemptParts {
   clock: Clock;
   receivers: Receivers;
-  /** An address and port on which we take mail ourselves. */
+  /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
 }
 
 /**
- * One try of one message at one domain: its servers by preference, each by all its addresses, until
- * one talks about the message. That answer is final for this try, each recipient's by itself. When
- * none could be talked to, the try ends with the failure that gives the most hope.
+ * One attempt of one message at one domain: its servers by preference, each with all its addresses,
+ * until one responds about the message. That response is final for this attempt, for each recipient
+ * separately. When no server could be reached, the attempt ends with the most hopeful failure.
  */
 export async function attemptBySmtp(
   message: SmtpMessage,
-  plan: DeliveryRoute,
+  route: DeliveryRoute,
   startedAtMs: number,
   parts: SmtpAttemptParts,
 ): Promise<AttemptReport[]> {
   const attempt = new SmtpAttempt(message, startedAtMs, parts);
-  for (const leg of plan) {
-    const reports = await attempt.tryCandidate(await leg());
+  for (const candidate of route) {
+    const reports = await attempt.tryCandidate(await candidate());
     if (reports) return reports;
     if (attempt.finished) break;
   }
   return attempt.unreachedReports();
 }
 
-/** The same end for everybody, without a conversation. */
+/** The same end for all recipients, without a conversation. */
 export function endAll(
   count: number,
-  end: Extract<AttemptEnd, { detail: string }>,
+  end: Extract<AttemptResult, { detail: string }>,
   startedAtMs: number,
   clock: Clock,
 ): AttemptReport[] {
@@ -67,14 +67,14 @@ export function endAll(
 }
 
 interface Failure {
-  end: AttemptEnd;
-  session: SmtpSessionFacts | null;
+  end: AttemptResult;
+  session: SmtpSessionInfo | null;
   relay: boolean;
 }
 
-/** More addresses than this are not tried at once: the next try will find better times. */
+/** Addresses to try in one attempt; the next attempt may find them reachable again. */
 const ADDRESSES_MAX = 10;
-/** A connection that the receiver had given up costs another one, but not for ever. */
+/** A reused connection that the receiver had closed is replaced, but not endlessly. */
 const STALE_RETRIES_MAX = 2;
 
 class SmtpAttempt {
@@ -83,7 +83,7 @@ class SmtpAttempt {
   readonly #message: SmtpMessage;
   readonly #startedAtMs: number;
   readonly #parts: SmtpAttemptParts;
-  #tries = 0;
+  #addressesTried = 0;
   #failures: Failure[] = [];
   #transcript: SmtpTranscript | undefined;
 
@@ -93,30 +93,30 @@ class SmtpAttempt {
     this.#parts = parts;
   }
 
-  async tryCandidate({ stations, fault }: RouteCandidate): Promise<AttemptReport[] | undefined> {
-    if (fault) this.#addFailure(fault, null, false);
-    for (const station of stations) {
-      const reports = await this.#tryServer(station);
+  async tryCandidate({ servers, error }: RouteCandidate): Promise<AttemptReport[] | undefined> {
+    if (error) this.#addFailure(error, null, false);
+    for (const server of servers) {
+      const reports = await this.#tryServer(server);
       if (reports || this.finished) return reports;
     }
     return undefined;
   }
 
-  async #tryServer(station: MailServer): Promise<AttemptReport[] | undefined> {
+  async #tryServer(server: MailServer): Promise<AttemptReport[] | undefined> {
     const { isOwnAddress, receivers } = this.#parts;
-    const { relay } = station;
-    if (!relay && station.addresses.some((ip) => isOwnAddress(ip, station.port))) {
-      this.#addFailure(loopEnd(station), null, relay);
-      // RFC 5321 5.1: servers of lower preference would only send it back to us.
+    const { relay } = server;
+    if (!relay && server.addresses.some((ip) => isOwnAddress(ip, server.port))) {
+      this.#addFailure(loopEnd(server), null, relay);
+      // RFC 5321 section 5.1: servers of lower preference would only send it back to us.
       this.finished = true;
       return undefined;
     }
-    const targets = await station.targets();
+    const targets = await server.targets();
     if ('kind' in targets) {
       this.#addFailure(targets, null, relay);
       return undefined;
     }
-    const receiver = receivers.forServer(station);
+    const receiver = receivers.forServer(server);
     for (const target of targets) {
       const reports = await this.#tryAddress(receiver, target, relay);
       if (reports || this.finished) return reports;
@@ -129,16 +129,16 @@ class SmtpAttempt {
     target: SmtpTarget,
     relay: boolean,
   ): Promise<AttemptReport[] | undefined> {
-    const endpoint = this.#parts.receivers.poolFor(receiver, target, relay);
-    const known = endpoint.recentFailure;
+    const pool = this.#parts.receivers.poolFor(receiver, target, relay);
+    const known = pool.recentFailure;
     if (known) {
       this.#skip(known, target, relay);
       return undefined;
     }
-    this.#tries += 1;
-    if (this.#tries >= ADDRESSES_MAX) this.finished = true;
+    this.#addressesTried += 1;
+    if (this.#addressesTried >= ADDRESSES_MAX) this.finished = true;
     for (let stale = 0; ; stale++) {
-      const sent = await endpoint.send(this.#message);
+      const sent = await pool.send(this.#message);
       if ('error' in sent) throw sent.error;
       if (!sent.ok) {
         this.#openFailed(sent.failed, receiver, relay);
@@ -155,8 +155,8 @@ class SmtpAttempt {
 
   #openFailed(failed: OpenFailure, receiver: Receiver, relay: boolean): void {
     this.#transcript = joinTranscripts(this.#transcript, failed.transcript);
-    if (failed.failure.kind === 'refused' && asksForLess(failed.failure)) receiver.throttled();
-    // Our own stop, or ourselves at the other end: nobody else is asked.
+    if (failed.failure.kind === 'refused' && isThrottling(failed.failure)) receiver.throttled();
+    // Our own stop, or a loop to this server: no other server is tried.
     if (failed.failure.kind === 'aborted' || failed.failure.kind === 'loop') this.finished = true;
     this.#addFailure(failed.failure, failed.session, relay);
   }
@@ -164,12 +164,12 @@ class SmtpAttempt {
   #skip(known: OpenFailure, target: SmtpTarget, relay: boolean): void {
     const nowMs = this.#parts.clock.now();
     const agoSeconds = Math.round((nowMs - known.transcript.startedAt) / 1000);
-    const text = `${target.host} [${target.ip}] failed ${agoSeconds} s ago: not tried again yet`;
+    const text = `${target.host} [${target.ip}] failed ${agoSeconds} s ago, skipped`;
     this.#transcript = joinTranscripts(this.#transcript, noteTranscript(nowMs, text));
     this.#addFailure(known.failure, known.session, relay);
   }
 
-  #addFailure(end: AttemptEnd, session: SmtpSessionFacts | null, relay: boolean): void {
+  #addFailure(end: AttemptResult, session: SmtpSessionInfo | null, relay: boolean): void {
     this.#failures.push({ end, session, relay });
     if (session || !('detail' in end)) return;
     const note = noteTranscript(this.#parts.clock.now(), end.detail);
@@ -189,7 +189,10 @@ class SmtpAttempt {
     }));
   }
 
-  /** Nobody could be talked to. What may pass counts more than what one server refuses for good. */
+  /**
+   * The reports when no server could be reached. A temporary failure outweighs a permanent
+   * rejection by one server.
+   */
   unreachedReports(): AttemptReport[] {
     const chosen =
       this.#failures.find(({ end }) => !isPermanent(end)) ?? (this.#failures.at(-1) as Failure);
@@ -206,8 +209,8 @@ class SmtpAttempt {
   }
 }
 
-function loopEnd(station: MailServer): AttemptEnd {
-  const detail = `The mail server ${station.host} [${station.addresses.join(', ')}] is this server itself.`;
+function loopEnd(server: MailServer): AttemptResult {
+  const detail = `The mail server ${server.host} [${server.addresses.join(', ')}] is this server.`;
   return { kind: 'loop', detail };
 }
 
@@ -219,13 +222,13 @@ function wasStale(recipient: SmtpRecipientResult): boolean {
 
 function adjustReceiver(receiver: Receiver, { recipients }: SmtpSendResult): void {
   const less = recipients.some(
-    (one) => !one.accepted && one.failure.kind === 'refused' && asksForLess(one.failure),
+    (one) => !one.accepted && one.failure.kind === 'refused' && isThrottling(one.failure),
   );
   if (less) receiver.throttled();
   else if (recipients.some((one) => one.accepted)) receiver.succeeded();
 }
 
-function isPermanent(end: AttemptEnd): boolean {
+function isPermanent(end: AttemptResult): boolean {
   switch (end.kind) {
     case 'loop':
     case 'domain_not_found':
@@ -239,31 +242,31 @@ function isPermanent(end: AttemptEnd): boolean {
   }
 }
 
-function endOf(recipient: SmtpRecipientResult): AttemptEnd {
+function endOf(recipient: SmtpRecipientResult): AttemptResult {
   return recipient.accepted ? { kind: 'accepted', reply: recipient.reply } : recipient.failure;
 }
 
-function factsOf(end: AttemptEnd, session: SmtpSessionFacts | null): SmtpFacts {
+function factsOf(end: AttemptResult, session: SmtpSessionInfo | null): SmtpFacts {
   if (end.kind !== 'accepted' && end.kind !== 'refused') return localFacts(end, session);
   const { code, enhanced, text } = end.reply;
   return { code, enhanced, text, ...serverFacts(session) };
 }
 
 function localFacts(
-  end: Extract<AttemptEnd, { detail: string }>,
-  session: SmtpSessionFacts | null,
+  end: Extract<AttemptResult, { detail: string }>,
+  session: SmtpSessionInfo | null,
 ): SmtpFacts {
   const enhanced = ENHANCED_CODES[end.kind] ?? null;
   return { code: null, enhanced, text: end.detail, ...serverFacts(session) };
 }
 
-function serverFacts(session: SmtpSessionFacts | null): Pick<SmtpFacts, 'mx' | 'ip' | 'tls'> {
+function serverFacts(session: SmtpSessionInfo | null): Pick<SmtpFacts, 'mx' | 'ip' | 'tls'> {
   if (!session) return { mx: null, ip: null, tls: null };
   return { mx: session.host, ip: session.ip, tls: session.tls?.version ?? null };
 }
 
-/** The code a server would have used (RFC 3463, 6531, 7505), where nobody said one. */
-const ENHANCED_CODES: Partial<Record<AttemptEnd['kind'], string>> = {
+/** The enhanced code a server would have used (RFC 3463, 6531, 7505) where none was given. */
+const ENHANCED_CODES: Partial<Record<AttemptResult['kind'], string>> = {
   connection_refused: '4.4.1',
   network_unreachable: '4.4.1',
   no_relay: '4.4.1',

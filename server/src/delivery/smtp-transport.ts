@@ -11,16 +11,16 @@ import type { ShapingFor } from './shaping.ts';
 import { attemptBySmtp, endAll } from './smtp-attempt.ts';
 
 /**
- * The live route: a message and some of its recipients at one domain come in, one report for each
- * leaves. It signs, finds the servers and shares connections between messages. Nothing is decided
- * here: verdict.ts judges the reports.
+ * The live transport: a message and some of its recipients at one domain come in, one report for
+ * each goes out. It signs, resolves the servers and shares connections between messages. It decides
+ * nothing: the verdict module classifies the reports.
  */
 export interface SmtpTransportParts extends RoutingParts {
   heloName: string;
   senders: SenderDomains;
   returnPathKey: Buffer;
   shaping: ShapingFor;
-  /** An address and port on which we take mail ourselves. */
+  /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
   timeouts?: Partial<SmtpTimeouts>;
 }
@@ -56,11 +56,11 @@ class SmtpTransport implements Transport {
     const mail = await prepareMessage(message, senders);
     if (mail.kind !== 'mail') return endAll(deliveries.length, mail, startedAtMs, clock);
     const { domain } = deliveries[0] as Delivery;
-    const plan = this.#routes.for(domain, mail.sender.tls === 'required');
-    await this.#assignReceiver(domain, plan);
+    const route = this.#routes.for(domain, mail.sender.tls === 'required');
+    await this.#assignReceiver(domain, route);
     const parts = { clock, receivers: this.#receivers, isOwnAddress };
     const sent = this.#envelope(mail, message, deliveries);
-    const reports = await attemptBySmtp(sent, plan, startedAtMs, parts);
+    const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
     return reports.map((report) => ({ ...report, signature: mail.signature }));
   }
 
@@ -73,9 +73,9 @@ class SmtpTransport implements Transport {
     await this.#receivers.close();
   }
 
-  /** From now on the domain's messages wait at the gate of its receiver. */
-  async #assignReceiver(domain: string, [leg]: DeliveryRoute): Promise<void> {
-    const first = (await leg?.())?.stations[0];
+  /** From now on the domain's messages count against the limit of its receiver. */
+  async #assignReceiver(domain: string, [candidate]: DeliveryRoute): Promise<void> {
+    const first = (await candidate?.())?.servers[0];
     if (first) this.#receivers.assignDomain(domain, this.#receivers.forServer(first));
   }
 

@@ -54,7 +54,7 @@ test.each([
     });
     const { recipient, words } = await bounceOf(app);
     expect(recipient).toMatchObject(LOOP);
-    expect(words).toContain('is this server itself');
+    expect(words).toContain('] is this server.');
     expect(words).not.toContain('220 ');
   },
 );
@@ -68,5 +68,5 @@ test('an MX that greets with our name is one, wherever it listens', async () => 
   await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT: port, HELO_NAME } });
   const { recipient, words } = await bounceOf(app);
   expect(recipient).toMatchObject(LOOP);
-  expect(words).toContain('greets with our own name');
+  expect(words).toContain("identified itself with this server's own name");
 });

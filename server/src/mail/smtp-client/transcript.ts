@@ -33,7 +33,7 @@ export class TranscriptRecorder {
   }
 
   add(nowMs: number, by: SmtpTranscriptLine['by'], text: string): void {
-    this.#lines.push({ atMs: nowMs - this.#startedAt, by, text: short(text) });
+    this.#lines.push({ atMs: nowMs - this.#startedAt, by, text: truncate(text) });
     // One place stays free for the note about what was left out.
     if (this.#lines.length >= LINES_MAX) {
       this.#lines.splice(LINES_KEPT_FROM_START, 1);
@@ -60,13 +60,13 @@ export class TranscriptRecorder {
   }
 }
 
-function short(text: string): string {
+function truncate(text: string): string {
   if (text.length <= LINE_CHARACTERS_MAX) return text;
   return `${text.slice(0, LINE_CHARACTERS_MAX - 1)}…`;
 }
 
-const SIGNS = { client: '>', server: '<', note: '-' } as const;
-const SIDES: Readonly<Record<string, SmtpTranscriptLine['by']>> = {
+const DIRECTION_SIGNS = { client: '>', server: '<', note: '-' } as const;
+const SPEAKERS: Readonly<Record<string, SmtpTranscriptLine['by']>> = {
   '>': 'client',
   '<': 'server',
   '-': 'note',
@@ -76,13 +76,13 @@ const SIDES: Readonly<Record<string, SmtpTranscriptLine['by']>> = {
  * A conversation as text, the way it is stored: when it began, and a line for each line. The same as
  * JSON is half as long again and was a fifth of what recording a delivery cost the database.
  */
-export function writeTranscript({ startedAt, lines }: SmtpTranscript): string {
+export function serializeTranscript({ startedAt, lines }: SmtpTranscript): string {
   let text = `${startedAt}`;
-  for (const line of lines) text += `\n${line.atMs} ${SIGNS[line.by]} ${oneLine(line.text)}`;
+  for (const line of lines) text += `\n${line.atMs} ${DIRECTION_SIGNS[line.by]} ${oneLine(line.text)}`;
   return text;
 }
 
-export function readTranscript(text: string): SmtpTranscript {
+export function parseTranscript(text: string): SmtpTranscript {
   const [startedAt, ...lines] = text.split('\n');
   return { startedAt: Number(startedAt), lines: lines.map(readLine) };
 }
@@ -91,7 +91,7 @@ function readLine(line: string): SmtpTranscriptLine {
   const sign = line.indexOf(' ') + 1;
   return {
     atMs: Number(line.slice(0, sign - 1)),
-    by: SIDES[line.charAt(sign)] ?? 'note',
+    by: SPEAKERS[line.charAt(sign)] ?? 'note',
     text: line.slice(sign + 2),
   };
 }
