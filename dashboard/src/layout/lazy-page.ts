@@ -2,9 +2,9 @@ import { lazyRouteComponent } from '@tanstack/react-router';
 import { unreachableError } from '../api/problem.ts';
 
 /**
- * A page that is fetched when somebody goes there. One that is not there any more belongs to a
- * release that was replaced, and the router loads the application anew. While the server is away
- * that would trade the application, and what is written in it, for an empty window of the browser.
+ * A page whose code is loaded on first visit. If its file no longer exists, a new release was
+ * deployed and the router reloads the application. While the server is down, a reload would lose
+ * the open page and everything typed in it, so an error is shown instead.
  */
 export function lazyPage<T extends Record<string, unknown>, K extends keyof T>(
   load: () => Promise<T>,

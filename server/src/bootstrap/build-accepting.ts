@@ -2,17 +2,17 @@ import { hkdfSync } from 'node:crypto';
 import type { Config } from '../config/read-config.ts';
 import type { ContactLookup } from '../contacts/contact-lookup.ts';
 import type { Pool } from '../db/pool.ts';
-import type { DomainDirectory } from '../domains/sender-domain-cache.ts';
+import type { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import type { PublishedLimits } from '../http/routes/service/get-limits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHmacSha256 } from '../lib/hmac.ts';
 import { createSealer } from '../lib/sealer.ts';
 import { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { IDEMPOTENCY_MS } from '../messages/accept/accept-store.ts';
-import type { Handover } from '../messages/accept/delivery-handoff.ts';
+import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import { Idempotency } from '../messages/accept/idempotency.ts';
 import type { SendLimits } from '../messages/accept/send-limits.ts';
-import { CONTENT_PURPOSE } from '../messages/content/message-content.ts';
+import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import type { TemplateCache } from '../templates/template-cache.ts';
 import { createTracker } from '../tracking/track-html.ts';
@@ -29,10 +29,10 @@ export interface AcceptorNeeds {
   pool: Pool;
   clock: Clock;
   config: Config;
-  domains: DomainDirectory;
+  domains: SenderDomainCache;
   templates: TemplateCache;
   contacts: ContactLookup;
-  handover: Handover;
+  handover: DeliveryHandoff;
   idempotency: Idempotency;
   secretKey: Buffer;
   group?: { itemsMax: number; inFlightMax: number };
@@ -45,7 +45,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
     pool,
     clock,
     limits: sendLimits(config),
-    handover,
+    handoff: handover,
     idempotency,
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
@@ -54,7 +54,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
       links: new TrackingLinks(needs.secretKey),
       baseUrl: config.http.baseUrl,
     }),
-    sealer: createSealer(needs.secretKey, CONTENT_PURPOSE),
+    sealer: createSealer(needs.secretKey, CONTENT_KEY_PURPOSE),
     addressHash: createAddressHash(needs.secretKey),
     group: {
       itemsMax: 128,

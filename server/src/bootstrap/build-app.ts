@@ -233,7 +233,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     pool,
     suppressions,
     returnPathKey: pathKey,
-    told: () => telling.ring(),
+    onEventsAppended: () => telling.ring(),
     ...(options.returnPath ? { limits: options.returnPath } : {}),
   });
   const { contacts, imports, erasures } = openContacts({

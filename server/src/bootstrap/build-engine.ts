@@ -13,7 +13,7 @@ import { type ShapingRules, createShaping } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport } from '../delivery/smtp-transport.ts';
 import { dkimSealer } from '../domains/dkim-key-generator.ts';
-import { SigningKeys } from '../domains/signing-domain-cache.ts';
+import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createSealer } from '../lib/sealer.ts';
@@ -21,7 +21,7 @@ import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
 import { isPublicAddress } from '../lib/net/public-address.ts';
-import { CONTENT_PURPOSE, openContent } from '../messages/content/message-content.ts';
+import { CONTENT_KEY_PURPOSE, unsealContent } from '../messages/content/message-content.ts';
 
 /**
  * The delivery engine, joined with its own connections and the ways out. It is built here for
@@ -56,8 +56,8 @@ export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
     max: 6,
     applicationName: 'postrider delivery',
   });
-  const sealer = createSealer(needs.secretKey, CONTENT_PURPOSE);
-  const store = openDeliveryStore(pool, (sealed) => openContent(sealer, sealed));
+  const sealer = createSealer(needs.secretKey, CONTENT_KEY_PURPOSE);
+  const store = openDeliveryStore(pool, (sealed) => unsealContent(sealer, sealed));
   const engine = createEngine({
     store: {
       ...store,
@@ -135,15 +135,15 @@ export function returnPathKey(secretKey: Buffer): Buffer {
 }
 
 /** Believed until a notice says otherwise. */
-function signingKeysOf({ keysPool: pool, clock, secretKey, notices }: EngineNeeds): SigningKeys {
+function signingKeysOf({ keysPool: pool, clock, secretKey, notices }: EngineNeeds): SigningDomainCache {
   const noticesArrive = (): boolean => notices.connected;
-  const keys = new SigningKeys({ pool, clock, sealer: dkimSealer(secretKey), noticesArrive });
+  const keys = new SigningDomainCache({ pool, clock, sealer: dkimSealer(secretKey), noticesArrive });
   notices.on('domains', (workspaceId) => keys.forgetWorkspace(workspaceId));
   notices.onGap(() => keys.forgetAll());
   return keys;
 }
 
-function senderDomains(signingKeys: SigningKeys): SenderDomains {
+function senderDomains(signingKeys: SigningDomainCache): SenderDomains {
   return {
     async settingsFor(workspaceId, domain) {
       const found = await signingKeys.find(workspaceId, domain);

@@ -4,19 +4,19 @@ import type { Listener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
-import { announceEvents } from '../events/events-store.ts';
-import { LedgerBell } from '../events/event-notifier.ts';
+import { notifyEventsAppended } from '../events/events-store.ts';
+import { EventNotifier } from '../events/event-notifier.ts';
 import { ledgerCursor } from '../http/routes/events/event-query.ts';
 import type { OperationParts } from '../http/operations.ts';
-import { addTrackedVisits } from '../http/pages/tracking-links.ts';
+import { addTrackedVisits } from '../http/pages/tracking-endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Rounds } from '../lib/rounds.ts';
 import { Alarms } from '../stats/alarms.ts';
-import { StatisticsFollower } from '../stats/stats-aggregator.ts';
+import { StatsAggregator } from '../stats/stats-aggregator.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
-import { Visits } from '../tracking/tracking-recorder.ts';
+import { TrackingRecorder } from '../tracking/tracking-recorder.ts';
 import { VERSION } from '../version.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import {
@@ -57,8 +57,8 @@ export interface TellingOptions {
 export function openTelling(options: TellingOptions): Telling {
   const { storage, notices, clock, log, config } = options;
   const { pool } = storage;
-  const bell = new LedgerBell({ clock, announce: (from) => announceEvents(pool, from) });
-  notices.on('events', (from) => bell.heard(from));
+  const bell = new EventNotifier({ clock, announce: (from) => notifyEventsAppended(pool, from) });
+  notices.on('events', (from) => bell.receive(from));
 
   const dispatchPool = config.roles.has('webhooks')
     ? openPool({ places: storage.places, log, max: 4, applicationName: 'postrider webhooks' })
@@ -72,10 +72,10 @@ export function openTelling(options: TellingOptions): Telling {
     dnsServers: config.delivery.dnsServers,
     settings: webhookSettings(config),
     version: VERSION,
-    mailCommits: () => bell.rings,
+    mailCommits: () => bell.publishedCount,
     ...options.webhooks,
   });
-  bell.onRing(() => room.dispatcher?.wake());
+  bell.subscribe(() => room.dispatcher?.wake());
 
   const eventStreams = new EventStreams({
     pool,
@@ -84,21 +84,21 @@ export function openTelling(options: TellingOptions): Telling {
     cursorOf: ledgerCursor,
     ...(options.streams ? { limits: options.streams } : {}),
   });
-  bell.onRing(() => eventStreams.wake());
+  bell.subscribe(() => eventStreams.wake());
   notices.on('accounts', (workspaceId) => eventStreams.closeWorkspace(workspaceId));
   notices.on('people', (personId) => eventStreams.closeReader(encodeId('usr', personId)));
-  notices.onGap(() => eventStreams.closeForAdmission());
+  notices.onGap(() => eventStreams.closeForReauthentication());
 
   const statistics = config.roles.has('webhooks')
-    ? new StatisticsFollower({ pool, clock, log })
+    ? new StatsAggregator({ pool, clock, log })
     : undefined;
   const links = new TrackingLinks(storage.secretKey);
-  const visits = new Visits({ pool, clock, log, told: () => bell.ring() });
+  const visits = new TrackingRecorder({ pool, clock, log, onEventsAppended: () => bell.publish() });
   const rounds = new Rounds({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
     rounds.every(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());
-    rounds.every(ALARMS_MS, 'look for alarms', () => alarms.look());
+    rounds.every(ALARMS_MS, 'look for alarms', () => alarms.check());
   }
 
   return {
@@ -111,7 +111,7 @@ export function openTelling(options: TellingOptions): Telling {
     dispatcher: room.dispatcher,
     pool: dispatchPool,
     closeStreams: () => eventStreams.closeAll(),
-    ring: () => bell.ring(),
+    ring: () => bell.publish(),
     listenTo(http) {
       addTrackedVisits(http, { links, visits });
     },

@@ -2,11 +2,11 @@ import type { Caller } from '../accounts/caller.ts';
 import { SCOPES } from '../accounts/scopes.ts';
 import type { OpenParts, SendOrder } from '../cli/house.ts';
 import { ContactLookup } from '../contacts/contact-lookup.ts';
-import { DomainDirectory } from '../domains/sender-domain-cache.ts';
+import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { SendMessage } from '../http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
-import { noHandover } from '../messages/accept/delivery-handoff.ts';
-import { previewOf } from '../messages/content/content-view.ts';
+import { noHandoff } from '../messages/accept/delivery-handoff.ts';
+import { previewMessage } from '../messages/content/content-view.ts';
 import type { SendRequest } from '../messages/accept/send-request.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
 import { createAcceptor, createIdempotency } from './build-accepting.ts';
@@ -21,16 +21,16 @@ export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promis
     pool,
     clock,
     config,
-    domains: new DomainDirectory({ pool, clock, noticesArrive }),
+    domains: new SenderDomainCache({ pool, clock, noticesArrive }),
     templates: new TemplateCache({ pool, clock, noticesArrive }),
     contacts: new ContactLookup({ pool }),
-    handover: noHandover,
+    handover: noHandoff,
     idempotency: createIdempotency(pool, clock, secretKey),
     secretKey,
   });
   const caller = operator(order);
-  if (order.dryRun) return previewOf(await acceptor.dryRun(caller, request));
-  const { answer } = await acceptor.acceptOne(caller, request, undefined, (message) => ({
+  if (order.dryRun) return previewMessage(await acceptor.dryRun(caller, request));
+  const { response: answer } = await acceptor.acceptOne(caller, request, undefined, (message) => ({
     status: 202,
     body: JSON.stringify(message),
   }));

@@ -7,9 +7,9 @@ import { type FeedbackReport, readFeedbackReport } from '../mail/reports/arf.ts'
 import { isAutoReply } from '../mail/reports/auto-reply.ts';
 import { type DeliveryReport, readDeliveryReport } from '../mail/reports/dsn.ts';
 import { readFailedRecipients } from '../mail/reports/failed-recipients.ts';
-import { type ReadMail, readMail } from '../mail/reports/mime-structure.ts';
+import { type MailStructure, parseMailStructure } from '../mail/reports/mime-structure.ts';
 import { readQsbmf } from '../mail/reports/qsbmf.ts';
-import { findReturnPaths, hostOf, readReturnPath } from '../mail/return-path-address.ts';
+import { domainPart, findReturnPaths, parseReturnPath } from '../mail/return-path-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { recordBounces } from './record-bounces.ts';
 import { recordComplaint } from './record-complaint.ts';
@@ -32,17 +32,17 @@ export const REPORT_OUTCOMES = [
   /** A complaint was told and its address suppressed. */
   'complained',
   /** Known already: told by this report, or there is nothing more to tell. */
-  'repeated',
+  'duplicate',
   /** A failure of a delivery that ended otherwise, or never left. */
-  'ended',
+  'not_applicable',
   /** A failure of a delivery that is on its way at this moment: to be sent again later. */
-  'not_yet',
+  'retry_later',
   /** Delayed, relayed, delivered or expanded: changes nothing. */
   'progress',
   /** Not spam, authentication failures and other feedback: changes nothing. */
   'feedback',
   /** A complaint that does not prove that it is about a message of ours. */
-  'unproved',
+  'unverified',
   /** It names no recipient of the message, though several shared the return path. */
   'unknown_recipient',
   /** Somebody is on holiday. */
@@ -54,7 +54,7 @@ export const REPORT_OUTCOMES = [
 ] as const;
 export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
 
-export interface ReportsParts {
+export interface InboundReportsParts {
   pool: Pool;
   clock: Clock;
   log: Log;
@@ -62,77 +62,84 @@ export interface ReportsParts {
   returnPathKey: Buffer;
   bounceHost: string;
   /** Events were appended. */
-  told: () => void;
+  onEventsAppended: () => void;
 }
 
-export const COMPLAINTS = 'complaints';
+export const COMPLAINTS_LOCAL_PART = 'complaints';
 
 /** RFC 5965 7.3, and `opt-out` of its drafts. `not-spam` is the opposite, others are about machines. */
 const COMPLAINT_TYPES = new Set(['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list']);
 
-export class Reports {
-  readonly #parts: ReportsParts;
+export class InboundReports {
+  readonly #parts: InboundReportsParts;
 
-  constructor(parts: ReportsParts) {
+  constructor(parts: InboundReportsParts) {
     this.#parts = parts;
   }
 
   /** Undefined: no address of ours, or of a message that is not kept any more. */
-  async find(address: string): Promise<ReportAddress | undefined> {
+  async resolveAddress(address: string): Promise<ReportAddress | undefined> {
     const { pool, returnPathKey, bounceHost } = this.#parts;
-    const host = hostOf(address);
+    const host = domainPart(address);
     const atBounceHost = host === bounceHost;
-    if (atBounceHost && address.toLowerCase().startsWith(`${COMPLAINTS}@`)) {
+    if (atBounceHost && address.toLowerCase().startsWith(`${COMPLAINTS_LOCAL_PART}@`)) {
       return { kind: 'complaints' };
     }
     // First, since it costs nothing: strangers must not reach the database with what they make up.
-    const path = readReturnPath(address, returnPathKey);
+    const path = parseReturnPath(address, returnPathKey);
     if (!path) return undefined;
     const sent = await findSentMessage(pool, path, atBounceHost ? undefined : host);
     return sent && { kind: 'return_path', sent };
   }
 
   /** What became of it for each of the addresses. Committed when it resolves. */
-  async take(
+  async process(
     data: Buffer,
     envelope: { from: string; to: readonly ReportAddress[] },
   ): Promise<ReportOutcome[]> {
-    const mail = readMail(data);
+    const mail = parseMailStructure(data);
     const feedback = readFeedbackReport(mail);
-    const report = feedback ? undefined : deliveryReport(mail, envelope.from);
+    const report = feedback ? undefined : readBounceReport(mail, envelope.from);
     const outcomes: ReportOutcome[] = [];
     for (const address of envelope.to) {
-      if (feedback) outcomes.push(await this.#complaint(address, feedback, idOf(mail)));
+      if (feedback) outcomes.push(await this.#recordComplaint(address, feedback, reportIdOf(mail)));
       else if (report && address.kind === 'return_path') {
-        outcomes.push(...(await this.#bounce(address.sent, report, idOf(mail))));
-      } else outcomes.push(otherMail(mail, envelope.from));
+        outcomes.push(...(await this.#recordBounce(address.sent, report, reportIdOf(mail))));
+      } else outcomes.push(classifyOtherMail(mail, envelope.from));
     }
-    if (outcomes.some((one) => one === 'bounced' || one === 'complained')) this.#parts.told();
+    if (outcomes.some((one) => one === 'bounced' || one === 'complained'))
+      this.#parts.onEventsAppended();
     return outcomes;
   }
 
-  async #bounce(sent: SentMessage, report: DeliveryReport, id: string): Promise<ReportOutcome[]> {
+  async #recordBounce(
+    sent: SentMessage,
+    report: DeliveryReport,
+    id: string,
+  ): Promise<ReportOutcome[]> {
     const outcomes = await recordBounces(this.#parts, sent, report, id);
-    this.#note(sent, outcomes);
+    this.#logOutcome(sent, outcomes);
     return outcomes;
   }
 
-  async #complaint(
+  async #recordComplaint(
     address: ReportAddress,
     feedback: FeedbackReport,
     id: string,
   ): Promise<ReportOutcome> {
     if (!COMPLAINT_TYPES.has(feedback.type)) return 'feedback';
     const sent =
-      address.kind === 'return_path' ? address.sent : await this.#proven(feedback.returned);
-    if (!sent) return 'unproved';
+      address.kind === 'return_path'
+        ? address.sent
+        : await this.#findByReturnPath(feedback.returned);
+    if (!sent) return 'unverified';
     const outcome = await recordComplaint(this.#parts, sent, feedback, id);
-    this.#note(sent, [outcome]);
+    this.#logOutcome(sent, [outcome]);
     return outcome;
   }
 
   /** The message whose return path stands in what the provider returned. */
-  async #proven(returned: string): Promise<SentMessage | undefined> {
+  async #findByReturnPath(returned: string): Promise<SentMessage | undefined> {
     const { pool, returnPathKey, bounceHost } = this.#parts;
     for (const { host, ...path } of findReturnPaths(returned, returnPathKey)) {
       const sent = await findSentMessage(pool, path, host === bounceHost ? undefined : host);
@@ -141,19 +148,19 @@ export class Reports {
     return undefined;
   }
 
-  #note({ messageId }: SentMessage, outcomes: readonly ReportOutcome[]): void {
+  #logOutcome({ messageId }: SentMessage, outcomes: readonly ReportOutcome[]): void {
     this.#parts.log.debug({ message: encodeId('msg', messageId), outcomes }, 'a report came back');
   }
 }
 
 /** A report shows by its form what it is. One in mere text is believed only of nobody (RFC 5321 4.5.5). */
-function deliveryReport(mail: ReadMail, from: string): DeliveryReport | undefined {
+function readBounceReport(mail: MailStructure, from: string): DeliveryReport | undefined {
   const report = readDeliveryReport(mail);
   if (report || from !== '') return report;
   return readQsbmf(mail) ?? readFailedRecipients(mail);
 }
 
-function otherMail(mail: ReadMail, from: string): ReportOutcome {
+function classifyOtherMail(mail: MailStructure, from: string): ReportOutcome {
   if (isAutoReply(mail.header)) return 'auto_reply';
   // Receipts of readers are reports too, of nothing that we asked for.
   const isReport = mail.type.name === 'multipart/report';
@@ -161,7 +168,7 @@ function otherMail(mail: ReadMail, from: string): ReportOutcome {
 }
 
 /** Servers on the way may add to the header, but neither to the id nor to the report itself. */
-function idOf(mail: ReadMail): string {
+function reportIdOf(mail: MailStructure): string {
   const [report] = mail.parts.filter(({ type }) => /^message\/.*(status|report)$/.test(type.name));
   return createHash('sha256')
     .update(mail.header.get('message-id') ?? '')

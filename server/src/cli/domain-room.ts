@@ -1,12 +1,12 @@
-import type { DomainOwner, Domains } from '../domains/domains.ts';
-import { openDomains } from '../domains/create-domains.ts';
+import type { DomainActor, Domains } from '../domains/domains.ts';
+import { createDomains } from '../domains/create-domains.ts';
 import type { publicDomain } from '../domains/public-domain.ts';
 import { silentLog } from '../lib/log.ts';
 import type { OpenParts } from './house.ts';
 
 /** The room of domains for one command. */
 export function domainsOf({ config, pool, clock, secretKey }: OpenParts): Domains {
-  const { domains } = openDomains({
+  const { domains } = createDomains({
     pool,
     clock,
     log: silentLog,
@@ -18,7 +18,7 @@ export function domainsOf({ config, pool, clock, secretKey }: OpenParts): Domain
 }
 
 /** The operator, who may do everything in every workspace. */
-export function ownerOf(workspaceId: string): DomainOwner {
+export function ownerOf(workspaceId: string): DomainActor {
   return { workspaceId, mode: 'live', keyId: undefined };
 }
 

@@ -1,27 +1,27 @@
 import {
-  isCutUp,
-  type Judgement,
+  isSplitAcrossRecords,
+  type CheckResult,
   MISSING,
   parseTags,
-  RIGHT,
+  VALID,
   type Tag,
   tagValue,
-  withoutSpaces,
-  wrong,
+  stripWhitespace,
+  invalid,
 } from './check-result.ts';
 
 /** A DKIM key record (RFC 6376 section 3.6.1) is right when its key is, whatever tags are beside it. */
-export function judgeDkim(expected: string, texts: readonly string[]): Judgement {
+export function checkDkim(expected: string, texts: readonly string[]): CheckResult {
   if (texts.length === 0) return MISSING;
-  if (isCutUp(expected, texts)) {
-    return wrong(
+  if (isSplitAcrossRecords(expected, texts)) {
+    return invalid(
       'split_into_records',
       'The value was split into several records. It must be one record; a long value is one record of several strings.',
     );
   }
   const keys = texts.filter((text) => /\bDKIM1\b|(^|;)\s*p\s*=/i.test(text));
   if (keys.length > 1) {
-    return wrong(
+    return invalid(
       'several_records',
       `There are ${keys.length} DKIM records at this name. Receivers may take either: remove all but the one shown here.`,
     );
@@ -32,61 +32,61 @@ export function judgeDkim(expected: string, texts: readonly string[]): Judgement
     const detail = 'The text record at this name is not a DKIM key.';
     return { status: 'missing', mistakes: [{ code: 'other_value', detail }] };
   }
-  return judgeKey(expected, text);
+  return checkKey(expected, text);
 }
 
-function judgeKey(expected: string, text: string): Judgement {
+function checkKey(expected: string, text: string): CheckResult {
   const tags = parseTags(text);
   const key = tags && tagValue(tags, 'p');
   if (!tags || key === undefined) {
-    return wrong(
+    return invalid(
       'broken_syntax',
       'The record cannot be read: it is not a list of tag=value pairs.',
     );
   }
-  const wanted = parseTags(expected) ?? [];
-  const wantedKey = tagValue(wanted, 'p') ?? '';
-  if (key === wantedKey) return judgeOtherTags(wanted, tags);
+  const expectedTags = parseTags(expected) ?? [];
+  const expectedKey = tagValue(expectedTags, 'p') ?? '';
+  if (key === expectedKey) return checkOtherTags(expectedTags, tags);
   if (key === '')
-    return wrong('key_revoked', 'The key is empty, which tells receivers that it was withdrawn.');
-  if (withoutSpaces(key) === wantedKey) {
-    return wrong(
+    return invalid('key_revoked', 'The key is empty, which tells receivers that it was withdrawn.');
+  if (stripWhitespace(key) === expectedKey) {
+    return invalid(
       'split_with_spaces',
       'There are spaces inside the key, where its parts were joined. The parts must follow each other without a space.',
     );
   }
-  if (wantedKey.startsWith(withoutSpaces(key))) {
-    return wrong(
+  if (expectedKey.startsWith(stripWhitespace(key))) {
+    return invalid(
       'value_cut_off',
-      `The key is cut off after ${withoutSpaces(key).length} of ${wantedKey.length} characters. Some DNS panels take no more than 255 at once: enter the value in two quoted parts.`,
+      `The key is cut off after ${stripWhitespace(key).length} of ${expectedKey.length} characters. Some DNS panels take no more than 255 at once: enter the value in two quoted parts.`,
     );
   }
-  return wrong('other_key', 'The record holds another key: an old one, or one of another service.');
+  return invalid('other_key', 'The record holds another key: an old one, or one of another service.');
 }
 
 /** Tags that would make receivers pass over a key that is right. */
-function judgeOtherTags(wanted: readonly Tag[], tags: readonly Tag[]): Judgement {
+function checkOtherTags(expectedTags: readonly Tag[], tags: readonly Tag[]): CheckResult {
   const version = tags.findIndex(({ name }) => name === 'v');
   if (version > 0 || (version === 0 && tags[0]?.value !== 'DKIM1')) {
-    return wrong('broken_syntax', 'The record must begin with v=DKIM1.');
+    return invalid('broken_syntax', 'The record must begin with v=DKIM1.');
   }
-  const wantedAlgorithm = tagValue(wanted, 'k') ?? 'rsa';
-  if ((tagValue(tags, 'k') ?? 'rsa') !== wantedAlgorithm) {
-    return wrong('broken_syntax', `The record must say k=${wantedAlgorithm}.`);
+  const expectedAlgorithm = tagValue(expectedTags, 'k') ?? 'rsa';
+  if ((tagValue(tags, 'k') ?? 'rsa') !== expectedAlgorithm) {
+    return invalid('broken_syntax', `The record must say k=${expectedAlgorithm}.`);
   }
   if (!listAllows(tagValue(tags, 'h'), ['sha256'])) {
-    return wrong(
+    return invalid(
       'broken_syntax',
       'The tag h= does not allow sha256, which we sign with. Remove it.',
     );
   }
   if (!listAllows(tagValue(tags, 's'), ['*', 'email'])) {
-    return wrong(
+    return invalid(
       'broken_syntax',
       'The tag s= does not allow the key to be used for e-mail. Remove it.',
     );
   }
-  return RIGHT;
+  return VALID;
 }
 
 function listAllows(value: string | undefined, wanted: readonly string[]): boolean {

@@ -1,46 +1,46 @@
 import {
-  isCutUp,
-  type Judgement,
+  isSplitAcrossRecords,
+  type CheckResult,
   MISSING,
   type Mistake,
   parseTags,
   type Tag,
   tagValue,
-  wrong,
+  invalid,
 } from './check-result.ts';
 
 /**
  * A DMARC record (RFC 9989) is right when receivers can read it: the policy is its owner's to
  * choose, so another one than we propose is as good.
  */
-export function judgeDmarc(expected: string, texts: readonly string[]): Judgement {
-  if (isCutUp(expected, texts)) {
-    return wrong('split_into_records', 'The value was split into several records. It must be one.');
+export function checkDmarc(expected: string, texts: readonly string[]): CheckResult {
+  if (isSplitAcrossRecords(expected, texts)) {
+    return invalid('split_into_records', 'The value was split into several records. It must be one.');
   }
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(;|$)/.test(text));
   const policy = policies[0];
-  if (policy === undefined) return judgeNearMiss(texts);
+  if (policy === undefined) return checkNearMiss(texts);
   if (policies.length > 1) {
-    return wrong(
+    return invalid(
       'several_records',
       `There are ${policies.length} DMARC records at this name, and receivers then accept none of them. Keep one.`,
     );
   }
   const tags = parseTags(policy);
   if (!tags) {
-    return wrong(
+    return invalid(
       'broken_syntax',
       'The record cannot be read: its tags are tag=value pairs separated by semicolons, each once.',
     );
   }
-  const broken = tags.find(({ name, value }) => !isValid(name, value));
-  if (broken) return wrong('broken_syntax', brokenDetail(broken));
-  return { status: 'found', mistakes: remarks(tags) };
+  const invalidTag = tags.find(({ name, value }) => !isValid(name, value));
+  if (invalidTag) return invalid('broken_syntax', invalidTagDetail(invalidTag));
+  return { status: 'found', mistakes: findWarnings(tags) };
 }
 
-function judgeNearMiss(texts: readonly string[]): Judgement {
+function checkNearMiss(texts: readonly string[]): CheckResult {
   if (texts.some((text) => /DMARC1/i.test(text))) {
-    return wrong('broken_syntax', 'The record must begin with v=DMARC1, in capital letters.');
+    return invalid('broken_syntax', 'The record must begin with v=DMARC1, in capital letters.');
   }
   return MISSING;
 }
@@ -66,7 +66,7 @@ function isValid(name: string, value: string): boolean {
   return VALID_VALUES[name.toLowerCase()]?.test(value) ?? true;
 }
 
-function brokenDetail({ name, value }: Tag): string {
+function invalidTagDetail({ name, value }: Tag): string {
   const shown = `${name}=${value.slice(0, 60)}`;
   if (/^ru[af]$/i.test(name)) {
     return `"${shown}" is not valid: report addresses are written mailto:name@example.com.`;
@@ -77,16 +77,16 @@ function brokenDetail({ name, value }: Tag): string {
   return `"${shown}" is not valid, and receivers will pass over it.`;
 }
 
-const OBSOLETE: Readonly<Record<string, string>> = {
+const OBSOLETE_TAGS: Readonly<Record<string, string>> = {
   pct: 'Receivers no longer apply a policy to a part of the mail; t=y says that you are testing.',
   rf: 'Receivers choose the form of reports.',
   ri: 'Receivers choose how often they report.',
 };
 
-function remarks(tags: readonly Tag[]): Mistake[] {
+function findWarnings(tags: readonly Tag[]): Mistake[] {
   const found: Mistake[] = [];
   for (const { name } of tags) {
-    const why = OBSOLETE[name.toLowerCase()];
+    const why = OBSOLETE_TAGS[name.toLowerCase()];
     if (why) {
       found.push({
         code: 'obsolete_tag',

@@ -30,18 +30,18 @@ export interface Mistake {
   detail: string;
 }
 
-export interface Judgement {
+export interface CheckResult {
   status: Exclude<RecordStatus, 'lookup_failed'>;
   mistakes: readonly Mistake[];
 }
 
 /** Judges the texts of all TXT records at one name. */
-export type JudgeTexts = (expected: string, texts: readonly string[]) => Judgement;
+export type CheckTexts = (expected: string, texts: readonly string[]) => CheckResult;
 
-export const RIGHT: Judgement = { status: 'found', mistakes: [] };
-export const MISSING: Judgement = { status: 'missing', mistakes: [] };
+export const VALID: CheckResult = { status: 'found', mistakes: [] };
+export const MISSING: CheckResult = { status: 'missing', mistakes: [] };
 
-export function wrong(code: MistakeCode, detail: string): Judgement {
+export function invalid(code: MistakeCode, detail: string): CheckResult {
   return { status: 'wrong', mistakes: [{ code, detail }] };
 }
 
@@ -74,20 +74,20 @@ export function tagValue(tags: readonly Tag[], name: string): string | undefined
   return tags.find((tag) => tag.name === name)?.value;
 }
 
-export function withoutSpaces(text: string): string {
+export function stripWhitespace(text: string): string {
   return text.replace(/\s+/g, '');
 }
 
 /** Whether several records are one value that was cut up: each piece published by itself. */
-export function isCutUp(expected: string, texts: readonly string[]): boolean {
-  let rest = withoutSpaces(expected);
-  const pieces = texts.map(withoutSpaces).filter((piece) => piece !== '');
-  if (pieces.length < 2 || pieces.join('').length !== rest.length) return false;
-  while (pieces.length > 0) {
-    const at = pieces.findIndex((piece) => rest.startsWith(piece));
-    if (at < 0) return false;
-    rest = rest.slice(pieces[at]?.length);
-    pieces.splice(at, 1);
+export function isSplitAcrossRecords(expected: string, texts: readonly string[]): boolean {
+  let rest = stripWhitespace(expected);
+  const parts = texts.map(stripWhitespace).filter((part) => part !== '');
+  if (parts.length < 2 || parts.join('').length !== rest.length) return false;
+  while (parts.length > 0) {
+    const index = parts.findIndex((part) => rest.startsWith(part));
+    if (index < 0) return false;
+    rest = rest.slice(parts[index]?.length);
+    parts.splice(index, 1);
   }
   return true;
 }

@@ -2,13 +2,13 @@ import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
-import { DomainKeyMaker, dkimSealer } from './dkim-key-generator.ts';
+import { DkimKeyGenerator, dkimSealer } from './dkim-key-generator.ts';
 import type { MailHosts } from './domain.ts';
 import { DomainVerifier } from './domain-verifier.ts';
 import { Domains } from './domains.ts';
-import { FairQuestions } from './per-workspace-resolver.ts';
+import { PerWorkspaceResolver } from './per-workspace-resolver.ts';
 
-export interface OpenDomainsParts {
+export interface CreateDomainsParts {
   pool: Pool;
   clock: Clock;
   log: Log;
@@ -19,10 +19,10 @@ export interface OpenDomainsParts {
 }
 
 /** Questions at the same time, of all workspaces: delivery has a resolver of its own. */
-const DNS_IN_FLIGHT_MAX = 64;
+const DNS_CONCURRENCY_MAX = 64;
 
 /** The room of domains, joined: for the server, and for commands that work without one. */
-export function openDomains(parts: OpenDomainsParts): {
+export function createDomains(parts: CreateDomainsParts): {
   domains: Domains;
   verifier: DomainVerifier;
 } {
@@ -30,14 +30,14 @@ export function openDomains(parts: OpenDomainsParts): {
   const { graceMs, ...hosts } = parts.settings;
   const resolver = createResolver({
     clock,
-    inFlightMax: DNS_IN_FLIGHT_MAX,
+    inFlightMax: DNS_CONCURRENCY_MAX,
     servers: parts.dnsServers,
   });
-  const questions = new FairQuestions(resolver, DNS_IN_FLIGHT_MAX);
-  const verifier = new DomainVerifier({ pool, clock, log, questions, hosts, graceMs });
-  const keyMaker = new DomainKeyMaker(dkimSealer(parts.secretKey));
+  const resolvers = new PerWorkspaceResolver(resolver, DNS_CONCURRENCY_MAX);
+  const verifier = new DomainVerifier({ pool, clock, log, resolvers, hosts, graceMs });
+  const keyGenerator = new DkimKeyGenerator(dkimSealer(parts.secretKey));
   return {
-    domains: new Domains({ pool, clock, keyMaker, verifier, hosts, graceMs }),
+    domains: new Domains({ pool, clock, keyGenerator, verifier, hosts, graceMs }),
     verifier,
   };
 }

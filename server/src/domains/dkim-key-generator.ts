@@ -15,11 +15,11 @@ export function dkimSealer(secretKey: Buffer): Sealer {
 }
 
 /** Finding primes keeps a thread busy that signatures wait for: never many at once. */
-const AT_ONCE_MAX = 2;
+const CONCURRENCY_MAX = 2;
 const WAITING_MAX = 50;
 
 /** Makes the keys of domains, a few at a time. */
-export class DomainKeyMaker {
+export class DkimKeyGenerator {
   readonly #sealer: Sealer;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -29,22 +29,22 @@ export class DomainKeyMaker {
   }
 
   /** One RSA and one Ed25519 key, under selectors that nobody else's keys for the domain have. */
-  async make(slot: 'current' | 'next', nowMs: number): Promise<SealedKey[]> {
-    await this.#enter();
+  async generate(slot: 'current' | 'next', nowMs: number): Promise<SealedKey[]> {
+    await this.#acquireSlot();
     try {
       const { rsa, ed25519 } = await generateDkimKeys();
       // Two workspaces may send for one domain: their selectors lie side by side in its zone.
-      const stem = `pr-${randomBytes(5).toString('hex')}`;
+      const prefix = `pr-${randomBytes(5).toString('hex')}`;
       return [
-        this.#sealed(rsa, `${stem}-rsa`, slot, nowMs),
-        this.#sealed(ed25519, `${stem}-ed`, slot, nowMs),
+        this.#sealKey(rsa, `${prefix}-rsa`, slot, nowMs),
+        this.#sealKey(ed25519, `${prefix}-ed`, slot, nowMs),
       ];
     } finally {
-      this.#leave();
+      this.#releaseSlot();
     }
   }
 
-  #sealed(
+  #sealKey(
     key: GeneratedDkimKey,
     selector: string,
     slot: 'current' | 'next',
@@ -61,8 +61,8 @@ export class DomainKeyMaker {
     };
   }
 
-  async #enter(): Promise<void> {
-    if (this.#running < AT_ONCE_MAX) {
+  async #acquireSlot(): Promise<void> {
+    if (this.#running < CONCURRENCY_MAX) {
       this.#running += 1;
       return;
     }
@@ -74,7 +74,7 @@ export class DomainKeyMaker {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #leave(): void {
+  #releaseSlot(): void {
     const next = this.#waiting.shift();
     if (next) next();
     else this.#running -= 1;

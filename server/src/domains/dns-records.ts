@@ -24,7 +24,7 @@ export interface DomainRecord {
   explanation: string;
 }
 
-export interface RecordsWanted {
+export interface RecordInputs {
   /** A-labels, lower case. */
   domain: string;
   ownershipToken: string;
@@ -48,37 +48,37 @@ export interface PublicKeyRecord {
 
 export const OWNERSHIP_PREFIX = 'postrider-verification=';
 
-export function recordsToPublish(wanted: RecordsWanted): DomainRecord[] {
-  const { domain, returnPathHost } = wanted;
+export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
+  const { domain, returnPathHost } = inputs;
   return [
     {
       purpose: 'ownership',
       type: 'TXT',
       name: `_postrider.${domain}`,
-      value: `${OWNERSHIP_PREFIX}${wanted.ownershipToken}`,
+      value: `${OWNERSHIP_PREFIX}${inputs.ownershipToken}`,
       required: true,
       explanation: 'Proves that this workspace may send mail in the name of the domain.',
     },
-    ...wanted.keys.map((key) => keyRecord(domain, key)),
+    ...inputs.keys.map((key) => keyRecord(domain, key)),
     {
       purpose: 'return_path',
       type: 'MX',
       name: returnPathHost,
-      value: `10 ${wanted.bounceHost}`,
+      value: `10 ${inputs.bounceHost}`,
       required: true,
       explanation:
         'Brings bounces back to us, so that addresses which do not exist are noticed.' +
-        butNoHost(wanted.bounceHost, 'BOUNCE_HOST'),
+        unqualifiedHostNote(inputs.bounceHost, 'BOUNCE_HOST'),
     },
     {
       purpose: 'return_path_spf',
       type: 'TXT',
       name: returnPathHost,
-      value: `v=spf1 ${wanted.spfMechanism} ~all`,
+      value: `v=spf1 ${inputs.spfMechanism} ~all`,
       required: true,
       explanation:
         'Names our servers as senders for the domain (SPF).' +
-        butNoHost(/^a:(\S+)$/.exec(wanted.spfMechanism)?.[1], 'SPF_MECHANISM'),
+        unqualifiedHostNote(/^a:(\S+)$/.exec(inputs.spfMechanism)?.[1], 'SPF_MECHANISM'),
     },
     {
       purpose: 'dmarc',
@@ -89,12 +89,12 @@ export function recordsToPublish(wanted: RecordsWanted): DomainRecord[] {
       explanation:
         'Tells receivers that the domain checks its mail (DMARC). This is the policy to start with; make it stricter when all your mail passes.',
     },
-    ...trackingRecords(wanted.tracking),
+    ...trackingRecords(inputs.tracking),
   ];
 }
 
 /** A server that nobody has named calls itself what its machine is called, which no DNS knows. */
-function butNoHost(host: string | undefined, setting: string): string {
+function unqualifiedHostNote(host: string | undefined, setting: string): string {
   if (host === undefined || host.includes('.')) return '';
   return ` Not as it stands: “${host}” is known to this machine alone. The operator sets HELO_NAME, or ${setting}, to a full name, and this record follows.`;
 }
@@ -123,7 +123,7 @@ function keyRecord(domain: string, key: PublicKeyRecord): DomainRecord {
   };
 }
 
-function trackingRecords(tracking: RecordsWanted['tracking']): DomainRecord[] {
+function trackingRecords(tracking: RecordInputs['tracking']): DomainRecord[] {
   if (!tracking) return [];
   return [
     {

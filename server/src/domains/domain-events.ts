@@ -2,7 +2,7 @@ import type { Queryable } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Domain } from './domain.ts';
-import { goneRecords, sendingStopsAtMs } from './domain-status.ts';
+import { absentRecords, sendingStopsAtMs } from './domain-status.ts';
 import { findVerifiedElsewhere } from './domain-store.ts';
 import type { RecordState } from './record-states.ts';
 
@@ -13,23 +13,23 @@ import type { RecordState } from './record-states.ts';
  * workspace learns of it: the owner of the zone let us in by publishing our token, but nobody's name
  * is taken into use behind their back.
  */
-export async function tellVerified(
+export async function appendVerifiedEvents(
   db: Queryable,
   before: Pick<Domain, 'status'>,
   domain: Domain,
   nowMs: number,
 ): Promise<void> {
-  await append(db, domain.workspaceId, 'domain.verified', nowMs, { domain: shortForm(domain) });
+  await append(db, domain.workspaceId, 'domain.verified', nowMs, { domain: domainSummary(domain) });
   if (before.status === 'degraded') return;
   const names = namesAbove(domain.name);
   for (const other of await findVerifiedElsewhere(db, domain.workspaceId, names)) {
-    const data = { domain: shortForm(other), claimed_name: domain.name };
+    const data = { domain: domainSummary(other), claimed_name: domain.name };
     await append(db, other.workspaceId, 'domain.claimed', nowMs, data);
   }
 }
 
 /** A record is gone (status `degraded`), or was gone for so long that sending stopped (`failed`). */
-export async function tellDegraded(
+export async function appendDegradedEvent(
   db: Queryable,
   domain: Domain,
   records: readonly RecordState[],
@@ -37,9 +37,9 @@ export async function tellDegraded(
 ): Promise<void> {
   const stopsAtMs = sendingStopsAtMs(domain, records, graceMs);
   await append(db, domain.workspaceId, 'domain.degraded', nowMs, {
-    domain: shortForm(domain),
+    domain: domainSummary(domain),
     sending_stops_at: stopsAtMs === null ? null : new Date(stopsAtMs).toISOString(),
-    records: goneRecords(domain, records).map(
+    records: absentRecords(domain, records).map(
       ({ purpose, type, name, value, status, found, mistakes }) => ({
         purpose,
         type,
@@ -63,7 +63,7 @@ async function append(
   await appendEvents(db, [{ workspaceId, mode: 'live', type, atMs, data }]);
 }
 
-function shortForm({ id, name, status }: Pick<Domain, 'id' | 'name' | 'status'>) {
+function domainSummary({ id, name, status }: Pick<Domain, 'id' | 'name' | 'status'>) {
   return { id: encodeId('dom', id), name, status };
 }
 

@@ -15,7 +15,7 @@ export interface NewDomain extends DomainSettings {
   return_path_host?: string;
 }
 
-type Kept = Pick<
+type StoredSettings = Pick<
   Domain,
   'name' | 'returnPathHost' | 'trackingHost' | 'tls' | 'trackOpens' | 'trackClicks'
 >;
@@ -23,85 +23,85 @@ type Kept = Pick<
 /** Room for its return path in MAIL FROM. A key's name below it in the DNS needs less. */
 const NAME_OCTETS_MAX = RETURN_PATH_HOST_OCTETS_MAX - 'bounce.'.length;
 
-export function domainNameOf(text: string): string {
+export function parseNameOrThrow(text: string): string {
   const errors: FieldError[] = [];
-  const name = readName(text, errors);
+  const name = parseName(text, errors);
   if (name === undefined) throw invalidFields(errors);
   return name;
 }
 
 /** Of a domain that is not there yet; all that is wrong is told at once. */
-export function settingsOfNew(wanted: NewDomain): Kept {
+export function newDomainSettings(input: NewDomain): StoredSettings {
   const errors: FieldError[] = [];
-  const name = readName(wanted.name, errors);
-  const hosts = readHosts(name, wanted.return_path_host, wanted.tracking_host, errors);
+  const name = parseName(input.name, errors);
+  const hosts = parseHosts(name, input.return_path_host, input.tracking_host, errors);
   if (name === undefined || errors.length > 0) throw invalidFields(errors);
   const { returnPathHost = `bounce.${name}`, trackingHost } = hosts;
-  const standard = { tls: 'opportunistic', trackOpens: false, trackClicks: false } as const;
-  return chosen({ name, returnPathHost, trackingHost, ...standard }, wanted);
+  const defaults = { tls: 'opportunistic', trackOpens: false, trackClicks: false } as const;
+  return applyChoices({ name, returnPathHost, trackingHost, ...defaults }, input);
 }
 
 /** The settings after a change; hosts must lie below the domain. */
-export function settingsOf(kept: Kept, change: DomainSettings): Kept {
+export function updatedSettings(stored: StoredSettings, change: DomainSettings): StoredSettings {
   const errors: FieldError[] = [];
-  const { returnPathHost } = kept;
-  const { trackingHost } = readHosts(kept.name, returnPathHost, change.tracking_host, errors);
+  const { returnPathHost } = stored;
+  const { trackingHost } = parseHosts(stored.name, returnPathHost, change.tracking_host, errors);
   if (errors.length > 0) throw invalidFields(errors);
   const { tracking_host } = change;
-  return chosen({ ...kept, ...(tracking_host === undefined ? {} : { trackingHost }) }, change);
+  return applyChoices({ ...stored, ...(tracking_host === undefined ? {} : { trackingHost }) }, change);
 }
 
 /** What is wrong with the fields that are there, of a domain whose other fields cannot be read. */
-export function domainFaults(given: Partial<NewDomain>): FieldError[] {
+export function domainFieldErrors(input: Partial<NewDomain>): FieldError[] {
   const errors: FieldError[] = [];
-  const name = given.name === undefined ? undefined : readName(given.name, errors);
-  readHosts(name, given.return_path_host, given.tracking_host, errors);
+  const name = input.name === undefined ? undefined : parseName(input.name, errors);
+  parseHosts(name, input.return_path_host, input.tracking_host, errors);
   return errors;
 }
 
-function chosen(kept: Kept, { tls, tracking }: DomainSettings): Kept {
+function applyChoices(stored: StoredSettings, { tls, tracking }: DomainSettings): StoredSettings {
   return {
-    name: kept.name,
-    returnPathHost: kept.returnPathHost,
-    trackingHost: kept.trackingHost,
-    tls: tls ?? kept.tls,
-    trackOpens: tracking?.opens ?? kept.trackOpens,
-    trackClicks: tracking?.clicks ?? kept.trackClicks,
+    name: stored.name,
+    returnPathHost: stored.returnPathHost,
+    trackingHost: stored.trackingHost,
+    tls: tls ?? stored.tls,
+    trackOpens: tracking?.opens ?? stored.trackOpens,
+    trackClicks: tracking?.clicks ?? stored.trackClicks,
   };
 }
 
-function readName(text: string, errors: FieldError[]): string | undefined {
+function parseName(text: string, errors: FieldError[]): string | undefined {
   const parsed = parseDomainName(text);
-  if (!parsed.ok) errors.push(fault('/name', parsed.detail));
+  if (!parsed.ok) errors.push(fieldError('/name', parsed.detail));
   else if (parsed.domain.length <= NAME_OCTETS_MAX) return parsed.domain;
-  else errors.push(fault('/name', `The domain is longer than ${NAME_OCTETS_MAX} octets.`));
+  else errors.push(fieldError('/name', `The domain is longer than ${NAME_OCTETS_MAX} octets.`));
   return undefined;
 }
 
 /** Below a name that is not known, hosts are judged for themselves. */
-function readHosts(
+function parseHosts(
   name: string | undefined,
   returnPath: string | undefined,
   tracking: string | null | undefined,
   errors: FieldError[],
 ): { returnPathHost: string | undefined; trackingHost: string | null } {
   const returnPathHost =
-    returnPath === undefined ? undefined : hostBelow(name, returnPath, '/return_path_host', errors);
+    returnPath === undefined ? undefined : parseSubdomain(name, returnPath, '/return_path_host', errors);
   if (returnPathHost !== undefined && returnPathHost.length > RETURN_PATH_HOST_OCTETS_MAX) {
     const detail = `The host is longer than ${RETURN_PATH_HOST_OCTETS_MAX} octets.`;
-    errors.push(fault('/return_path_host', detail));
+    errors.push(fieldError('/return_path_host', detail));
   }
   const trackingHost =
-    tracking == null ? null : (hostBelow(name, tracking, '/tracking_host', errors) ?? null);
+    tracking == null ? null : (parseSubdomain(name, tracking, '/tracking_host', errors) ?? null);
   if (trackingHost !== null && trackingHost === (returnPathHost ?? `bounce.${name}`)) {
     const detail =
       'The return path and tracking need hosts of their own: one is an MX, one an alias.';
-    errors.push(fault('/tracking_host', detail));
+    errors.push(fieldError('/tracking_host', detail));
   }
   return { returnPathHost, trackingHost };
 }
 
-function hostBelow(
+function parseSubdomain(
   name: string | undefined,
   text: string,
   pointer: string,
@@ -109,15 +109,15 @@ function hostBelow(
 ): string | undefined {
   const parsed = parseDomainName(text);
   if (!parsed.ok) {
-    errors.push(fault(pointer, parsed.detail));
+    errors.push(fieldError(pointer, parsed.detail));
     return undefined;
   }
   if (name !== undefined && !parsed.domain.endsWith(`.${name}`)) {
-    errors.push(fault(pointer, `Give a host below the domain, such as mail.${name}.`));
+    errors.push(fieldError(pointer, `Give a host below the domain, such as mail.${name}.`));
   }
   return parsed.domain;
 }
 
-function fault(pointer: string, detail: string): FieldError {
+function fieldError(pointer: string, detail: string): FieldError {
   return { pointer, code: 'invalid_domain', detail };
 }

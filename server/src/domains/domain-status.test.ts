@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DomainStatus } from './domain.ts';
-import { goneRecords, judgeDomain, nextCheckAtMs, sendingStopsAtMs } from './domain-status.ts';
+import { absentRecords, nextDomainStatus, nextCheckAtMs, sendingStopsAtMs } from './domain-status.ts';
 import type { RecordState } from './record-states.ts';
 
 // Goal: the rules by which records make a status, and the times between looks.
@@ -17,7 +17,7 @@ type State = 'found' | 'missing' | 'wrong' | 'lookup_failed' | 'never published'
 function record(
   slot: RecordState['slot'],
   state: State,
-  goneSinceMs: number = NOW_MS,
+  absentSinceMs: number = NOW_MS,
 ): RecordState {
   const status = state === 'never published' ? 'missing' : state;
   const isGone = status === 'missing' || status === 'wrong';
@@ -34,7 +34,7 @@ function record(
     mistakes: [],
     lastKnown: status === 'lookup_failed' ? 'found' : status,
     everFound: state !== 'never published',
-    goneSinceMs: isGone ? goneSinceMs : null,
+    absentSinceMs: isGone ? absentSinceMs : null,
   };
 }
 
@@ -44,7 +44,7 @@ function domain(status: DomainStatus, trusted = false) {
 }
 
 const judge = (status: DomainStatus, ...records: RecordState[]): DomainStatus =>
-  judgeDomain(domain(status), records, NOW_MS, GRACE_MS);
+  nextDomainStatus(domain(status), records, NOW_MS, GRACE_MS);
 
 describe('a domain', () => {
   test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
@@ -78,7 +78,7 @@ describe('a domain', () => {
   });
 
   test('does not fail on what could not be looked up just now', () => {
-    const unsure = { ...record(null, 'lookup_failed'), goneSinceMs: 0 };
+    const unsure = { ...record(null, 'lookup_failed'), absentSinceMs: 0 };
     expect(judge('degraded', unsure, record('current', 'missing'))).toBe('degraded');
   });
 
@@ -92,12 +92,12 @@ describe('a domain', () => {
     expect(judge('pending', record(null, 'found'), fresh)).toBe('pending');
     expect(judge('verified', record(null, 'found'), fresh)).toBe('verified');
     expect(judge('degraded', record(null, 'found'), fresh)).toBe('verified');
-    expect(goneRecords(domain('verified'), [fresh])).toEqual([]);
+    expect(absentRecords(domain('verified'), [fresh])).toEqual([]);
   });
 
   test('that is trusted is verified whatever is found', () => {
     const records = [record(null, 'missing', 0)];
-    expect(judgeDomain(domain('pending', true), records, NOW_MS, GRACE_MS)).toBe('verified');
+    expect(nextDomainStatus(domain('pending', true), records, NOW_MS, GRACE_MS)).toBe('verified');
   });
 
   test('does not need what is optional', () => {
@@ -106,7 +106,7 @@ describe('a domain', () => {
 });
 
 describe('the next look', () => {
-  const options = { nowMs: NOW_MS, graceMs: GRACE_MS, spread: 0 };
+  const options = { nowMs: NOW_MS, graceMs: GRACE_MS, jitter: 0 };
   const after = (status: DomainStatus, ...records: RecordState[]): number =>
     (nextCheckAtMs(domain(status), records, options) ?? Number.NaN) - NOW_MS;
 
@@ -124,8 +124,8 @@ describe('the next look', () => {
   test('at a domain that is well, or has failed, is a day later at most', () => {
     expect(after('verified', record(null, 'found'))).toBe(DAY_MS);
     expect(after('failed', record(null, 'missing'))).toBe(DAY_MS);
-    const spread = nextCheckAtMs(domain('verified'), [], { ...options, spread: 1 });
-    expect(spread).toBe(NOW_MS + 0.9 * DAY_MS);
+    const jitter = nextCheckAtMs(domain('verified'), [], { ...options, jitter: 1 });
+    expect(jitter).toBe(NOW_MS + 0.9 * DAY_MS);
   });
 
   test('at a domain where something is awaited or unsure is an hour later', () => {

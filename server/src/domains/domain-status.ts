@@ -13,60 +13,60 @@ import type { RecordState } from './record-states.ts';
  * whatever its records say.
  */
 
-type Judged = Pick<Domain, 'status' | 'trusted' | 'verifiedAtMs'>;
+type DomainFacts = Pick<Domain, 'status' | 'trusted' | 'verifiedAtMs'>;
 
-export function judgeDomain(
-  domain: Judged,
+export function nextDomainStatus(
+  domain: DomainFacts,
   records: readonly RecordState[],
   nowMs: number,
   graceMs: number,
 ): DomainStatus {
   if (domain.trusted) return 'verified';
-  const wanting = neededOf(domain, records).filter((record) => record.status !== 'found');
-  if (wanting.length === 0) return 'verified';
-  const gone = wanting.filter(({ status }) => status === 'missing' || status === 'wrong');
-  if (gone.length === 0) return domain.status;
+  const notFound = blockingRecords(domain, records).filter((record) => record.status !== 'found');
+  if (notFound.length === 0) return 'verified';
+  const absent = notFound.filter(({ status }) => status === 'missing' || status === 'wrong');
+  if (absent.length === 0) return domain.status;
   switch (domain.status) {
     case 'pending':
     case 'failed':
       return domain.status;
     case 'verified':
     case 'degraded':
-      return gone.some((record) => nowMs >= stopsAtMs(record, graceMs)) ? 'failed' : 'degraded';
+      return absent.some((record) => nowMs >= graceEndsAtMs(record, graceMs)) ? 'failed' : 'degraded';
   }
 }
 
 /** When a degraded domain will stop sending unless its records come back; null: not at all. */
 export function sendingStopsAtMs(
-  domain: Judged,
+  domain: DomainFacts,
   records: readonly RecordState[],
   graceMs: number,
 ): number | null {
   if (domain.status !== 'degraded') return null;
-  const stops = goneRecords(domain, records).map((record) => stopsAtMs(record, graceMs));
-  const soonest = Math.min(...stops);
+  const deadlines = absentRecords(domain, records).map((record) => graceEndsAtMs(record, graceMs));
+  const soonest = Math.min(...deadlines);
   return Number.isFinite(soonest) ? soonest : null;
 }
 
 /** What keeps the domain from being verified, as far as is known. */
-export function goneRecords(domain: Judged, records: readonly RecordState[]): RecordState[] {
-  return neededOf(domain, records).filter((record) => record.goneSinceMs !== null);
+export function absentRecords(domain: DomainFacts, records: readonly RecordState[]): RecordState[] {
+  return blockingRecords(domain, records).filter((record) => record.absentSinceMs !== null);
 }
 
 /**
  * A next key that was made by a rotation and never published yet is no loss: it is needed for the
  * next rotation, not for what is sent until then.
  */
-function neededOf(domain: Judged, records: readonly RecordState[]): RecordState[] {
-  const awaited = (record: RecordState): boolean =>
+function blockingRecords(domain: DomainFacts, records: readonly RecordState[]): RecordState[] {
+  const isUnpublishedNextKey = (record: RecordState): boolean =>
     record.slot === 'next' && !record.everFound && domain.verifiedAtMs !== null;
-  return records.filter((record) => record.required && !awaited(record));
+  return records.filter((record) => record.required && !isUnpublishedNextKey(record));
 }
 
 /** Without its next key a domain cannot rotate, but what it sends is as good as before. */
-function stopsAtMs(record: RecordState, graceMs: number): number {
-  if (record.slot === 'next' || record.goneSinceMs === null) return Number.POSITIVE_INFINITY;
-  return record.goneSinceMs + graceMs;
+function graceEndsAtMs(record: RecordState, graceMs: number): number {
+  if (record.slot === 'next' || record.absentSinceMs === null) return Number.POSITIVE_INFINITY;
+  return record.absentSinceMs + graceMs;
 }
 
 const MINUTE_MS = 60_000;
@@ -74,7 +74,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** No look is further ahead; with room for the clocks of nodes that differ. */
-export const CHECK_WITHIN_MS = DAY_MS + HOUR_MS;
+export const CHECK_INTERVAL_MAX_MS = DAY_MS + HOUR_MS;
 
 /**
  * When to look again. Somebody who has just added a domain waits for it: every minute at first, and
@@ -82,11 +82,11 @@ export const CHECK_WITHIN_MS = DAY_MS + HOUR_MS;
  * domains that were added together from being checked together for ever.
  */
 export function nextCheckAtMs(
-  domain: Judged & Pick<Domain, 'createdAtMs'>,
+  domain: DomainFacts & Pick<Domain, 'createdAtMs'>,
   records: readonly RecordState[],
-  options: { nowMs: number; graceMs: number; spread: number },
+  options: { nowMs: number; graceMs: number; jitter: number },
 ): number | null {
-  const { nowMs, graceMs, spread } = options;
+  const { nowMs, graceMs, jitter: spread } = options;
   if (domain.trusted) return null;
   const dailyAtMs = nowMs + DAY_MS - spread * (DAY_MS / 10);
   switch (domain.status) {

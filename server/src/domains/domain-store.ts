@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { type SearchedPage, searchWords } from '../db/search-words.ts';
-import { readableDomain } from '../mail/domain-name.ts';
+import { displayDomain } from '../mail/domain-name.ts';
 import type { SealedKey } from './dkim-key-generator.ts';
 import type { Domain, DomainKey } from './domain.ts';
 import type { SenderDomain } from './sender-domains.ts';
@@ -92,7 +92,7 @@ export async function insertKeys(
  * Next keys become current. Retired ones lose their private halves: nothing will be signed with
  * them again, and what was signed before is sent again as it was.
  */
-export async function moveKeysOn(
+export async function promoteNextKeys(
   db: Queryable,
   domain: Pick<Domain, 'workspaceId' | 'id'>,
   nowMs: number,
@@ -195,7 +195,7 @@ export async function listDomains(
      where d.workspace_id = $1 and ($2::uuid is null or d.id < $2)
        and ($4::uuid[] is null or d.id = any($4))
      order by d.id desc limit $3`,
-    [workspaceId, page.before ?? null, page.limit, await idsByWords(db, workspaceId, page.text)],
+    [workspaceId, page.before ?? null, page.limit, await findIdsByName(db, workspaceId, page.text)],
   );
   return withKeys(db, rows);
 }
@@ -205,22 +205,22 @@ export async function listDomains(
  * names are looked through here, as they are written and as people read them: a workspace has a
  * thousand at the most.
  */
-async function idsByWords(
+async function findIdsByName(
   db: Queryable,
   workspaceId: string,
   text: string | undefined,
 ): Promise<string[] | null> {
-  const words = searchWords(text?.normalize('NFC'));
-  if (words === null) return null;
+  const terms = searchWords(text?.normalize('NFC'));
+  if (terms === null) return null;
   const { rows } = await db.query<Pick<Domain, 'id' | 'name'>>(
     'select id, name from domains where workspace_id = $1',
     [workspaceId],
   );
-  const holdsAll = (name: string): boolean => {
-    const texts = `${name}\n${readableDomain(name)}`;
-    return words.every((word) => texts.includes(word));
+  const matchesAll = (name: string): boolean => {
+    const texts = `${name}\n${displayDomain(name)}`;
+    return terms.every((term) => texts.includes(term));
   };
-  return rows.filter(({ name }) => holdsAll(name)).map(({ id }) => id);
+  return rows.filter(({ name }) => matchesAll(name)).map(({ id }) => id);
 }
 
 export async function countDomains(db: Queryable, workspaceId: string): Promise<number> {
@@ -251,9 +251,9 @@ export async function findVerifiedElsewhere(
  * somebody's hands are passed over, and one that is not checked by `takenUntilMs` is due again for all.
  * So is one that is to be looked at later than ever happens: a clock that was wrong has said so.
  */
-export async function takeDue(
+export async function claimDueDomains(
   db: Queryable,
-  options: { nowMs: number; takenUntilMs: number; furthestMs: number; limit: number },
+  options: { nowMs: number; leasedUntilMs: number; latestPlausibleMs: number; limit: number },
 ): Promise<Pick<Domain, 'workspaceId' | 'id'>[]> {
   const isDue = '(check_due_at <= $1 or check_due_at > $4)';
   const { rows } = await db.query<Pick<Domain, 'workspaceId' | 'id'>>(
@@ -270,9 +270,9 @@ export async function takeDue(
      returning d.workspace_id as "workspaceId", d.id`,
     [
       sqlTime(options.nowMs),
-      sqlTime(options.takenUntilMs),
+      sqlTime(options.leasedUntilMs),
       options.limit,
-      sqlTime(options.furthestMs),
+      sqlTime(options.latestPlausibleMs),
     ],
   );
   return rows;

@@ -4,17 +4,17 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
-import { tellDegraded, tellVerified } from './domain-events.ts';
-import { CHECK_WITHIN_MS, goneRecords, judgeDomain, nextCheckAtMs } from './domain-status.ts';
+import { appendDegradedEvent, appendVerifiedEvents } from './domain-events.ts';
+import { CHECK_INTERVAL_MAX_MS, absentRecords, nextDomainStatus, nextCheckAtMs } from './domain-status.ts';
 import {
   deleteKeys,
   findDomain,
   notifyDomainsChanged,
-  takeDue,
+  claimDueDomains,
   updateDomain,
 } from './domain-store.ts';
-import type { FairQuestions } from './per-workspace-resolver.ts';
-import { isPublished, noteChecks, type RecordCheck, recordStates } from './record-states.ts';
+import type { PerWorkspaceResolver } from './per-workspace-resolver.ts';
+import { shouldBePublished, mergeChecks, type RecordCheck, recordStates } from './record-states.ts';
 
 /**
  * Looks the records of domains up, when somebody asks and again and again in the background, and
@@ -23,28 +23,28 @@ import { isPublished, noteChecks, type RecordCheck, recordStates } from './recor
  * writing, and a check that was overtaken by a newer one is dropped.
  */
 
-export interface VerifyParts {
+export interface DomainVerifierParts {
   pool: Pool;
   clock: Clock;
   log: Log;
-  questions: FairQuestions;
+  resolvers: PerWorkspaceResolver;
   hosts: MailHosts;
   /** How long a domain goes on sending after a record vanished. */
   graceMs: number;
 }
 
-type DomainName = Pick<Domain, 'workspaceId' | 'id'>;
+type DomainRef = Pick<Domain, 'workspaceId' | 'id'>;
 
 /** Domains that one node checks at the same time. */
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 /** Longer than a check takes when every name server is silent. */
-const TAKEN_MS = 5 * 60_000;
+const LEASE_MS = 5 * 60_000;
 
 export class DomainVerifier {
-  readonly #parts: VerifyParts;
+  readonly #parts: DomainVerifierParts;
   readonly #running = new Map<string, Promise<Domain | undefined>>();
 
-  constructor(parts: VerifyParts) {
+  constructor(parts: DomainVerifierParts) {
     this.#parts = parts;
   }
 
@@ -64,28 +64,28 @@ export class DomainVerifier {
    * Checks the domains that are due, this node's share of them. When the process is about to leave,
    * checks under way are abandoned: they are due again a little later.
    */
-  async verifyDue(leaving: AbortSignal): Promise<void> {
+  async verifyDue(shutdown: AbortSignal): Promise<void> {
     const { pool, clock } = this.#parts;
-    const left = new Promise<'left'>((resolve) => {
-      if (leaving.aborted) resolve('left');
-      leaving.addEventListener('abort', () => resolve('left'), { once: true });
+    const aborted = new Promise<'left'>((resolve) => {
+      if (shutdown.aborted) resolve('left');
+      shutdown.addEventListener('abort', () => resolve('left'), { once: true });
     });
-    while (!leaving.aborted) {
+    while (!shutdown.aborted) {
       const nowMs = clock.now();
-      const due = await takeDue(pool, {
+      const due = await claimDueDomains(pool, {
         nowMs,
-        takenUntilMs: nowMs + TAKEN_MS,
-        furthestMs: nowMs + CHECK_WITHIN_MS,
-        limit: AT_ONCE,
+        leasedUntilMs: nowMs + LEASE_MS,
+        latestPlausibleMs: nowMs + CHECK_INTERVAL_MAX_MS,
+        limit: CONCURRENCY,
       });
       if (due.length === 0) return;
       const checks = Promise.all(due.map((domain) => this.#verifyOne(domain)));
-      await Promise.race([checks, left]);
+      await Promise.race([checks, aborted]);
     }
   }
 
   /** One domain's trouble must not keep the others from their check. */
-  async #verifyOne({ workspaceId, id }: DomainName): Promise<void> {
+  async #verifyOne({ workspaceId, id }: DomainRef): Promise<void> {
     try {
       const domain = await findDomain(this.#parts.pool, workspaceId, id);
       if (domain) await this.verify(domain);
@@ -95,15 +95,15 @@ export class DomainVerifier {
   }
 
   async #check(domain: Domain): Promise<Domain | undefined> {
-    const { clock, questions, hosts } = this.#parts;
+    const { clock, resolvers: questions, hosts } = this.#parts;
     const startedAtMs = clock.now();
-    const resolver = questions.of(domain.workspaceId);
+    const resolver = questions.forWorkspace(domain.workspaceId);
     const checked = await checkRecords(recordStates(domain, hosts, startedAtMs), resolver);
     return this.#commit(domain, checked, startedAtMs);
   }
 
   #commit(
-    { workspaceId, id }: DomainName,
+    { workspaceId, id }: DomainRef,
     checked: readonly CheckedRecord[],
     startedAtMs: number,
   ): Promise<Domain | undefined> {
@@ -114,34 +114,34 @@ export class DomainVerifier {
       const nowMs = clock.now();
       if (isNewer(before, startedAtMs, nowMs)) return before;
 
-      const over = before.keys.filter((key) => !isPublished(key, nowMs));
-      const keys = before.keys.filter((key) => !over.includes(key));
-      const checks = noteChecks(recordStates(before, hosts, nowMs), checked, nowMs);
-      const looked: Domain = { ...before, keys, checks, checkedAtMs: startedAtMs };
-      const records = recordStates(looked, hosts, nowMs);
-      const status = judgeDomain(looked, records, nowMs, graceMs);
+      const expired = before.keys.filter((key) => !shouldBePublished(key, nowMs));
+      const keys = before.keys.filter((key) => !expired.includes(key));
+      const checks = mergeChecks(recordStates(before, hosts, nowMs), checked, nowMs);
+      const updated: Domain = { ...before, keys, checks, checkedAtMs: startedAtMs };
+      const records = recordStates(updated, hosts, nowMs);
+      const status = nextDomainStatus(updated, records, nowMs, graceMs);
       const becameVerified = status === 'verified' && before.status !== 'verified';
       const after: Domain = {
-        ...looked,
+        ...updated,
         status,
         verifiedAtMs: becameVerified ? nowMs : before.verifiedAtMs,
       };
-      const spread = Math.random();
-      after.checkDueAtMs = nextCheckAtMs(after, records, { nowMs, graceMs, spread });
+      const jitter = Math.random();
+      after.checkDueAtMs = nextCheckAtMs(after, records, { nowMs, graceMs, jitter });
 
       await updateDomain(client, after);
       await deleteKeys(
         client,
         after,
-        over.map((key) => key.selector),
+        expired.map((key) => key.selector),
       );
       const changed = status !== before.status;
-      const vanished = goneRecords(after, records).some((record) => record.goneSinceMs === nowMs);
-      if (becameVerified) await tellVerified(client, before, after, nowMs);
-      else if (changed || (status === 'degraded' && vanished)) {
-        await tellDegraded(client, after, records, { nowMs, graceMs });
+      const newlyAbsent = absentRecords(after, records).some((record) => record.absentSinceMs === nowMs);
+      if (becameVerified) await appendVerifiedEvents(client, before, after, nowMs);
+      else if (changed || (status === 'degraded' && newlyAbsent)) {
+        await appendDegradedEvent(client, after, records, { nowMs, graceMs });
       }
-      if (changed || !sameKnowledge(before.checks, checks)) {
+      if (changed || !sameLastKnown(before.checks, checks)) {
         await notifyDomainsChanged(client, workspaceId);
       }
       return after;
@@ -155,8 +155,8 @@ function isNewer({ checkedAtMs }: Domain, startedAtMs: number, nowMs: number): b
 }
 
 /** Whether caches that know the one need not hear of the other. */
-function sameKnowledge(before: readonly RecordCheck[], after: readonly RecordCheck[]): boolean {
-  const known = (checks: readonly RecordCheck[]) =>
+function sameLastKnown(before: readonly RecordCheck[], after: readonly RecordCheck[]): boolean {
+  const lastKnown = (checks: readonly RecordCheck[]) =>
     checks.map(({ name, value, lastKnown }) => [name, value, lastKnown]);
-  return isDeepStrictEqual(known(before), known(after));
+  return isDeepStrictEqual(lastKnown(before), lastKnown(after));
 }

@@ -6,16 +6,16 @@ import type { Clock } from '../lib/clock.ts';
 import { decodeId, uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import type { DomainKeyMaker } from './dkim-key-generator.ts';
+import type { DkimKeyGenerator } from './dkim-key-generator.ts';
 import { newOwnershipToken } from './dns-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
-import { tellVerified } from './domain-events.ts';
+import { appendVerifiedEvents } from './domain-events.ts';
 import {
   type DomainSettings,
-  domainNameOf,
+  parseNameOrThrow,
   type NewDomain,
-  settingsOf,
-  settingsOfNew,
+  updatedSettings,
+  newDomainSettings,
 } from './domain-settings.ts';
 import { sendingStopsAtMs } from './domain-status.ts';
 import {
@@ -27,13 +27,13 @@ import {
   insertDomain,
   insertKeys,
   listDomains,
-  moveKeysOn,
+  promoteNextKeys,
   notifyDomainsChanged,
   updateDomain,
 } from './domain-store.ts';
 import type { DomainVerifier } from './domain-verifier.ts';
-import type { ShownDomain } from './public-domain.ts';
-import { isPublished, publishedKeys, recordStates } from './record-states.ts';
+import type { DomainView } from './public-domain.ts';
+import { shouldBePublished, keysToPublish, recordStates } from './record-states.ts';
 
 /**
  * The life of sending domains: added with fresh keys and a token of their own, verified by their DNS
@@ -45,14 +45,14 @@ import { isPublished, publishedKeys, recordStates } from './record-states.ts';
 export interface DomainsParts {
   pool: Pool;
   clock: Clock;
-  keyMaker: DomainKeyMaker;
+  keyGenerator: DkimKeyGenerator;
   verifier: DomainVerifier;
   hosts: MailHosts;
   graceMs: number;
 }
 
 /** Whoever works with domains: a caller, or the operator at the command line. */
-export type DomainOwner = Pick<Caller, 'workspaceId' | 'mode' | 'keyId'>;
+export type DomainActor = Pick<Caller, 'workspaceId' | 'mode' | 'keyId'>;
 
 /** More than anyone sends from; it bounds what one workspace can make us look up every day. */
 const DOMAINS_MAX = 1000;
@@ -64,52 +64,52 @@ export class Domains {
     this.#parts = parts;
   }
 
-  async create(owner: DomainOwner, wanted: NewDomain): Promise<ShownDomain> {
-    refuseTestKeys(owner);
-    const domain = await this.#insert(owner.workspaceId, wanted, { trusted: false });
+  async create(owner: DomainActor, input: NewDomain): Promise<DomainView> {
+    requireLiveKey(owner);
+    const domain = await this.#insert(owner.workspaceId, input, { trusted: false });
     if (!domain) {
-      throw new RefusedError('conflict', `This workspace has ${wanted.name} already.`);
+      throw new RefusedError('conflict', `This workspace has ${input.name} already.`);
     }
-    return this.#shown(domain);
+    return this.#view(domain);
   }
 
   /** The operator's word that the domain is the workspace's, without DNS: it may send at once. */
-  async trust(workspaceId: string, wanted: NewDomain): Promise<ShownDomain> {
-    const made = await this.#insert(workspaceId, wanted, { trusted: true });
-    return this.#shown(made ?? (await this.#trustExisting(workspaceId, wanted.name)));
+  async trust(workspaceId: string, input: NewDomain): Promise<DomainView> {
+    const created = await this.#insert(workspaceId, input, { trusted: true });
+    return this.#view(created ?? (await this.#trustExisting(workspaceId, input.name)));
   }
 
-  async get(owner: DomainOwner, id: string): Promise<ShownDomain> {
-    return this.#shown(existing(await findDomain(this.#parts.pool, owner.workspaceId, id)));
+  async get(owner: DomainActor, id: string): Promise<DomainView> {
+    return this.#view(orNotFound(await findDomain(this.#parts.pool, owner.workspaceId, id)));
   }
 
   /** By name, or by id (dom_…). */
-  async find(owner: DomainOwner, idOrName: string): Promise<ShownDomain | undefined> {
+  async find(owner: DomainActor, idOrName: string): Promise<DomainView | undefined> {
     const { pool } = this.#parts;
     const id = decodeId('dom', idOrName);
     const parsed = parseDomainName(idOrName);
     const domain = id
       ? await findDomain(pool, owner.workspaceId, id)
       : parsed.ok && (await findDomainByName(pool, owner.workspaceId, parsed.domain));
-    return domain ? this.#shown(domain) : undefined;
+    return domain ? this.#view(domain) : undefined;
   }
 
   /** Newest first. */
-  async list(owner: Pick<DomainOwner, 'workspaceId'>, page: SearchedPage): Promise<ShownDomain[]> {
+  async list(owner: Pick<DomainActor, 'workspaceId'>, page: SearchedPage): Promise<DomainView[]> {
     const domains = await listDomains(this.#parts.pool, owner.workspaceId, page);
-    return domains.map((domain) => this.#shown(domain));
+    return domains.map((domain) => this.#view(domain));
   }
 
-  async change(owner: DomainOwner, id: string, change: DomainSettings): Promise<ShownDomain> {
-    refuseTestKeys(owner);
+  async change(owner: DomainActor, id: string, change: DomainSettings): Promise<DomainView> {
+    requireLiveKey(owner);
     return inTransaction(this.#parts.pool, async (client) => {
-      const domain = existing(await findDomain(client, owner.workspaceId, id, 'for update'));
-      const changed: Domain = { ...domain, ...settingsOf(domain, change) };
-      const isAwaited = changed.trackingHost !== domain.trackingHost && !domain.trusted;
-      if (isAwaited) changed.checkDueAtMs = this.#soon(domain);
+      const domain = orNotFound(await findDomain(client, owner.workspaceId, id, 'for update'));
+      const changed: Domain = { ...domain, ...updatedSettings(domain, change) };
+      const hasNewRecord = changed.trackingHost !== domain.trackingHost && !domain.trusted;
+      if (hasNewRecord) changed.checkDueAtMs = this.#nextCheckSoon(domain);
       await updateDomain(client, changed);
       await notifyDomainsChanged(client, domain.workspaceId);
-      return this.#shown(changed);
+      return this.#view(changed);
     });
   }
 
@@ -117,8 +117,8 @@ export class Domains {
    * Never refused for mail that still waits: finding it would mean reading the whole queue. What
    * waits cannot be signed any more and ends as failed, each message with its event.
    */
-  async remove(owner: DomainOwner, id: string): Promise<void> {
-    refuseTestKeys(owner);
+  async remove(owner: DomainActor, id: string): Promise<void> {
+    requireLiveKey(owner);
     await inTransaction(this.#parts.pool, async (client) => {
       if (!(await deleteDomain(client, owner.workspaceId, id))) throw notFound();
       await notifyDomainsChanged(client, owner.workspaceId);
@@ -126,10 +126,10 @@ export class Domains {
   }
 
   /** Looks every record up now. */
-  async verify(owner: DomainOwner, id: string): Promise<ShownDomain> {
-    refuseTestKeys(owner);
-    const domain = existing(await findDomain(this.#parts.pool, owner.workspaceId, id));
-    return this.#shown(existing(await this.#parts.verifier.verify(domain)));
+  async verify(owner: DomainActor, id: string): Promise<DomainView> {
+    requireLiveKey(owner);
+    const domain = orNotFound(await findDomain(this.#parts.pool, owner.workspaceId, id));
+    return this.#view(orNotFound(await this.#parts.verifier.verify(domain)));
   }
 
   /**
@@ -137,46 +137,46 @@ export class Domains {
    * their mail is under way. Signing with a key that receivers cannot look up would spoil all mail,
    * so the next key's record must be there at this moment.
    */
-  async rotateDkim(owner: DomainOwner, id: string): Promise<ShownDomain> {
-    refuseTestKeys(owner);
-    const { pool, clock, keyMaker } = this.#parts;
-    const domain = existing(await findDomain(pool, owner.workspaceId, id));
-    refuseTooManyRotations(domain, clock.now());
-    if (!domain.trusted) await this.#refuseUnlessNextIsPublished(domain);
-    const nextSelector = nextKeyOf(domain).selector;
+  async rotateDkim(owner: DomainActor, id: string): Promise<DomainView> {
+    requireLiveKey(owner);
+    const { pool, clock, keyGenerator: keyMaker } = this.#parts;
+    const domain = orNotFound(await findDomain(pool, owner.workspaceId, id));
+    enforceRotationLimit(domain, clock.now());
+    if (!domain.trusted) await this.#requireNextKeyPublished(domain);
+    const nextSelector = nextRsaKey(domain).selector;
     const nowMs = clock.now();
-    const fresh = await keyMaker.make('next', nowMs);
+    const newKeys = await keyMaker.generate('next', nowMs);
     return inTransaction(pool, async (client) => {
-      const before = existing(await findDomain(client, owner.workspaceId, id, 'for update'));
-      if (nextKeyOf(before).selector !== nextSelector) {
+      const before = orNotFound(await findDomain(client, owner.workspaceId, id, 'for update'));
+      if (nextRsaKey(before).selector !== nextSelector) {
         throw new RefusedError('conflict', 'The keys of this domain were rotated just now.');
       }
-      const over = before.keys.filter((key) => !isPublished(key, nowMs));
+      const expired = before.keys.filter((key) => !shouldBePublished(key, nowMs));
       await deleteKeys(
         client,
         before,
-        over.map((key) => key.selector),
+        expired.map((key) => key.selector),
       );
-      await moveKeysOn(client, before, nowMs);
-      await insertKeys(client, before, fresh);
-      const checkDueAtMs = before.trusted ? null : this.#soon(before);
+      await promoteNextKeys(client, before, nowMs);
+      await insertKeys(client, before, newKeys);
+      const checkDueAtMs = before.trusted ? null : this.#nextCheckSoon(before);
       await updateDomain(client, { ...before, checkDueAtMs });
       await notifyDomainsChanged(client, before.workspaceId);
-      return this.#shown(existing(await findDomain(client, owner.workspaceId, id)));
+      return this.#view(orNotFound(await findDomain(client, owner.workspaceId, id)));
     });
   }
 
   async #insert(
     workspaceId: string,
-    wanted: NewDomain,
+    input: NewDomain,
     { trusted }: { trusted: boolean },
   ): Promise<Domain | undefined> {
-    const { pool, clock, keyMaker } = this.#parts;
-    const settings = settingsOfNew(wanted);
+    const { pool, clock, keyGenerator: keyMaker } = this.#parts;
+    const settings = newDomainSettings(input);
     if (await findDomainByName(pool, workspaceId, settings.name)) return undefined;
-    await refuseTooMany(pool, workspaceId);
+    await enforceDomainLimit(pool, workspaceId);
     const nowMs = clock.now();
-    const keys = await Promise.all([keyMaker.make('current', nowMs), keyMaker.make('next', nowMs)]);
+    const keys = await Promise.all([keyMaker.generate('current', nowMs), keyMaker.generate('next', nowMs)]);
     const domain: Domain = {
       workspaceId,
       id: uuidv7(nowMs),
@@ -194,21 +194,21 @@ export class Domains {
     return inTransaction(pool, async (client) => {
       // Again, now that nobody else adds one: making keys takes its time.
       await takeTurn(client, 'domains', workspaceId);
-      await refuseTooMany(client, workspaceId);
+      await enforceDomainLimit(client, workspaceId);
       if (!(await insertDomain(client, domain))) return undefined;
       await insertKeys(client, domain, keys.flat());
-      if (trusted) await tellVerified(client, { status: 'pending' }, domain, nowMs);
+      if (trusted) await appendVerifiedEvents(client, { status: 'pending' }, domain, nowMs);
       await notifyDomainsChanged(client, workspaceId);
       return domain;
     });
   }
 
-  async #trustExisting(workspaceId: string, written: string): Promise<Domain> {
+  async #trustExisting(workspaceId: string, givenName: string): Promise<Domain> {
     const { pool, clock } = this.#parts;
-    const name = domainNameOf(written);
+    const name = parseNameOrThrow(givenName);
     const nowMs = clock.now();
     return inTransaction(pool, async (client) => {
-      const before = existing(await findDomainByName(client, workspaceId, name, 'for update'));
+      const before = orNotFound(await findDomainByName(client, workspaceId, name, 'for update'));
       if (before.trusted) return before;
       const isNew = before.status !== 'verified';
       const domain: Domain = {
@@ -219,23 +219,23 @@ export class Domains {
         checkDueAtMs: null,
       };
       await updateDomain(client, domain);
-      if (isNew) await tellVerified(client, before, domain, nowMs);
+      if (isNew) await appendVerifiedEvents(client, before, domain, nowMs);
       await notifyDomainsChanged(client, workspaceId);
       return domain;
     });
   }
 
   /** A new record is awaited: whoever publishes it need not wait a day for the next look. */
-  #soon({ checkDueAtMs }: Domain): number {
+  #nextCheckSoon({ checkDueAtMs }: Domain): number {
     return Math.min(
       checkDueAtMs ?? Number.POSITIVE_INFINITY,
       this.#parts.clock.now() + FIRST_CHECK_MS,
     );
   }
 
-  async #refuseUnlessNextIsPublished(domain: Domain): Promise<void> {
+  async #requireNextKeyPublished(domain: Domain): Promise<void> {
     const { verifier, hosts, clock } = this.#parts;
-    const checked = existing(await verifier.verify(domain));
+    const checked = orNotFound(await verifier.verify(domain));
     const records = recordStates(checked, hosts, clock.now());
     const record = records.find((one) => one.slot === 'next' && one.required);
     if (!record || record.status === 'found') return;
@@ -246,13 +246,13 @@ export class Domains {
     );
   }
 
-  #shown(domain: Domain): ShownDomain {
+  #view(domain: Domain): DomainView {
     const { hosts, clock, graceMs } = this.#parts;
     const nowMs = clock.now();
     const records = recordStates(domain, hosts, nowMs);
     return {
       ...domain,
-      keys: publishedKeys(domain, nowMs),
+      keys: keysToPublish(domain, nowMs),
       records,
       sendingStopsAtMs: sendingStopsAtMs(domain, records, graceMs),
     };
@@ -265,7 +265,7 @@ const FIRST_CHECK_MS = 60_000;
  * Both modes share the domains, and live mail depends on them: a test key may look, and that is all.
  * People choose a mode to look through; it takes no right from them.
  */
-function refuseTestKeys(owner: DomainOwner): void {
+function requireLiveKey(owner: DomainActor): void {
   if (owner.mode === 'live' || owner.keyId === undefined) return;
   throw new RefusedError(
     'insufficient_scope',
@@ -274,7 +274,7 @@ function refuseTestKeys(owner: DomainOwner): void {
   );
 }
 
-async function refuseTooMany(db: Queryable, workspaceId: string): Promise<void> {
+async function enforceDomainLimit(db: Queryable, workspaceId: string): Promise<void> {
   if ((await countDomains(db, workspaceId)) < DOMAINS_MAX) return;
   const detail = `A workspace has at most ${DOMAINS_MAX} domains. Delete one first.`;
   throw new RefusedError('quota_exceeded', detail);
@@ -283,22 +283,22 @@ async function refuseTooMany(db: Queryable, workspaceId: string): Promise<void> 
 /** Each leaves keys whose records are listed and looked up while their mail is under way. */
 const ROTATIONS_MAX = 10;
 
-function refuseTooManyRotations(domain: Domain, nowMs: number): void {
-  const former = publishedKeys(domain, nowMs).filter(
+function enforceRotationLimit(domain: Domain, nowMs: number): void {
+  const retired = keysToPublish(domain, nowMs).filter(
     ({ slot, algorithm }) => slot === 'retired' && algorithm === 'rsa',
   );
-  if (former.length < ROTATIONS_MAX) return;
-  const detail = `The keys of this domain were rotated ${former.length} times in a week, and mail that was signed with each of them is still on its way. Wait until the oldest record may go.`;
+  if (retired.length < ROTATIONS_MAX) return;
+  const detail = `The keys of this domain were rotated ${retired.length} times in a week, and mail that was signed with each of them is still on its way. Wait until the oldest record may go.`;
   throw new RefusedError('conflict', detail);
 }
 
-function nextKeyOf(domain: Domain) {
+function nextRsaKey(domain: Domain) {
   const key = domain.keys.find(({ slot, algorithm }) => slot === 'next' && algorithm === 'rsa');
   if (!key) throw new Error(`Broken invariant: ${domain.id} has a next key`);
   return key;
 }
 
-function existing(domain: Domain | undefined): Domain {
+function orNotFound(domain: Domain | undefined): Domain {
   if (!domain) throw notFound();
   return domain;
 }

@@ -6,32 +6,32 @@ import type { Resolver } from '../mail/dns/resolver.ts';
  * that answer late or never: whoever asks for a thousand silent names waits for them in a line of his
  * own, and the others find places.
  */
-export class FairQuestions {
+export class PerWorkspaceResolver {
   readonly #resolver: Resolver;
   readonly #shares: FairShares;
   /** Those that wait, by workspace; whoever was let in last is asked last. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  constructor(resolver: Resolver, placesMax: number) {
+  constructor(resolver: Resolver, concurrencyMax: number) {
     this.#resolver = resolver;
-    this.#shares = new FairShares(placesMax);
+    this.#shares = new FairShares(concurrencyMax);
   }
 
   /** The resolver as one workspace may use it. */
-  of(workspaceId: string): Resolver {
+  forWorkspace(workspaceId: string): Resolver {
     return {
       lookup: async (type, name, options) => {
-        await this.#enter(workspaceId);
+        await this.#acquire(workspaceId);
         try {
           return await this.#resolver.lookup(type, name, options);
         } finally {
-          this.#leave(workspaceId);
+          this.#release(workspaceId);
         }
       },
     };
   }
 
-  async #enter(workspaceId: string): Promise<void> {
+  async #acquire(workspaceId: string): Promise<void> {
     const line = this.#waiting.get(workspaceId);
     if (line === undefined && this.#shares.mayEnter(workspaceId)) {
       this.#shares.entered(workspaceId);
@@ -43,12 +43,12 @@ export class FairQuestions {
     });
   }
 
-  #leave(workspaceId: string): void {
+  #release(workspaceId: string): void {
     this.#shares.left(workspaceId);
-    while (this.#letIn());
+    while (this.#admitNext());
   }
 
-  #letIn(): boolean {
+  #admitNext(): boolean {
     for (const [workspaceId, line] of this.#waiting) {
       if (!this.#shares.mayEnter(workspaceId)) continue;
       this.#shares.entered(workspaceId);

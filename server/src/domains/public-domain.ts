@@ -3,13 +3,13 @@ import type { Domain } from './domain.ts';
 import type { RecordState } from './record-states.ts';
 
 /** A domain with its records as they are now, and the keys among them in the same order. */
-export interface ShownDomain extends Domain {
+export interface DomainView extends Domain {
   records: readonly RecordState[];
   sendingStopsAtMs: number | null;
 }
 
 /** The public form: the same in API answers and at the command line. */
-export function publicDomain(domain: ShownDomain) {
+export function publicDomain(domain: DomainView) {
   return {
     id: encodeId('dom', domain.id),
     name: domain.name,

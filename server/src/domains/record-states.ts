@@ -20,7 +20,7 @@ export interface RecordCheck {
   lastKnown: KnownStatus | null;
   everFound: boolean;
   /** Since when it is known not to be there. */
-  goneSinceMs: number | null;
+  absentSinceMs: number | null;
 }
 
 export type KnownStatus = Exclude<RecordStatus, 'lookup_failed'>;
@@ -34,12 +34,12 @@ export interface RecordState extends DomainRecord {
   mistakes: readonly Mistake[];
   lastKnown: KnownStatus | null;
   everFound: boolean;
-  goneSinceMs: number | null;
+  absentSinceMs: number | null;
 }
 
 export function recordStates(domain: Domain, hosts: MailHosts, nowMs: number): RecordState[] {
-  const known = new Map(domain.checks.map((check) => [identity(check), check]));
-  const keys = publishedKeys(domain, nowMs);
+  const checks = new Map(domain.checks.map((check) => [recordKey(check), check]));
+  const keys = keysToPublish(domain, nowMs);
   const slots = new Map(keys.map((key) => [keyRecordName(domain, key), key.slot]));
   return recordsToPublish({
     domain: domain.name,
@@ -52,7 +52,7 @@ export function recordStates(domain: Domain, hosts: MailHosts, nowMs: number): R
       ? {}
       : { tracking: { host: domain.trackingHost, target: hosts.trackingTarget } }),
   }).map((record) => {
-    const check = known.get(identity(record));
+    const check = checks.get(recordKey(record));
     return {
       ...record,
       slot: slots.get(record.name) ?? null,
@@ -61,41 +61,41 @@ export function recordStates(domain: Domain, hosts: MailHosts, nowMs: number): R
       mistakes: check?.mistakes ?? [],
       lastKnown: check?.lastKnown ?? null,
       everFound: check?.everFound ?? false,
-      goneSinceMs: check?.goneSinceMs ?? null,
+      absentSinceMs: check?.absentSinceMs ?? null,
     };
   });
 }
 
 /** What is remembered after a check. Records that are no longer wanted are forgotten. */
-export function noteChecks(
+export function mergeChecks(
   states: readonly RecordState[],
   checked: readonly CheckedRecord[],
   nowMs: number,
 ): RecordCheck[] {
-  const fresh = new Map(checked.map((record) => [identity(record), record]));
+  const checkedByKey = new Map(checked.map((record) => [recordKey(record), record]));
   return states.flatMap((state) => {
-    const seen = fresh.get(identity(state));
-    const status = seen?.status ?? state.status;
+    const result = checkedByKey.get(recordKey(state));
+    const status = result?.status ?? state.status;
     if (status === 'pending') return [];
     const { type, name, value } = state;
     const lastKnown = status === 'lookup_failed' ? state.lastKnown : status;
-    const isGone = lastKnown === 'missing' || lastKnown === 'wrong';
+    const isAbsent = lastKnown === 'missing' || lastKnown === 'wrong';
     return {
       type,
       name,
       value,
       status,
-      found: seen?.found ?? state.found,
-      mistakes: seen?.mistakes ?? state.mistakes,
+      found: result?.found ?? state.found,
+      mistakes: result?.mistakes ?? state.mistakes,
       lastKnown,
       everFound: state.everFound || status === 'found',
-      goneSinceMs: isGone ? (state.goneSinceMs ?? nowMs) : null,
+      absentSinceMs: isAbsent ? (state.absentSinceMs ?? nowMs) : null,
     };
   });
 }
 
 /** Whether the key's own record was there when it could last be told. */
-export function isKeyFound(domain: Domain, key: Pick<DomainKey, 'selector' | 'dnsValue'>): boolean {
+export function isKeyRecordFound(domain: Domain, key: Pick<DomainKey, 'selector' | 'dnsValue'>): boolean {
   const name = keyRecordName(domain, key);
   return domain.checks.some(
     (check) => check.name === name && check.value === key.dnsValue && check.lastKnown === 'found',
@@ -103,30 +103,30 @@ export function isKeyFound(domain: Domain, key: Pick<DomainKey, 'selector' | 'dn
 }
 
 /** The keys in the order in which their records are listed. */
-export function publishedKeys(domain: Domain, nowMs: number): DomainKey[] {
-  return domain.keys.filter((key) => isPublished(key, nowMs)).sort(inOrder);
+export function keysToPublish(domain: Domain, nowMs: number): DomainKey[] {
+  return domain.keys.filter((key) => shouldBePublished(key, nowMs)).sort(byListOrder);
 }
 
 /** Mail signed with a retired key may be checked by its receiver as late as this. */
-const OVERLAP_MS = 7 * 24 * 3_600_000;
+const RETIRED_KEY_OVERLAP_MS = 7 * 24 * 3_600_000;
 
 /** Retired keys stay published for a while: their mail is still on its way. */
-export function isPublished(key: DomainKey, nowMs: number): boolean {
-  return key.retiredAtMs === null || nowMs < key.retiredAtMs + OVERLAP_MS;
+export function shouldBePublished(key: DomainKey, nowMs: number): boolean {
+  return key.retiredAtMs === null || nowMs < key.retiredAtMs + RETIRED_KEY_OVERLAP_MS;
 }
 
 function keyRecordName(domain: Pick<Domain, 'name'>, key: { selector: string }): string {
   return `${key.selector}._domainkey.${domain.name}`;
 }
 
-function identity(record: { type: string; name: string; value: string }): string {
+function recordKey(record: { type: string; name: string; value: string }): string {
   return `${record.type} ${record.name} ${record.value}`;
 }
 
 const SLOT_ORDER: Readonly<Record<KeySlot, number>> = { current: 0, next: 1, retired: 2 };
 
 /** RSA before Ed25519, what signs before what will, what did at the end. */
-function inOrder(a: DomainKey, b: DomainKey): number {
+function byListOrder(a: DomainKey, b: DomainKey): number {
   const retired = Number(a.slot === 'retired') - Number(b.slot === 'retired');
   if (retired !== 0) return retired;
   if (a.algorithm !== b.algorithm) return a.algorithm === 'rsa' ? -1 : 1;

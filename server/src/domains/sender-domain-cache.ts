@@ -4,16 +4,16 @@ import type { Clock } from '../lib/clock.ts';
 import { findSenderDomain } from './domain-store.ts';
 import type { SenderDomain } from './sender-domains.ts';
 
-const KNOWN_MAX = 20_000;
+const ENTRIES_MAX = 20_000;
 
 /** What every send asks: is this domain ours, and may it send? */
-export class DomainDirectory {
+export class SenderDomainCache {
   readonly #pool: Pool;
-  readonly #known: Believed<SenderDomain | undefined>;
+  readonly #cache: Believed<SenderDomain | undefined>;
 
   constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
     this.#pool = parts.pool;
-    this.#known = new Believed({ ...parts, entriesMax: KNOWN_MAX });
+    this.#cache = new Believed({ ...parts, entriesMax: ENTRIES_MAX });
   }
 
   /** At once when it is known. */
@@ -21,17 +21,17 @@ export class DomainDirectory {
     workspaceId: string,
     name: string,
   ): SenderDomain | undefined | Promise<SenderDomain | undefined> {
-    return this.#known.get(workspaceId, name, () =>
+    return this.#cache.get(workspaceId, name, () =>
       findSenderDomain(this.#pool, workspaceId, name),
     );
   }
 
   /** Some domain of this workspace changed. */
   forgetWorkspace(workspaceId: string): void {
-    this.#known.forget(workspaceId);
+    this.#cache.forget(workspaceId);
   }
 
   forgetAll(): void {
-    this.#known.forgetAll();
+    this.#cache.forgetAll();
   }
 }

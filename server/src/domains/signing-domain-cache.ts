@@ -8,7 +8,7 @@ import type { DkimKey } from '../mail/dkim/sign.ts';
 import type { SealedKey } from './dkim-key-generator.ts';
 import type { Domain } from './domain.ts';
 import { findSigningDomain } from './domain-store.ts';
-import { isKeyFound } from './record-states.ts';
+import { isKeyRecordFound } from './record-states.ts';
 
 /**
  * What delivery needs of a message's domain: the opened keys to sign with, and how its mail is to
@@ -27,17 +27,17 @@ export interface SigningDomain {
   suspendedFor: string | null;
 }
 
-const KNOWN_MAX = 5_000;
+const ENTRIES_MAX = 5_000;
 
-export class SigningKeys {
+export class SigningDomainCache {
   readonly #pool: Pool;
   readonly #sealer: Sealer;
-  readonly #known: Believed<SigningDomain | undefined>;
+  readonly #cache: Believed<SigningDomain | undefined>;
 
   constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer; noticesArrive: () => boolean }) {
     this.#pool = parts.pool;
     this.#sealer = parts.sealer;
-    this.#known = new Believed({ ...parts, entriesMax: KNOWN_MAX });
+    this.#cache = new Believed({ ...parts, entriesMax: ENTRIES_MAX });
   }
 
   /**
@@ -45,25 +45,25 @@ export class SigningKeys {
    * key cannot be opened or the database does not answer: then the mail must wait, not leave unsigned.
    */
   async find(workspaceId: string, name: string): Promise<SigningDomain | undefined> {
-    return this.#known.get(workspaceId, name, () => this.#read(workspaceId, name));
+    return this.#cache.get(workspaceId, name, () => this.#read(workspaceId, name));
   }
 
   /** Some domain of this workspace changed. */
   forgetWorkspace(workspaceId: string): void {
-    this.#known.forget(workspaceId);
+    this.#cache.forget(workspaceId);
   }
 
   forgetAll(): void {
-    this.#known.forgetAll();
+    this.#cache.forgetAll();
   }
 
   async #read(workspaceId: string, name: string): Promise<SigningDomain | undefined> {
     const found = await findSigningDomain(this.#pool, workspaceId, name);
     const maySend = found?.domain.status === 'verified' || found?.domain.status === 'degraded';
-    return found && maySend ? this.#open(found) : undefined;
+    return found && maySend ? this.#unsealKeys(found) : undefined;
   }
 
-  #open({
+  #unsealKeys({
     domain,
     keys,
     suspendedFor,
@@ -72,8 +72,8 @@ export class SigningKeys {
     keys: readonly SealedKey[];
     suspendedFor: string | null;
   }): SigningDomain {
-    const opened = keys
-      .filter((key) => key.algorithm === 'rsa' || domain.trusted || isKeyFound(domain, key))
+    const dkimKeys = keys
+      .filter((key) => key.algorithm === 'rsa' || domain.trusted || isKeyRecordFound(domain, key))
       .map((key) => ({
         algorithm: key.algorithm,
         domain: domain.name,
@@ -82,11 +82,11 @@ export class SigningKeys {
       }));
     // Signing with no key at all would succeed, and the mail leave unsigned.
     assert(
-      opened.some((key) => key.algorithm === 'rsa'),
+      dkimKeys.some((key) => key.algorithm === 'rsa'),
       'every domain has an RSA key',
     );
     return {
-      keys: opened,
+      keys: dkimKeys,
       returnPathHost: domain.returnPathHost,
       tlsRequired: domain.tls === 'required',
       trackingHost: domain.trackingHost,

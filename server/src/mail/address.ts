@@ -31,23 +31,23 @@ const EMAIL_OCTETS_MAX = 254;
 const TEXT_CHARS_MAX = 1024;
 
 export function parseMailbox(given: string): ParsedMailbox {
-  if (given.length === 0) return refused('The address is empty.');
-  if (given.length > TEXT_CHARS_MAX) return refused(TOO_LONG);
+  if (given.length === 0) return invalid('The address is empty.');
+  if (given.length > TEXT_CHARS_MAX) return invalid(TOO_LONG);
   // Before any character is judged: normalising can turn a letter-like sign into ASCII
   // punctuation (U+037E becomes a semicolon).
   const text = isAscii(given) ? given : given.normalize('NFC');
   const split = text.charCodeAt(0) === QUOTE ? quotedLocalPart(text) : dotAtom(text);
-  if ('detail' in split) return refused(split.detail);
+  if ('detail' in split) return invalid(split.detail);
 
   const { local, utf8 } = split;
   const octets = utf8 ? Buffer.byteLength(local) : local.length;
   if (octets > LOCAL_OCTETS_MAX) {
-    return refused(`The part before the @ is longer than ${LOCAL_OCTETS_MAX} octets.`);
+    return invalid(`The part before the @ is longer than ${LOCAL_OCTETS_MAX} octets.`);
   }
   const parsed = parseDomainName(text.slice(split.at + 1));
   if (!parsed.ok) return parsed;
   const { domain } = parsed;
-  if (octets + 1 + domain.length > EMAIL_OCTETS_MAX) return refused(TOO_LONG);
+  if (octets + 1 + domain.length > EMAIL_OCTETS_MAX) return invalid(TOO_LONG);
 
   const email = `${local}@${domain}`;
   const key = utf8 ? email.toLowerCase().normalize('NFC') : email.toLowerCase();
@@ -64,7 +64,7 @@ const SPACE = 0x20;
 
 type Split = { local: string; at: number; utf8: boolean } | { detail: string };
 
-function refused(detail: string): ParsedMailbox {
+function invalid(detail: string): ParsedMailbox {
   return { ok: false, detail };
 }
 
@@ -77,7 +77,7 @@ function dotAtom(text: string): Split {
       if (i === 0) return { detail: 'The address has nothing before the @.' };
       if (previous === DOT) return { detail: 'The part before the @ ends with a dot.' };
       if (text.includes('@', i + 1)) return { detail: 'The address has more than one @.' };
-      return finished(text.slice(0, i), i, utf8);
+      return validLocalPart(text.slice(0, i), i, utf8);
     }
     if (code === DOT && previous === DOT) {
       return {
@@ -88,7 +88,7 @@ function dotAtom(text: string): Split {
       };
     }
     if (code > 0x7f) utf8 = true;
-    else if (ATEXT_OR_DOT[code] === 0) return { detail: characterFault(text, code) };
+    else if (ATEXT_OR_DOT[code] === 0) return { detail: invalidCharacterDetail(text, code) };
     previous = code;
   }
   return { detail: NO_AT };
@@ -99,7 +99,7 @@ for (const char of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
   ATEXT_OR_DOT[char.charCodeAt(0)] = 1;
 }
 
-function characterFault(text: string, code: number): string {
+function invalidCharacterDetail(text: string, code: number): string {
   if (text.trim() !== text) return 'The address has spaces around it.';
   if (code < SPACE || code === 0x7f) return 'The address contains a control character.';
   if (code === SPACE && !text.includes('<')) return 'The address contains a space.';
@@ -118,7 +118,7 @@ function quotedLocalPart(text: string): Split {
   for (let i = 1; i < text.length; i++) {
     let code = text.charCodeAt(i);
     if (code === QUOTE) {
-      if (text.charCodeAt(i + 1) === AT) return finished(leastQuoted(content), i + 1, utf8);
+      if (text.charCodeAt(i + 1) === AT) return validLocalPart(leastQuoted(content), i + 1, utf8);
       return { detail: 'A quoted part before the @ must be followed by the @.' };
     }
     if (code === BACKSLASH) {
@@ -142,7 +142,7 @@ function leastQuoted(content: string): string {
   return isDotAtom ? content : `"${content.replace(/["\\]/g, '\\$&')}"`;
 }
 
-function finished(local: string, at: number, utf8: boolean): Split {
+function validLocalPart(local: string, at: number, utf8: boolean): Split {
   if (!utf8) return { local, at, utf8 };
   if (!local.isWellFormed()) return { detail: 'The address is not well-formed Unicode.' };
   if (DECEPTIVE.test(local)) {

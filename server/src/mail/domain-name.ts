@@ -15,26 +15,26 @@ const LABEL_OCTETS_MAX = 63;
 export function parseDomainName(text: string): ParsedDomainName {
   let name = text;
   if (!isAscii(text)) {
-    const fault = unicodeFault(text);
-    if (fault !== undefined) return refused(fault);
+    const error = unicodeError(text);
+    if (error !== undefined) return invalid(error);
     name = domainToASCII(text);
-    if (name === '') return refused('The domain is not a valid internationalised name.');
+    if (name === '') return invalid('The domain is not a valid internationalised name.');
   }
-  const fault = labelsFault(name);
-  if (fault !== undefined) return refused(fault);
+  const error = labelsError(name);
+  if (error !== undefined) return invalid(error);
   const domain = name.toLowerCase();
   if (domain.includes('xn--') && !hasValidALabels(domain)) {
-    return refused('The domain has an "xn--" label that does not decode to a valid name.');
+    return invalid('The domain has an "xn--" label that does not decode to a valid name.');
   }
   return { ok: true, domain };
 }
 
 /** As people read it, of a name that parseDomainName let through: with the letters of its A-labels. */
-export function readableDomain(domain: string): string {
+export function displayDomain(domain: string): string {
   return domain.includes('xn--') ? domainToUnicode(domain) : domain;
 }
 
-function refused(detail: string): ParsedDomainName {
+function invalid(detail: string): ParsedDomainName {
   return { ok: false, detail };
 }
 
@@ -47,7 +47,7 @@ export function isAscii(text: string): boolean {
 // percent-encoding and drops invisible characters. Mail has neither, and a name that is not
 // what it looks like is refused rather than repaired. The joiners U+200C and U+200D are
 // letters' companions in Persian and Indic names; the IDNA rules judge them.
-function unicodeFault(text: string): string | undefined {
+function unicodeError(text: string): string | undefined {
   if (!text.isWellFormed()) return 'The domain is not well-formed Unicode.';
   if (/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}]/u.test(text)) {
     return 'The domain contains a space or a control character.';
@@ -61,7 +61,7 @@ function unicodeFault(text: string): string | undefined {
   return undefined;
 }
 
-function labelsFault(name: string): string | undefined {
+function labelsError(name: string): string | undefined {
   const length = name.length;
   if (length === 0) return 'The domain is missing.';
   if (length > DOMAIN_OCTETS_MAX) {
@@ -72,12 +72,12 @@ function labelsFault(name: string): string | undefined {
   for (let i = 0; i <= length; i++) {
     const code = i === length ? DOT : name.charCodeAt(i);
     if (code === DOT) {
-      const fault = labelFault(name, labelStart, i);
-      if (fault !== undefined) return fault;
+      const error = labelError(name, labelStart, i);
+      if (error !== undefined) return error;
       labels += 1;
       labelStart = i + 1;
     } else if (!isLetterDigitHyphen(code)) {
-      return characterFault(code, name);
+      return invalidCharacterDetail(code, name);
     }
   }
   if (labels < 2) return 'The domain has no dot: a full name such as example.com is needed.';
@@ -91,7 +91,7 @@ function labelsFault(name: string): string | undefined {
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
-function labelFault(name: string, start: number, end: number): string | undefined {
+function labelError(name: string, start: number, end: number): string | undefined {
   if (start === end) {
     if (end === name.length) return 'The domain ends with a dot.';
     return start === 0 ? 'The domain begins with a dot.' : 'The domain has two dots in a row.';
@@ -114,7 +114,7 @@ function isLetterDigitHyphen(code: number): boolean {
   );
 }
 
-function characterFault(code: number, name: string): string {
+function invalidCharacterDetail(code: number, name: string): string {
   if (code <= 0x20 || code === 0x7f) return 'The domain contains a space or a control character.';
   if (name.startsWith('[')) return 'The domain is an address literal: a domain name is needed.';
   return 'The domain may contain only letters, digits, hyphens and dots.';

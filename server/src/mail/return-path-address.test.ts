@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { parseMailbox } from './address.ts';
-import { findReturnPaths, readReturnPath, returnPathFor } from './return-path-address.ts';
+import { findReturnPaths, parseReturnPath, returnPathFor } from './return-path-address.ts';
 
 const key = randomBytes(32);
 
@@ -11,15 +11,15 @@ test('names its delivery, also when a server has changed the case', () => {
   for (let ordinal = 0; ordinal < 50; ordinal++) {
     const delivery = { messageId: uuidv7(systemClock.now()), ordinal };
     const path = returnPathFor(delivery, 'bounces.example.com', key);
-    expect(readReturnPath(path, key)).toEqual(delivery);
-    expect(readReturnPath(path.toUpperCase(), key)).toEqual(delivery);
+    expect(parseReturnPath(path, key)).toEqual(delivery);
+    expect(parseReturnPath(path.toUpperCase(), key)).toEqual(delivery);
     expect(parseMailbox(path)).toMatchObject({ ok: true });
   }
 });
 
 test('several recipients of one transaction share a path without an ordinal', () => {
   const shared = { messageId: uuidv7(systemClock.now()), ordinal: undefined };
-  expect(readReturnPath(returnPathFor(shared, 'b.example', key), key)).toEqual(shared);
+  expect(parseReturnPath(returnPathFor(shared, 'b.example', key), key)).toEqual(shared);
 });
 
 test('a path that was changed, made up, or signed with another key is not ours', () => {
@@ -28,8 +28,8 @@ test('a path that was changed, made up, or signed with another key is not ours',
     /^(b-.{5})(.)/,
     (_, before, one) => before + (one === 'a' ? 'b' : 'a'),
   );
-  expect(readReturnPath(changed, key)).toBeUndefined();
-  expect(readReturnPath(path, randomBytes(32))).toBeUndefined();
+  expect(parseReturnPath(changed, key)).toBeUndefined();
+  expect(parseReturnPath(path, randomBytes(32))).toBeUndefined();
   for (const made of [
     '',
     '@',
@@ -38,13 +38,13 @@ test('a path that was changed, made up, or signed with another key is not ours',
     'postmaster@b.example',
     `${path}x`,
   ]) {
-    if (made !== `${path}x`) expect(readReturnPath(made, key)).toBeUndefined();
+    if (made !== `${path}x`) expect(parseReturnPath(made, key)).toBeUndefined();
   }
-  expect(readReturnPath(path.replace('@', 'a@'), key)).toBeUndefined();
+  expect(parseReturnPath(path.replace('@', 'a@'), key)).toBeUndefined();
   const [local = '', host] = path.split('@');
   for (const letter of 'abcdefghijklmnopqrstuvwxyz234567') {
     const spelled = `${local.slice(0, -1)}${letter}`;
-    const isOurs = readReturnPath(`${spelled}@${host}`, key) !== undefined;
+    const isOurs = parseReturnPath(`${spelled}@${host}`, key) !== undefined;
     expect(isOurs).toBe(spelled === local);
   }
 });

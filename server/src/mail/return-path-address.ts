@@ -17,7 +17,7 @@ export interface ReturnPath {
 const PURPOSE = Buffer.from('return-path');
 /** A process has one key, and every delivery needs it. */
 const hmacs = new WeakMap<Buffer, Hmac>();
-const SEVERAL = 0xff;
+const SHARED_ORDINAL = 0xff;
 const MAC_BYTES = 10;
 const PREFIX = 'b-';
 /** Base32 of the delivery's 17 bytes and the MAC. */
@@ -27,27 +27,27 @@ const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
 export const RETURN_PATH_HOST_OCTETS_MAX = 254 - PREFIX.length - TOKEN_CHARS - '@'.length;
 
 export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
-  const named = bytesOf(delivery);
-  const token = Buffer.concat([named, macOf(named, key)]);
-  return `${PREFIX}${base32(token)}@${host}`;
+  const payload = encodePayload(delivery);
+  const token = Buffer.concat([payload, computeMac(payload, key)]);
+  return `${PREFIX}${encodeBase32(token)}@${host}`;
 }
 
 /** The delivery that a return path of ours names, or undefined when we never wrote it. */
-export function readReturnPath(address: string, key: Buffer): ReturnPath | undefined {
+export function parseReturnPath(address: string, key: Buffer): ReturnPath | undefined {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase();
   if (at < 0 || !local.startsWith(PREFIX)) return undefined;
   const text = local.slice(PREFIX.length);
-  const token = text.length === TOKEN_CHARS ? fromBase32(text) : undefined;
+  const token = text.length === TOKEN_CHARS ? decodeBase32(text) : undefined;
   // The last character holds spare bits: only the spelling that we wrote is ours.
-  if (!token || base32(token) !== text) return undefined;
-  const named = token.subarray(0, 17);
-  if (!timingSafeEqual(token.subarray(17), macOf(named, key))) return undefined;
-  const hex = named.toString('hex', 0, 16);
-  const ordinal = named[16] as number;
+  if (!token || encodeBase32(token) !== text) return undefined;
+  const payload = token.subarray(0, 17);
+  if (!timingSafeEqual(token.subarray(17), computeMac(payload, key))) return undefined;
+  const hex = payload.toString('hex', 0, 16);
+  const ordinal = payload[16] as number;
   return {
     messageId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
-    ordinal: ordinal === SEVERAL ? undefined : ordinal,
+    ordinal: ordinal === SHARED_ORDINAL ? undefined : ordinal,
   };
 }
 
@@ -55,14 +55,14 @@ export function readReturnPath(address: string, key: Buffer): ReturnPath | undef
 export function findReturnPaths(text: string, key: Buffer): (ReturnPath & { host: string })[] {
   const found: (ReturnPath & { host: string })[] = [];
   for (const [address] of text.matchAll(ANYWHERE)) {
-    const path = readReturnPath(address, key);
-    if (path) found.push({ ...path, host: hostOf(address) });
+    const path = parseReturnPath(address, key);
+    if (path) found.push({ ...path, host: domainPart(address) });
     if (found.length >= FOUND_MAX) break;
   }
   return found;
 }
 
-export function hostOf(address: string): string {
+export function domainPart(address: string): string {
   return address
     .slice(address.lastIndexOf('@') + 1)
     .toLowerCase()
@@ -72,15 +72,15 @@ export function hostOf(address: string): string {
 const ANYWHERE = /\bb-[a-z2-7]{44}@[a-z0-9.-]{1,253}/gi;
 const FOUND_MAX = 10;
 
-function bytesOf({ messageId, ordinal = SEVERAL }: ReturnPath): Buffer {
-  assert(ordinal >= 0 && ordinal <= SEVERAL, 'an ordinal fits into one byte');
+function encodePayload({ messageId, ordinal = SHARED_ORDINAL }: ReturnPath): Buffer {
+  assert(ordinal >= 0 && ordinal <= SHARED_ORDINAL, 'an ordinal fits into one byte');
   return Buffer.from(
     `${messageId.replaceAll('-', '')}${ordinal.toString(16).padStart(2, '0')}`,
     'hex',
   );
 }
 
-function macOf(named: Buffer, key: Buffer): Buffer {
+function computeMac(named: Buffer, key: Buffer): Buffer {
   let hmac = hmacs.get(key);
   if (!hmac) {
     hmac = createHmacSha256(key);
@@ -91,7 +91,7 @@ function macOf(named: Buffer, key: Buffer): Buffer {
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-function base32(bytes: Buffer): string {
+function encodeBase32(bytes: Buffer): string {
   let text = '';
   let bits = 0;
   let value = 0;
@@ -107,7 +107,7 @@ function base32(bytes: Buffer): string {
   return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text;
 }
 
-function fromBase32(text: string): Buffer | undefined {
+function decodeBase32(text: string): Buffer | undefined {
   const bytes: number[] = [];
   let bits = 0;
   let value = 0;

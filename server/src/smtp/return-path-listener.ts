@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import type { ReportAddress, ReportOutcome, Reports } from '../bounces/inbound-reports.ts';
+import type { ReportAddress, ReportOutcome, InboundReports } from '../bounces/inbound-reports.ts';
 import { SmtpReplyError } from './error-replies.ts';
 import { disabledCommands, protocolOptions } from './protocol-server.ts';
 import {
@@ -28,7 +28,7 @@ import { type Certificate, type CertificateFiles, readCertificate } from './tls-
 
 export interface ReturnPathListenerParts extends Omit<SmtpServiceParts, 'label'> {
   registry: Registry;
-  reports: Pick<Reports, 'find' | 'take'>;
+  reports: Pick<InboundReports, 'resolveAddress' | 'process'>;
   /** What the server calls itself. */
   hostname: string;
   /** Where people find whoever runs it. */
@@ -163,7 +163,7 @@ export class ReturnPathListener {
   }
 
   async #resolveRecipient(address: string, session: SMTPServerSession): Promise<void> {
-    const found = await this.#parts.reports.find(address);
+    const found = await this.#parts.reports.resolveAddress(address);
     if (found) {
       this.#reportAddresses.get(session)?.set(address.toLowerCase(), found);
       return;
@@ -205,7 +205,7 @@ export class ReturnPathListener {
       async (data) => {
         onReceived();
         rejectSmuggling(data);
-        const outcomes = await this.#parts.reports.take(data, { from, to });
+        const outcomes = await this.#parts.reports.process(data, { from, to });
         for (const outcome of outcomes) this.#metrics.report(outcome);
         return replyForOutcomes(outcomes);
       },
@@ -216,7 +216,7 @@ export class ReturnPathListener {
 
 /** Where several recipients fare differently, the one that needs the sender decides. */
 function replyForOutcomes(outcomes: readonly ReportOutcome[]): string {
-  if (outcomes.includes('not_yet')) {
+  if (outcomes.includes('retry_later')) {
     throw new SmtpReplyError(
       451,
       '4.3.0',

@@ -14,7 +14,7 @@ export const ALARM_KINDS = [
 ] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];
 
-export interface Reading {
+export interface AlarmReading {
   workspaceId: string;
   mode: Mode;
   kind: AlarmKind;
@@ -30,8 +30,8 @@ export interface Reading {
 export async function readRates(
   db: Queryable,
   window: { fromMs: number; recipientsMin: number },
-): Promise<Reading[]> {
-  const { rows } = await db.query<Reading>(
+): Promise<AlarmReading[]> {
+  const { rows } = await db.query<AlarmReading>(
     `with sums as (
        select workspace_id, mode, value as subject,
          coalesce(sum(n) filter (where counter = 'delivered'), 0) as delivered,
@@ -58,8 +58,8 @@ export async function readQueueAges(
   db: Queryable,
   nowMs: number,
   olderThanMs: number,
-): Promise<Reading[]> {
-  const { rows } = await db.query<Omit<Reading, 'value'> & { since: number }>(
+): Promise<AlarmReading[]> {
+  const { rows } = await db.query<Omit<AlarmReading, 'value'> & { since: number }>(
     `select workspace_id as "workspaceId", mode, 'queue_age' as kind, '' as subject, min(due_at) as since
        from (select workspace_id, mode, due_at from deliveries
               where status in ('scheduled', 'queued', 'deferred') and due_at < $1 limit 100000) late
@@ -73,8 +73,8 @@ export async function readFailingWebhooks(
   db: Queryable,
   nowMs: number,
   longerThanMs: number,
-): Promise<Reading[]> {
-  const { rows } = await db.query<Omit<Reading, 'value'> & { since: number }>(
+): Promise<AlarmReading[]> {
+  const { rows } = await db.query<Omit<AlarmReading, 'value'> & { since: number }>(
     `select workspace_id as "workspaceId", mode, 'webhook_failing' as kind, id::text as subject,
             failing_since as since
        from webhooks where enabled and failing_since < $1`,
@@ -91,8 +91,8 @@ export async function readExpiringKeys(
   db: Queryable,
   nowMs: number,
   withinMs: number,
-): Promise<Reading[]> {
-  const { rows } = await db.query<Omit<Reading, 'value'> & { until: number }>(
+): Promise<AlarmReading[]> {
+  const { rows } = await db.query<Omit<AlarmReading, 'value'> & { until: number }>(
     `select workspace_id as "workspaceId", mode, 'key_expiring' as kind, id::text as subject,
             expires_at as until
        from api_keys where revoked_at is null and expires_at > $1 and expires_at <= $2
@@ -103,17 +103,17 @@ export async function readExpiringKeys(
 }
 
 /** Domains that lost records after they were verified, with how many. Both modes share them. */
-export async function readDegradedDomains(db: Queryable): Promise<Reading[]> {
-  const { rows } = await db.query<Reading>(
+export async function readDegradedDomains(db: Queryable): Promise<AlarmReading[]> {
+  const { rows } = await db.query<AlarmReading>(
     `select workspace_id as "workspaceId", 'live' as mode, 'domain_degraded' as kind, name as subject,
             greatest(1, (select count(*) from json_array_elements(checks) record
-                          where record->>'goneSinceMs' is not null))::int as value
+                          where record->>'absentSinceMs' is not null))::int as value
        from domains where status in ('degraded', 'failed')`,
   );
   return rows;
 }
 
-export interface RaisedAlarm extends Omit<Reading, 'value'> {
+export interface RaisedAlarm extends Omit<AlarmReading, 'value'> {
   raisedAtMs: number;
 }
 
@@ -125,7 +125,7 @@ export async function readRaised(db: Queryable): Promise<RaisedAlarm[]> {
 }
 
 /** Of one workspace and mode, newest first. */
-export async function readRaisedOf(
+export async function readRaisedInWorkspace(
   db: Queryable,
   scope: { workspaceId: string; mode: Mode },
 ): Promise<RaisedAlarm[]> {

@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
-import { receivingProvider } from '../mail/policy/mailbox-provider.ts';
+import { mailboxProvider } from '../mail/policy/mailbox-provider.ts';
 import { bucketOf } from './latency-histogram.ts';
 
 /**
@@ -20,7 +20,7 @@ export interface CountedEvent {
   tags: readonly string[];
   bounceReason: string | null;
   /** Of bounces: a report told it, after the message had been told as delivered. */
-  later: boolean;
+  afterDelivery: boolean;
   mx: string | null;
   machine: boolean;
   /** Of clicks: no other link of the message was followed before. */
@@ -64,23 +64,23 @@ export const COUNTERS = [
 ] as const;
 export type Counter = (typeof COUNTERS)[number];
 
-export const BOUNCED_FOR = 'bounced.';
-export const LATENCY = 'latency.';
+export const BOUNCE_REASON_PREFIX = 'bounced.';
+export const LATENCY_PREFIX = 'latency.';
 
 const MINUTE_MS = 60_000;
 
 /** `nameFor` may put a value that is one too many under another name. */
 export function countEvents(
   events: readonly CountedEvent[],
-  nameFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
+  labelFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
 ): Count[] {
-  const minutes = new Minutes();
+  const minutes = new MinuteBuckets();
   for (const event of events) {
-    const places = placesOf(event);
-    if (places.length === 0) continue;
+    const targets = countTargets(event);
+    if (targets.length === 0) continue;
     const minute = minutes.of(event);
-    for (const { dimension, value, counters } of places) {
-      const sums = minute.sumsOf(dimension, nameFor(event, dimension, value));
+    for (const { dimension, value, counters } of targets) {
+      const sums = minute.sumsOf(dimension, labelFor(event, dimension, value));
       for (const [counter, n] of counters) sums.set(counter, (sums.get(counter) ?? 0) + n);
     }
   }
@@ -92,18 +92,18 @@ export function countEvents(
  * all six would be made and hashed a dozen times for each message; neighbours in the ledger are
  * mostly of the same minute, which is then at hand.
  */
-class Minutes {
-  readonly #minutes = new Map<string, Minute>();
-  #last: Minute | undefined;
+class MinuteBuckets {
+  readonly #minutes = new Map<string, MinuteBucket>();
+  #last: MinuteBucket | undefined;
 
-  of({ workspaceId, mode, createdAtMs }: CountedEvent): Minute {
+  of({ workspaceId, mode, createdAtMs }: CountedEvent): MinuteBucket {
     const atMs = Math.floor(createdAtMs / MINUTE_MS) * MINUTE_MS;
     const last = this.#last;
     if (last?.atMs === atMs && last.mode === mode && last.workspaceId === workspaceId) return last;
     const key = `${workspaceId} ${mode} ${atMs}`;
     let minute = this.#minutes.get(key);
     if (!minute) {
-      minute = new Minute(workspaceId, mode, atMs);
+      minute = new MinuteBucket(workspaceId, mode, atMs);
       this.#minutes.set(key, minute);
     }
     this.#last = minute;
@@ -115,7 +115,7 @@ class Minutes {
   }
 }
 
-class Minute {
+class MinuteBucket {
   readonly workspaceId: string;
   readonly mode: Mode;
   readonly atMs: number;
@@ -157,37 +157,37 @@ class Minute {
 
 type Counters = readonly (readonly [counter: string, n: number])[];
 
-interface Place {
+interface CountTarget {
   dimension: Dimension;
   value: string;
   counters: Counters;
 }
 
-function placesOf(event: CountedEvent): Place[] {
+function countTargets(event: CountedEvent): CountTarget[] {
   const counters = countersOf(event);
   if (counters.length === 0) return [];
-  const places: Place[] = [{ dimension: 'all', value: '', counters }];
+  const targets: CountTarget[] = [{ dimension: 'all', value: '', counters }];
   if (event.tags.length > 0) {
-    for (const tag of new Set(event.tags)) places.push({ dimension: 'tag', value: tag, counters });
+    for (const tag of new Set(event.tags)) targets.push({ dimension: 'tag', value: tag, counters });
   }
   if (event.templateKey !== null) {
-    places.push({ dimension: 'template', value: event.templateKey, counters });
+    targets.push({ dimension: 'template', value: event.templateKey, counters });
   }
   if (event.sender !== null) {
     const domain = event.sender.slice(event.sender.lastIndexOf('@') + 1).toLowerCase();
-    places.push({ dimension: 'domain', value: domain, counters });
+    targets.push({ dimension: 'domain', value: domain, counters });
   }
   if (event.type === 'message.accepted') {
     // A message has no one receiver: its recipients are counted where they are.
     for (const recipient of event.recipients) {
-      const value = receivingProvider(recipient, null);
-      places.push({ dimension: 'receiver', value, counters: [['accepted', 1]] });
+      const value = mailboxProvider(recipient, null);
+      targets.push({ dimension: 'receiver', value, counters: [['accepted', 1]] });
     }
   } else if (event.recipient !== null) {
-    const value = receivingProvider(event.recipient, event.mx);
-    places.push({ dimension: 'receiver', value, counters });
+    const value = mailboxProvider(event.recipient, event.mx);
+    targets.push({ dimension: 'receiver', value, counters });
   }
-  return places;
+  return targets;
 }
 
 function countersOf(event: CountedEvent): Counters {
@@ -206,8 +206,8 @@ function countersOf(event: CountedEvent): Counters {
     case 'message.bounced':
       return [
         ['bounced', 1],
-        ...(event.later ? [['bounced_later', 1] as const] : []),
-        [BOUNCED_FOR + (event.bounceReason ?? 'unknown'), 1],
+        ...(event.afterDelivery ? [['bounced_later', 1] as const] : []),
+        [BOUNCE_REASON_PREFIX + (event.bounceReason ?? 'unknown'), 1],
       ];
     case 'message.opened':
       return [[event.machine ? 'opened_by_machine' : 'opened', 1]];
@@ -227,9 +227,9 @@ function countersOf(event: CountedEvent): Counters {
 }
 
 /** Their names are made once. */
-const LATENCIES: string[] = [];
+const LATENCY_COUNTERS: string[] = [];
 function latencyCounter(ms: number): string {
   const bucket = bucketOf(ms);
-  LATENCIES[bucket] ??= LATENCY + bucket;
-  return LATENCIES[bucket];
+  LATENCY_COUNTERS[bucket] ??= LATENCY_PREFIX + bucket;
+  return LATENCY_COUNTERS[bucket];
 }

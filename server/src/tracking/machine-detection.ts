@@ -1,5 +1,5 @@
 /** What a request for a tracked address tells of who made it. */
-export interface Visitor {
+export interface TrackingRequest {
   method: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -9,15 +9,15 @@ export interface Visitor {
  * they say of themselves; those that hide it are found by their haste (see visits-store.ts). Gmail's
  * and Yahoo's image proxies ask when a person looks, so they count as the person.
  */
-export function isMachine({ method, headers }: Visitor): boolean {
+export function isMachine({ method, headers }: TrackingRequest): boolean {
   if (method !== 'GET') return true;
   const purpose = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']];
-  if (purpose.some((said) => /prefetch|preview|prerender/i.test(String(said ?? '')))) return true;
+  if (purpose.some((value) => /prefetch|preview|prerender/i.test(String(value ?? '')))) return true;
   const agent = String(headers['user-agent'] ?? '').trim();
   // Apple's privacy proxy loads all images of all mail beforehand, and says no more than this.
-  return agent === '' || agent === 'Mozilla/5.0' || (PROGRAMS.test(agent) && !PROXIES.test(agent));
+  return agent === '' || agent === 'Mozilla/5.0' || (AUTOMATED_AGENTS.test(agent) && !HUMAN_IMAGE_PROXIES.test(agent));
 }
 
-const PROGRAMS =
+const AUTOMATED_AGENTS =
   /bot\b|bots\b|crawl|spider|scan|preview|prefetch|headless|phantom|curl|wget|python|java\/|go-http|okhttp|axios|node|ruby|perl|libwww|httpclient|barracuda|proofpoint|mimecast|symantec|trendmicro|sophos|fireeye|safebrowsing|urlcheck|monitor|validator/i;
-const PROXIES = /GoogleImageProxy|YahooMailProxy/i;
+const HUMAN_IMAGE_PROXIES = /GoogleImageProxy|YahooMailProxy/i;

@@ -10,17 +10,17 @@ import { CLICK_PATH, type TrackingLinks } from './tracking-links.ts';
  */
 export function createTracker(parts: { links: TrackingLinks; baseUrl: string }): TrackContent {
   const { links } = parts;
-  const ours = new URL(parts.baseUrl);
-  return (content, wanted) => {
-    const base = wanted.host === null ? ours.origin : onHost(ours, wanted.host);
+  const serverUrl = new URL(parts.baseUrl);
+  return (content, options) => {
+    const origin = options.host === null ? serverUrl.origin : originForHost(serverUrl, options.host);
     const text = content.text ?? htmlToText(content.html);
     let { html } = content;
-    if (wanted.clicks) {
-      html = withLinks(html, (url) =>
-        url.startsWith(base + CLICK_PATH) ? url : base + links.clickPath(wanted, url),
+    if (options.clicks) {
+      html = rewriteLinks(html, (url) =>
+        url.startsWith(origin + CLICK_PATH) ? url : origin + links.clickPath(options, url),
       );
     }
-    if (wanted.opens) html = withImage(html, base + links.openPath(wanted));
+    if (options.opens) html = addTrackingPixel(html, origin + links.openPath(options));
     return { ...content, html, text };
   };
 }
@@ -29,37 +29,37 @@ export function createTracker(parts: { links: TrackingLinks; baseUrl: string }):
 const LINKS_MAX = 500;
 const LINK_CHARS_MAX = 4096;
 
-function onHost({ protocol, port }: URL, host: string): string {
+function originForHost({ protocol, port }: URL, host: string): string {
   return `${protocol}//${host}${port === '' ? '' : `:${port}`}`;
 }
 
-function withLinks(html: string, tracked: (url: string) => string): string {
+function rewriteLinks(html: string, tracked: (url: string) => string): string {
   const tokens = new HtmlTokens(html);
-  let made = '';
+  let output = '';
   let copied = 0;
   for (let links = 0; links < LINKS_MAX && tokens.next(); ) {
     if (tokens.kind !== 'open' || (tokens.name !== 'a' && tokens.name !== 'area')) continue;
     const place = tokens.attributePlace('href');
-    const url = place && webAddress(tokens.attribute('href') as string);
+    const url = place && normalizeWebUrl(tokens.attribute('href') as string);
     if (!url) continue;
     // What is put in has no character that would have to be escaped, whatever the quotes.
-    made += html.slice(copied, place.start) + tracked(url);
+    output += html.slice(copied, place.start) + tracked(url);
     copied = place.end;
     links += 1;
   }
-  return made + html.slice(copied);
+  return output + html.slice(copied);
 }
 
 /** As a browser would ask for it, in ASCII; undefined when it is no http(s) address. */
-function webAddress(written: string): string | undefined {
+function normalizeWebUrl(written: string): string | undefined {
   const address = written.replace(/[\t\r\n]/g, '').trim();
   if (!/^https?:\/\/./i.test(address) || address.length > LINK_CHARS_MAX) return undefined;
   const parsed = URL.parse(address);
   return parsed && parsed.href.length <= LINK_CHARS_MAX ? parsed.href : undefined;
 }
 
-function withImage(html: string, address: string): string {
-  const image = `<img src="${address}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`;
+function addTrackingPixel(html: string, address: string): string {
+  const pixel = `<img src="${address}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`;
   const end = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? html.length;
-  return html.slice(0, end) + image + html.slice(end);
+  return html.slice(0, end) + pixel + html.slice(end);
 }

@@ -43,30 +43,30 @@ export class TrackingLinks {
   }
 
   #token(kind: Kind, { workspaceId, mode, messageId }: TrackedMessage, url: string): string {
-    const about = Buffer.concat([
+    const payload = Buffer.concat([
       Buffer.from([mode === 'live' ? 1 : 0]),
-      bytesOf(workspaceId),
-      bytesOf(messageId),
+      uuidBytes(workspaceId),
+      uuidBytes(messageId),
     ]);
-    return Buffer.concat([about, this.#signature(kind, about, url)]).toString('base64url');
+    return Buffer.concat([payload, this.#signature(kind, payload, url)]).toString('base64url');
   }
 
   #read(kind: Kind, token: string, url: string): TrackedMessage | undefined {
     const bytes = Buffer.from(token, 'base64url');
-    if (bytes.length !== ABOUT_BYTES + SIGNATURE_BYTES) return undefined;
-    const about = bytes.subarray(0, ABOUT_BYTES);
-    const signature = this.#signature(kind, about, url);
-    if (!timingSafeEqual(bytes.subarray(ABOUT_BYTES), signature)) return undefined;
+    if (bytes.length !== PAYLOAD_BYTES + SIGNATURE_BYTES) return undefined;
+    const payload = bytes.subarray(0, PAYLOAD_BYTES);
+    const signature = this.#signature(kind, payload, url);
+    if (!timingSafeEqual(bytes.subarray(PAYLOAD_BYTES), signature)) return undefined;
     return {
-      mode: about[0] === 1 ? 'live' : 'test',
-      workspaceId: uuidOf(about.subarray(1, 17)),
-      messageId: uuidOf(about.subarray(17)),
+      mode: payload[0] === 1 ? 'live' : 'test',
+      workspaceId: bytesToUuid(payload.subarray(1, 17)),
+      messageId: bytesToUuid(payload.subarray(17)),
     };
   }
 
   /** The kind is signed too: an image must not be turned into a link. */
-  #signature(kind: Kind, about: Buffer, url: string): Buffer {
-    const signed = Buffer.concat([Buffer.from(`${kind} `), about, Buffer.from(url)]);
+  #signature(kind: Kind, payload: Buffer, url: string): Buffer {
+    const signed = Buffer.concat([Buffer.from(`${kind} `), payload, Buffer.from(url)]);
     return this.#hmac(signed).subarray(0, SIGNATURE_BYTES);
   }
 }
@@ -76,13 +76,13 @@ export const CLICK_PATH = '/t/c/';
 
 type Kind = 'open' | 'click';
 
-const ABOUT_BYTES = 33;
+const PAYLOAD_BYTES = 33;
 const SIGNATURE_BYTES = 16;
 
-function bytesOf(uuid: string): Buffer {
+function uuidBytes(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll('-', ''), 'hex');
 }
 
-function uuidOf(bytes: Buffer): string {
+function bytesToUuid(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

@@ -5,35 +5,35 @@ import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import type { TrackedMessage } from './tracking-links.ts';
-import { recordVisits, type Visit } from './tracking-store.ts';
+import { recordHits, type TrackingHit } from './tracking-store.ts';
 
 /**
  * Opens and clicks come in one by one and leave as events, many in one commit. Whoever opened or
  * clicked waits for none of it; when more comes than can be written, the rest is let go, since a
  * count of opens is worth less than a link that leads on.
  */
-export interface VisitsParts {
+export interface TrackingRecorderParts {
   pool: Pool;
   clock: Clock;
   log: Log;
   /** Events were appended. */
-  told: () => void;
+  onEventsAppended: () => void;
 }
 
-const WAITING_MAX = 5_000;
+const QUEUED_MAX = 5_000;
 const SPACING_MS = 100;
-const TRIES_MAX = 5;
+const ATTEMPTS_MAX = 5;
 
-export class Visits {
-  readonly #parts: VisitsParts;
-  readonly #groups: GroupCommit<Visit, undefined>;
+export class TrackingRecorder {
+  readonly #parts: TrackingRecorderParts;
+  readonly #groups: GroupCommit<TrackingHit, undefined>;
 
-  constructor(parts: VisitsParts) {
+  constructor(parts: TrackingRecorderParts) {
     this.#parts = parts;
     this.#groups = new GroupCommit({
       commit: async (visits) => {
-        const written = await this.#record(visits);
-        if (written > 0) parts.told();
+        const written = await this.#writeHits(visits);
+        if (written > 0) parts.onEventsAppended();
         return visits.map(() => undefined);
       },
       isItemFault: () => false,
@@ -41,15 +41,15 @@ export class Visits {
       groupBytesMax: 1024 * 1024,
       groupsInFlightMax: 1,
       spacingMs: SPACING_MS,
-      waitingItemsMax: WAITING_MAX,
+      waitingItemsMax: QUEUED_MAX,
       waitingBytesMax: 4 * 1024 * 1024,
     });
   }
 
   /** `url`: of a click; an open has none. */
-  note(message: TrackedMessage, seen: { machine: boolean; url?: string }): void {
+  record(message: TrackedMessage, request: { machine: boolean; url?: string }): void {
     const atMs = this.#parts.clock.now();
-    const visit: Visit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...seen };
+    const visit: TrackingHit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...request };
     try {
       this.#groups
         .add(visit, 300 + (visit.url?.length ?? 0))
@@ -61,12 +61,12 @@ export class Visits {
     }
   }
 
-  async #record(visits: readonly Visit[]): Promise<number> {
+  async #writeHits(visits: readonly TrackingHit[]): Promise<number> {
     for (let tries = 1; ; tries++) {
       try {
-        return await recordVisits(this.#parts.pool, visits);
+        return await recordHits(this.#parts.pool, visits);
       } catch (error) {
-        if (!isLostRace(error) || tries === TRIES_MAX) throw error;
+        if (!isLostRace(error) || tries === ATTEMPTS_MAX) throw error;
       }
     }
   }

@@ -5,7 +5,7 @@ import { encodeId } from '../lib/ids.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 
-export interface Visit extends TrackedMessage {
+export interface TrackingHit extends TrackedMessage {
   eventId: string;
   atMs: number;
   machine: boolean;
@@ -23,8 +23,8 @@ export interface Visit extends TrackedMessage {
  * What was told before is looked for under the locks of the messages: another node may be told of
  * the same visit, and an erasure may be at work.
  */
-export async function recordVisits(pool: Pool, visits: readonly Visit[]): Promise<number> {
-  const rows = JSON.stringify(visits.map(rowOf));
+export async function recordHits(pool: Pool, hits: readonly TrackingHit[]): Promise<number> {
+  const rows = JSON.stringify(hits.map(toRow));
   return inTransaction(pool, async (client) => {
     // Without names they are planned each time: a plan made while tables are small would read them whole.
     await client.query(LOCK, [rows]);
@@ -33,7 +33,7 @@ export async function recordVisits(pool: Pool, visits: readonly Visit[]): Promis
   });
 }
 
-function rowOf({ workspaceId, mode, messageId, eventId, atMs, machine, url }: Visit, n: number) {
+function toRow({ workspaceId, mode, messageId, eventId, atMs, machine, url }: TrackingHit, n: number) {
   const type: EventType = url === null ? 'message.opened' : 'message.clicked';
   return {
     n,
@@ -50,7 +50,7 @@ function rowOf({ workspaceId, mode, messageId, eventId, atMs, machine, url }: Vi
 }
 
 /** In live mode, whatever comes sooner after the delivery than a person could: a scanner on the way. */
-const HASTE = `interval '2 seconds'`;
+const AUTOMATED_WITHIN = `interval '2 seconds'`;
 
 /** In one order, so that two nodes never wait for each other. */
 const LOCK = `
@@ -80,7 +80,7 @@ fresh as materialized (
          where workspace_id = v.w and mode = v.m and id = v.id limit 1) m
      cross join lateral (
         select v.machine or v.m = 'live'
-           and coalesce(v.at < d.finished_at + ${HASTE}, true) as machine) judged
+           and coalesce(v.at < d.finished_at + ${AUTOMATED_WITHIN}, true) as machine) judged
       left join lateral (
         select true as seen from events e
          where e.workspace_id = v.w and e.mode = v.m and e.message_id = v.id and e.type = v.type

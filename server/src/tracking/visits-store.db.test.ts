@@ -6,8 +6,8 @@ import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
-import { Visits } from './tracking-recorder.ts';
-import { recordVisits, type Visit } from './tracking-store.ts';
+import { TrackingRecorder } from './tracking-recorder.ts';
+import { recordHits, type TrackingHit } from './tracking-store.ts';
 
 /** Nodes that record at the same moment: all of them stand before the rows of the message. */
 
@@ -32,13 +32,13 @@ async function told(database: TestDatabase): Promise<{ type: string; data: objec
 test('two nodes that are told of the same open tell it once, and never wait for each other', async () => {
   await using database = await freshDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 3);
-  const visit = (messageId: string): Visit => ({
+  const visit = (messageId: string): TrackingHit => ({
     ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
     eventId: uuidv7(nowMs),
   });
   const written = await raceFor({ database }, ALL, [
-    () => recordVisits(database.pool, ids.map(visit)),
-    () => recordVisits(database.pool, ids.toReversed().map(visit)),
+    () => recordHits(database.pool, ids.map(visit)),
+    () => recordHits(database.pool, ids.toReversed().map(visit)),
   ]);
   expect(written.toSorted()).toEqual([0, 3]);
   expect(await told(database)).toHaveLength(3);
@@ -48,7 +48,7 @@ test('an address that is erased at this moment is not told any more', async () =
   await using database = await freshDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 1);
   const [messageId = ''] = ids;
-  const visit: Visit = {
+  const visit: TrackingHit = {
     ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
     eventId: uuidv7(nowMs),
   };
@@ -56,7 +56,7 @@ test('an address that is erased at this moment is not told any more', async () =
     sql: 'update deliveries set recipient = $1, recipient_key = $1',
     values: [ERASED_ADDRESS],
   };
-  await raceFor({ database }, erase, [() => recordVisits(database.pool, [visit])]);
+  await raceFor({ database }, erase, [() => recordHits(database.pool, [visit])]);
   expect(await told(database)).toEqual([]);
 });
 
@@ -65,7 +65,7 @@ test('visits that lose a deadlock are recorded all the same', async () => {
   const { workspaceId, ids } = await sentMessages(database, 2);
   const [first = '', last = ''] = ids.toSorted();
   const { pool } = database;
-  const visits = new Visits({ pool, clock: systemClock, log: silentLog, told: () => {} });
+  const visits = new TrackingRecorder({ pool, clock: systemClock, log: silentLog, onEventsAppended: () => {} });
   const holder = await pool.connect();
   const lock = (id: string) =>
     holder.query('select from deliveries where message_id = $1 for update', [id]);
@@ -73,7 +73,7 @@ test('visits that lose a deadlock are recorded all the same', async () => {
   await holder.query(`set deadlock_timeout = '1h'; begin`);
   await lock(last);
   for (const messageId of ids) {
-    visits.note({ workspaceId, mode: 'live', messageId }, { machine: true });
+    visits.record({ workspaceId, mode: 'live', messageId }, { machine: true });
   }
   const waiting = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { readTranscript } from '../../src/mail/smtp-client/transcript.ts';
+import { parseTranscript } from '../../src/mail/smtp-client/transcript.ts';
 import { expectAsMeant } from './expect-delivered-unchanged.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery-engine.ts';
@@ -165,7 +165,7 @@ async function attemptsOf({ pool }: TestDatabase, id: string): Promise<AttemptSt
   );
   return rows.map(({ transcript, ...attempt }) => ({
     ...attempt,
-    said: readTranscript(transcript ?? '')
+    said: parseTranscript(transcript ?? '')
       .lines.map(({ by, text }) => `${by}: ${text}`)
       .join('\n'),
   }));

@@ -1,6 +1,6 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect } from 'vitest';
-import type { Route } from '../../src/delivery/delivery.ts';
+import type { Transport } from '../../src/delivery/delivery.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { generateDkimKeys, loadPrivateKey } from '../../src/mail/dkim/keys.ts';
 import type { DkimKey } from '../../src/mail/dkim/sign.ts';
@@ -14,7 +14,7 @@ export interface SignedRouteOptions extends Omit<LiveRouteOptions, 'senders'> {
   tls?: 'opportunistic' | 'required';
 }
 
-export function liveRoute(options: SignedRouteOptions): Route {
+export function liveRoute(options: SignedRouteOptions): Transport {
   return routeOf({ ...options, senders: options.senders ?? testSenders(options.tls) });
 }
 

@@ -61,25 +61,25 @@ test('a bounce rate over its threshold, from too little mail to its end', async 
   await using on = await scene();
   await on.count('delivered', 50);
   await on.count('bounced', 20);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   await on.count('delivered', 180);
-  await Promise.all([on.alarms.look(), on.alarms.look(), on.alarms.look()]);
-  await on.alarms.look();
+  await Promise.all([on.alarms.check(), on.alarms.check(), on.alarms.check()]);
+  await on.alarms.check();
   const raised = ['alarm.raised', 'bounce_rate', 'a.example'];
   expect(await on.told()).toEqual([raised]);
   // Just under the threshold is still the same episode.
   await on.count('bounced', 9);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([raised]);
   await on.count('bounced', 2);
-  await on.alarms.look();
+  await on.alarms.check();
   const cleared = ['alarm.cleared', 'bounce_rate', 'a.example'];
   expect(await on.told()).toEqual([raised, cleared]);
   await on.count('bounced', 60);
-  await on.alarms.look();
+  await on.alarms.check();
   on.clock.advance(2 * 60 * MINUTE_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([raised, cleared, raised, cleared]);
 });
 
@@ -87,10 +87,10 @@ test('complaints', async () => {
   await using on = await scene();
   await on.count('delivered', 1_000);
   await on.count('complained', 2);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   await on.count('complained', 3);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
 });
 
@@ -100,11 +100,11 @@ test('what is played in test mode rings nothing, and makes live rates no worse',
   await on.count('delivered', 500, 'test');
   await on.count('bounced', 500, 'test');
   await on.count('complained', 500, 'test');
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   await on.count('bounced', 500);
   await on.count('complained', 500);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([
     ['alarm.raised', 'bounce_rate', 'a.example'],
     ['alarm.raised', 'complaint_rate', 'a.example'],
@@ -118,14 +118,14 @@ test('mail that waits too long', async () => {
     { workspaceId, nowMs: clock.now(), recipients: ['a@example.com'], dueAtMs: clock.now() },
   ]);
   clock.advance(14 * MINUTE_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   clock.advance(2 * MINUTE_MS);
-  await on.alarms.look();
-  await on.alarms.look();
+  await on.alarms.check();
+  await on.alarms.check();
   expect(await on.told()).toEqual([['alarm.raised', 'queue_age', null]]);
   await pool.query(`update deliveries set status = 'delivered', due_at = null`);
-  await on.alarms.look();
+  await on.alarms.check();
   expect((await on.told()).at(-1)).toEqual(['alarm.cleared', 'queue_age', null]);
 });
 
@@ -138,15 +138,15 @@ test('an endpoint that fails', async () => {
      values ($1, 'test', $2, 'https://a.example/', '{*}', '', true, 0, $3, $3, $3)`,
     [workspaceId, uuidv7(clock.now()), new Date(clock.now())],
   );
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   clock.advance(31 * MINUTE_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toMatchObject([
     ['alarm.raised', 'webhook_failing', expect.stringMatching(/^whk_/)],
   ]);
   await pool.query('update webhooks set failing_since = null');
-  await on.alarms.look();
+  await on.alarms.check();
   expect((await on.told()).map(([type]) => type)).toEqual(['alarm.raised', 'alarm.cleared']);
 });
 
@@ -168,18 +168,18 @@ test('a key that runs out, until it is gone', async () => {
   const key = await newKey(on, 30 * DAY_MS);
   // Made for an hour: its end is no surprise.
   await newKey(on, 60 * MINUTE_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   on.clock.advance(22 * DAY_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   on.clock.advance(2 * DAY_MS);
-  await Promise.all([on.alarms.look(), on.alarms.look()]);
+  await Promise.all([on.alarms.check(), on.alarms.check()]);
   on.clock.advance(DAY_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   const raised = ['alarm.raised', 'key_expiring', key];
   expect(await on.told()).toEqual([raised]);
   await on.pool.query('update api_keys set revoked_at = $1', [new Date(on.clock.now())]);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([raised, ['alarm.cleared', 'key_expiring', key]]);
 });
 
@@ -187,9 +187,9 @@ test('a key that is given more time', async () => {
   await using on = await scene();
   const key = await newKey(on, 10 * DAY_MS);
   on.clock.advance(4 * DAY_MS);
-  await on.alarms.look();
+  await on.alarms.check();
   await on.pool.query(`update api_keys set expires_at = expires_at + interval '90 days'`);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([
     ['alarm.raised', 'key_expiring', key],
     ['alarm.cleared', 'key_expiring', key],
@@ -197,7 +197,7 @@ test('a key that is given more time', async () => {
 });
 
 async function newDomain({ pool, workspaceId, clock }: Awaited<ReturnType<typeof scene>>) {
-  const checks = [{ goneSinceMs: clock.now() }, { goneSinceMs: null }, { goneSinceMs: 1 }];
+  const checks = [{ absentSinceMs: clock.now() }, { absentSinceMs: null }, { absentSinceMs: 1 }];
   await pool.query(
     `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
        track_opens, track_clicks, checks, created_at)
@@ -210,19 +210,19 @@ async function newDomain({ pool, workspaceId, clock }: Awaited<ReturnType<typeof
 test('a domain that lost its records, until they are back', async () => {
   await using on = await scene();
   const become = await newDomain(on);
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([]);
   await become('degraded');
-  await on.alarms.look();
+  await on.alarms.check();
   // That it does not send any more is still the same episode.
   await become('failed');
-  await on.alarms.look();
+  await on.alarms.check();
   const raised = ['alarm.raised', 'domain_degraded', 'a.example'];
   expect(await on.told()).toEqual([raised]);
   const [event] = await eventsOf(on.pool, on.workspaceId);
   expect(event?.data).toMatchObject({ alarm: { value: 2, threshold: 1 } });
   await become('verified');
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toEqual([raised, ['alarm.cleared', 'domain_degraded', 'a.example']]);
 });
 
@@ -239,7 +239,7 @@ test('what is set to 0 never rings, and what rang before ends', async () => {
   await on.count('delivered', 100);
   await on.count('bounced', 100);
   await (await newDomain(on))('degraded');
-  await on.alarms.look();
+  await on.alarms.check();
   expect(await on.told()).toHaveLength(2);
   const { pool, clock } = on;
   const silent = new Alarms({
@@ -247,8 +247,8 @@ test('what is set to 0 never rings, and what rang before ends', async () => {
     clock,
     thresholds: { ...off, windowMs: 60 * MINUTE_MS, recipientsMin: 100 },
   });
-  await silent.look();
-  await silent.look();
+  await silent.check();
+  await silent.check();
   expect((await on.told()).slice(2).map(([type]) => type)).toEqual([
     'alarm.cleared',
     'alarm.cleared',

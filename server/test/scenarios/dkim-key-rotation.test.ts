@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect, test } from 'vitest';
-import { SigningKeys } from '../../src/domains/signing-domain-cache.ts';
+import { SigningDomainCache } from '../../src/domains/signing-domain-cache.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { createSealer } from '../../src/lib/sealer.ts';
@@ -45,7 +45,7 @@ async function start() {
   const domain = await call('POST', '/domains', { name: 'shop.test' });
   const { pool, secretKey } = app.app.storage;
   const notices = { arrive: true };
-  const signingKeys = new SigningKeys({
+  const signingKeys = new SigningDomainCache({
     pool,
     clock,
     sealer: createSealer(secretKey, 'dkim'),
@@ -280,7 +280,7 @@ test('delivery learns of changes by notice, and within a second without', async 
 test('another SECRET_KEY cannot open the keys: nothing is signed, nothing leaves', async () => {
   await using rig = await start();
   await rig.app.app.domains.trust(rig.app.workspaceId, { name: 'shop.test' });
-  const stranger = new SigningKeys({
+  const stranger = new SigningDomainCache({
     pool: rig.app.app.storage.pool,
     clock: rig.clock,
     sealer: createSealer(Buffer.alloc(32, 1), 'dkim'),

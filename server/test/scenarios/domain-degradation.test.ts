@@ -4,7 +4,7 @@ import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
-import { eventCheck } from '../harness/event-schemas.ts';
+import { createEventCheck } from '../harness/event-schemas.ts';
 import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
 import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
 
@@ -133,7 +133,7 @@ test('degraded at once, sending for three days, then stopped, then back', async 
     'domain.degraded',
     'domain.verified',
   ]);
-  const check = await eventCheck(rig.app.url);
+  const check = await createEventCheck(rig.app.url);
   const { json } = await rig.app.call('GET', '/events?type=domain.*', { key: rig.app.liveKey });
   for (const event of json.data) check(event);
 });

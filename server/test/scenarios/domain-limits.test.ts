@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { takeDue } from '../../src/domains/domain-store.ts';
+import { claimDueDomains } from '../../src/domains/domain-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
@@ -113,8 +113,8 @@ test('a workspace with many domains that are due lets others have their turn', a
   const first = silent.map(({ id }) => id);
   await due(first, nowMs - 2000);
   await due([last?.id as string], nowMs - 1000);
-  const taken = await takeDue(pool, {
-    ...{ nowMs, takenUntilMs: nowMs + 1000, furthestMs: nowMs + 86_400_000 },
+  const taken = await claimDueDomains(pool, {
+    ...{ nowMs, leasedUntilMs: nowMs + 1000, latestPlausibleMs: nowMs + 86_400_000 },
     limit: 2,
   });
   expect(taken.map(({ workspaceId }) => workspaceId).sort()).toEqual(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { readReturnPath } from '../../src/mail/return-path-address.ts';
+import { parseReturnPath } from '../../src/mail/return-path-address.ts';
 import { expectAsMeant } from '../harness/expect-delivered-unchanged.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
@@ -57,7 +57,7 @@ test('one message, with its attachment, its return path and its record', async (
   expect(receiver.violations).toEqual([]);
   await expectAsMeant(receiver.messages, new Map([[id, queued]]));
   expect(mail?.recipients).toEqual(['jane@example.org']);
-  expect(readReturnPath(mail?.mailFrom ?? '', RETURN_PATH_KEY)).toEqual({
+  expect(parseReturnPath(mail?.mailFrom ?? '', RETURN_PATH_KEY)).toEqual({
     messageId: id,
     ordinal: 0,
   });

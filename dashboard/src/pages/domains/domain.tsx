@@ -111,7 +111,7 @@ function DomainActions({ domain }: { domain: Domain }) {
   const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const may = useCan();
+  const can = useCan();
   const params = { path: { id: domain.id } };
   const changed = async () => {
     await Promise.all([
@@ -127,7 +127,7 @@ function DomainActions({ domain }: { domain: Domain }) {
     },
     onError: showErrorToast,
   });
-  if (!may('write:domains')) return null;
+  if (!can('write:domains')) return null;
   const rotate = () =>
     requestConfirmation({
       title: 'Rotate the DKIM keys?',
@@ -170,7 +170,7 @@ function DomainActions({ domain }: { domain: Domain }) {
   );
 }
 
-const SLOTS: Record<string, string> = {
+const KEY_LABELS: Record<string, string> = {
   current: 'signs now',
   next: 'published ahead',
   retired: 'retired',
@@ -183,7 +183,7 @@ function DkimKeys({ domain }: { domain: Domain }) {
         {domain.dkim_keys.map((dkim) => (
           <li key={dkim.selector} className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
             <code className="font-mono text-xs break-all">{dkim.selector}</code>
-            <Badge tone={dkim.slot === 'current' ? 'good' : 'plain'}>{SLOTS[dkim.slot]}</Badge>
+            <Badge tone={dkim.slot === 'current' ? 'good' : 'plain'}>{KEY_LABELS[dkim.slot]}</Badge>
             <span className="text-xs text-faint">
               {dkim.algorithm === 'rsa' ? 'RSA 2048' : 'Ed25519'}, made{' '}
               <Time at={dkim.created_at} />

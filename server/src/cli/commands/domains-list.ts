@@ -1,5 +1,5 @@
 import type { Domains } from '../../domains/domains.ts';
-import { publicDomain, type ShownDomain } from '../../domains/public-domain.ts';
+import { publicDomain, type DomainView } from '../../domains/public-domain.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
@@ -30,8 +30,8 @@ export const domainsList: Command = {
     }),
 };
 
-async function allDomains(domains: Domains, workspaceId: string): Promise<ShownDomain[]> {
-  const all: ShownDomain[] = [];
+async function allDomains(domains: Domains, workspaceId: string): Promise<DomainView[]> {
+  const all: DomainView[] = [];
   for (;;) {
     const last = all.at(-1);
     const page = await domains.list(ownerOf(workspaceId), {

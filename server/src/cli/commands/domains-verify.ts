@@ -1,4 +1,4 @@
-import { publicDomain, type ShownDomain } from '../../domains/public-domain.ts';
+import { publicDomain, type DomainView } from '../../domains/public-domain.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
@@ -34,7 +34,7 @@ export const domainsVerify: Command = {
     }),
 };
 
-function statusText(domain: ShownDomain): string {
+function statusText(domain: DomainView): string {
   const name = `${domain.name} (${encodeId('dom', domain.id)})`;
   if (domain.trusted) return `${name} is trusted and may send, whatever its records say.`;
   switch (domain.status) {

@@ -44,14 +44,14 @@ export async function signDkim(
   if (keys.length === 0) return '';
   const headerEnd = endOfHeader(raw);
   const fields = relaxedHeaderFields(raw.toString('latin1', 0, headerEnd.fields));
-  const { names, canonical } = signedHeader(fields);
+  const { names, canonical } = buildSignedHeaders(fields);
   const bodyHash = relaxedBodyHash(raw, headerEnd.body);
   const seconds = Math.floor(opts.dateMs / 1000);
 
   const signatures = keys.map(async (key) => {
-    const field = unsignedField(key, seconds, names, bodyHash);
+    const field = signatureFieldPrefix(key, seconds, names, bodyHash);
     const covered = Buffer.from(`${canonical}${relaxedSignatureField(field)}`, 'latin1');
-    const signature = await signed(covered, key);
+    const signature = await signWithKey(covered, key);
     return `${field}${foldedBase64(signature)}\r\n`;
   });
   return (await Promise.all(signatures)).join('');
@@ -65,7 +65,7 @@ function endOfHeader(raw: Buffer): { fields: number; body: number } {
 }
 
 /** Fields of one name are signed from the last to the first (RFC 6376 5.4.2). */
-function signedHeader(fields: readonly HeaderField[]): { names: string; canonical: string } {
+function buildSignedHeaders(fields: readonly HeaderField[]): { names: string; canonical: string } {
   let names = '';
   let canonical = '';
   let column = ' h='.length;
@@ -87,7 +87,7 @@ function signedHeader(fields: readonly HeaderField[]): { names: string; canonica
 }
 
 /** The whole field up to its still empty b=, folded. */
-function unsignedField(key: DkimKey, seconds: number, names: string, bodyHash: string): string {
+function signatureFieldPrefix(key: DkimKey, seconds: number, names: string, bodyHash: string): string {
   return (
     `DKIM-Signature: v=1; a=${key.algorithm}-sha256; c=relaxed/relaxed;\r\n` +
     ` d=${key.domain};\r\n s=${key.selector}; t=${seconds};\r\n` +
@@ -101,7 +101,7 @@ function relaxedSignatureField(field: string): string {
   return field.replaceAll('\r\n', '').replace('DKIM-Signature: ', 'dkim-signature:');
 }
 
-function signed(covered: Buffer, key: DkimKey): Promise<Buffer> {
+function signWithKey(covered: Buffer, key: DkimKey): Promise<Buffer> {
   // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
   const rsa = key.algorithm === 'rsa';
   const data = rsa ? covered : hash('sha256', covered, 'buffer');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readAnswer } from './answer.ts';
-import type { WireReply } from './dns-message.ts';
+import { toDnsAnswer } from './answer.ts';
+import type { DnsResponse } from './dns-message.ts';
 
-const reply: WireReply = {
+const reply: DnsResponse = {
   id: 1,
   rcode: 0,
   truncated: false,
@@ -13,21 +13,21 @@ const reply: WireReply = {
 };
 
 test('the AD bit counts only from a server whose path nobody else can touch', () => {
-  expect(readAnswer(reply, 'A', 'example.test', true)?.answer).toMatchObject({
+  expect(toDnsAnswer(reply, 'A', 'example.test', true)?.answer).toMatchObject({
     authenticated: true,
   });
-  expect(readAnswer(reply, 'A', 'example.test', false)?.answer).toMatchObject({
+  expect(toDnsAnswer(reply, 'A', 'example.test', false)?.answer).toMatchObject({
     authenticated: false,
   });
 });
 
 test('aliases that run in a circle end without an answer', () => {
-  const circle: WireReply = {
+  const circle: DnsResponse = {
     ...reply,
     answers: [
       { type: 'CNAME', name: 'a.test', ttlSeconds: 9, data: 'b.test' },
       { type: 'CNAME', name: 'b.test', ttlSeconds: 9, data: 'a.test' },
     ],
   };
-  expect(readAnswer(circle, 'A', 'a.test', true)?.answer).toMatchObject({ kind: 'nodata' });
+  expect(toDnsAnswer(circle, 'A', 'a.test', true)?.answer).toMatchObject({ kind: 'nodata' });
 });

@@ -1,7 +1,7 @@
-import { RCODE, type RecordData, type RecordType, type WireReply } from './dns-message.ts';
+import { RCODE, type RecordData, type RecordType, type DnsResponse } from './dns-message.ts';
 
 /** What the world says about one name and type. Only `failed` may turn out otherwise later. */
-export type Answer<T extends RecordType = RecordType> =
+export type DnsAnswer<T extends RecordType = RecordType> =
   | {
       kind: 'found';
       records: readonly RecordData[T][];
@@ -13,34 +13,34 @@ export type Answer<T extends RecordType = RecordType> =
   | { kind: 'nxdomain'; authenticated: boolean }
   | { kind: 'failed'; detail: string };
 
-export interface TimedAnswer<T extends RecordType = RecordType> {
-  answer: Answer<T>;
+export interface DnsAnswerWithTtl<T extends RecordType = RecordType> {
+  answer: DnsAnswer<T>;
   ttlSeconds: number;
 }
 
-const ALIASES_MAX = 12;
+const CNAME_HOPS_MAX = 12;
 
 /** Absence without a word from the zone on how long it lasts. */
 const NEGATIVE_TTL_SECONDS = 60;
 
 /** Turns a reply into an answer for `name`; undefined when this server cannot tell (SERVFAIL, REFUSED). */
-export function readAnswer<T extends RecordType>(
-  reply: WireReply,
+export function toDnsAnswer<T extends RecordType>(
+  response: DnsResponse,
   type: T,
   name: string,
   trusted: boolean,
-): TimedAnswer<T> | undefined {
-  const authenticated = trusted && reply.authenticated;
-  const negativeTtlSeconds = reply.negativeTtlSeconds ?? NEGATIVE_TTL_SECONDS;
-  if (reply.rcode === RCODE.NXDOMAIN) {
+): DnsAnswerWithTtl<T> | undefined {
+  const authenticated = trusted && response.authenticated;
+  const negativeTtlSeconds = response.negativeTtlSeconds ?? NEGATIVE_TTL_SECONDS;
+  if (response.rcode === RCODE.NXDOMAIN) {
     return { answer: { kind: 'nxdomain', authenticated }, ttlSeconds: negativeTtlSeconds };
   }
-  if (reply.rcode !== RCODE.NOERROR) return undefined;
+  if (response.rcode !== RCODE.NOERROR) return undefined;
 
-  const { canonical, aliasTtlSeconds } = followAliases(reply, type, name);
+  const { canonical, cnameTtlSeconds: aliasTtlSeconds } = followCnames(response, type, name);
   const records: RecordData[T][] = [];
   let ttlSeconds = aliasTtlSeconds;
-  for (const record of reply.answers) {
+  for (const record of response.answers) {
     // Records of other names in the answer are not about our question: a classic way to poison.
     if (record.type !== type || record.name.toLowerCase() !== canonical) continue;
     records.push(record.data as RecordData[T]);
@@ -53,21 +53,21 @@ export function readAnswer<T extends RecordType>(
   return { answer: { kind: 'found', records, canonical, authenticated }, ttlSeconds };
 }
 
-function followAliases(
-  reply: WireReply,
+function followCnames(
+  response: DnsResponse,
   type: RecordType,
   name: string,
-): { canonical: string; aliasTtlSeconds: number } {
+): { canonical: string; cnameTtlSeconds: number } {
   let canonical = name;
   let aliasTtlSeconds = Number.POSITIVE_INFINITY;
-  if (type === 'CNAME') return { canonical, aliasTtlSeconds };
-  for (let hops = 0; hops < ALIASES_MAX; hops++) {
-    const alias = reply.answers.find(
+  if (type === 'CNAME') return { canonical, cnameTtlSeconds: aliasTtlSeconds };
+  for (let hops = 0; hops < CNAME_HOPS_MAX; hops++) {
+    const alias = response.answers.find(
       (record) => record.type === 'CNAME' && record.name.toLowerCase() === canonical,
     );
     if (alias?.type !== 'CNAME') break;
     canonical = alias.data.toLowerCase();
     aliasTtlSeconds = Math.min(aliasTtlSeconds, alias.ttlSeconds);
   }
-  return { canonical, aliasTtlSeconds };
+  return { canonical, cnameTtlSeconds: aliasTtlSeconds };
 }

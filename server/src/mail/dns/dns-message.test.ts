@@ -1,7 +1,7 @@
 import * as dnsPacket from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeReply, encodeQuestion } from './dns-message.ts';
+import { decodeResponse, encodeQuery } from './dns-message.ts';
 
 // Goal: our codec agrees with another implementation (dns-packet), and no bytes can harm it.
 
@@ -9,7 +9,7 @@ const question = { id: 4711, name: 'Example.COM', type: 'MX', edns: true } as co
 
 describe('a question', () => {
   test('asks for recursion and leaves room for a large answer', () => {
-    const packet = dnsPacket.decode(encodeQuestion({ ...question, wantAuthenticated: false }));
+    const packet = dnsPacket.decode(encodeQuery({ ...question, requestAuthenticated: false }));
     expect(packet).toMatchObject({ id: 4711, type: 'query', flag_rd: true, flag_ad: false });
     expect(packet.questions).toEqual([{ name: 'Example.COM', type: 'MX', class: 'IN' }]);
     expect(packet.additionals).toMatchObject([
@@ -18,12 +18,12 @@ describe('a question', () => {
   });
 
   test('asks for validation when the answer to that is believed', () => {
-    const packet = dnsPacket.decode(encodeQuestion({ ...question, wantAuthenticated: true }));
+    const packet = dnsPacket.decode(encodeQuery({ ...question, requestAuthenticated: true }));
     expect(packet).toMatchObject({ flag_ad: true, additionals: [{ flag_do: true }] });
   });
 
   test('can do without EDNS', () => {
-    const bytes = encodeQuestion({ ...question, edns: false, wantAuthenticated: false });
+    const bytes = encodeQuery({ ...question, edns: false, requestAuthenticated: false });
     expect(dnsPacket.decode(bytes).additionals).toEqual([]);
   });
 });
@@ -61,7 +61,7 @@ describe('a reply', () => {
         },
       ],
     });
-    expect(decodeReply(bytes)?.answers).toEqual([
+    expect(decodeResponse(bytes)?.answers).toEqual([
       { name: 'a.test', type: 'A', ttlSeconds: 60, data: '192.0.2.1' },
       { name: 'a.test', type: 'AAAA', ttlSeconds: 61, data: '2001:db8::1:0:0:1' },
       { name: 'a.test', type: 'CNAME', ttlSeconds: 62, data: 'B.test' },
@@ -84,7 +84,7 @@ describe('a reply', () => {
     ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
   ])('writes the address %s as %s', (address, text) => {
     const bytes = encodeReply({ answers: [{ name: 'a.test', type: 'AAAA', data: address }] });
-    expect(decodeReply(bytes)?.answers[0]?.data).toBe(text);
+    expect(decodeResponse(bytes)?.answers[0]?.data).toBe(text);
   });
 
   test('carries the code, the AD bit and how long absence lasts', () => {
@@ -93,7 +93,7 @@ describe('a reply', () => {
       flags: dnsPacket.AUTHENTIC_DATA | 3,
       authorities: [{ name: 'test', type: 'SOA', ttl: 900, data: soa }],
     });
-    expect(decodeReply(bytes)).toMatchObject({
+    expect(decodeResponse(bytes)).toMatchObject({
       rcode: 3,
       authenticated: true,
       negativeTtlSeconds: 30,
@@ -105,7 +105,7 @@ describe('a reply', () => {
     head.writeUInt16BE(1, 6);
     // An MX of the asked name whose host is `mx.` and a pointer to the question's name.
     const record = Buffer.from('c00c000f00010000003c0007000a026d78c00c', 'hex');
-    expect(decodeReply(Buffer.concat([head, record]))?.answers).toEqual([
+    expect(decodeResponse(Buffer.concat([head, record]))?.answers).toEqual([
       { name: 'a.test', type: 'MX', ttlSeconds: 60, data: { preference: 10, host: 'mx.a.test' } },
     ]);
   });
@@ -115,12 +115,12 @@ describe('a reply', () => {
     head.writeUInt16BE(1, 6);
     const pointer = 0xc000 | head.length;
     const record = Buffer.from(`${pointer.toString(16)}000100010000003c0004c0000201`, 'hex');
-    expect(decodeReply(Buffer.concat([head, record]))).toBeUndefined();
+    expect(decodeResponse(Buffer.concat([head, record]))).toBeUndefined();
   });
 
   test('whose record claims more than is there is refused', () => {
     const bytes = encodeReply({ answers: [{ name: 'a.test', type: 'A', data: '192.0.2.1' }] });
-    expect(decodeReply(bytes.subarray(0, -1))).toBeUndefined();
+    expect(decodeResponse(bytes.subarray(0, -1))).toBeUndefined();
   });
 
   test.each([
@@ -135,13 +135,13 @@ describe('a reply', () => {
     const record = Buffer.from(`c00c${type}00010000003c00${lengthAndData}`, 'hex');
     // Bytes of another record behind it must not be taken for its own.
     const rest = Buffer.from('0000000000000000', 'hex');
-    expect(decodeReply(Buffer.concat([head, record, rest]))).toBeUndefined();
+    expect(decodeResponse(Buffer.concat([head, record, rest]))).toBeUndefined();
   });
 
   test('of another kind than an answer to a query is refused', () => {
     const bytes = encodeReply({});
     bytes.writeUInt16BE(bytes.readUInt16BE(2) | (5 << 11), 2);
-    expect(decodeReply(bytes)).toBeUndefined();
+    expect(decodeResponse(bytes)).toBeUndefined();
   });
 
   test('cannot smuggle a dot or a line break into a name', () => {
@@ -151,7 +151,7 @@ describe('a reply', () => {
     const host = Buffer.concat([Buffer.from([label.length]), label, Buffer.from([0])]);
     const record = Buffer.from('c00c000f00010000003c0000000a', 'hex');
     record.writeUInt16BE(2 + host.length, 10);
-    const reply = decodeReply(Buffer.concat([head, record, host]));
+    const reply = decodeResponse(Buffer.concat([head, record, host]));
     expect(reply?.answers[0]?.data).toEqual({ preference: 10, host: 'a\\046b\\013\\010QUIT' });
   });
 
@@ -167,14 +167,14 @@ describe('a reply', () => {
       fc.property(flips, fc.nat(valid.length), (changes, length) => {
         const bytes = Buffer.from(valid);
         for (const [at, value] of changes) bytes[at] = value;
-        decodeReply(bytes.subarray(0, length));
+        decodeResponse(bytes.subarray(0, length));
       }),
       { numRuns: 5000 },
     );
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 200 }),
-        (bytes) => void decodeReply(Buffer.from(bytes)),
+        (bytes) => void decodeResponse(Buffer.from(bytes)),
       ),
     );
   });

@@ -30,28 +30,28 @@ export interface RecordData {
   TLSA: TlsaRecord;
 }
 
-export interface WireQuestion {
+export interface DnsQuery {
   id: number;
   name: string;
   type: RecordType;
   /** Off only for servers too old to understand the OPT record. */
   edns: boolean;
   /** Asks the resolver to validate and to say so in the AD bit. */
-  wantAuthenticated: boolean;
+  requestAuthenticated: boolean;
 }
 
-export interface WireReply {
+export interface DnsResponse {
   id: number;
   rcode: number;
   truncated: boolean;
   authenticated: boolean;
   question: { name: string; type: number } | undefined;
-  answers: readonly WireRecord[];
+  answers: readonly DnsRecord[];
   /** How long absence may be remembered (RFC 2308 section 5), when the zone said so. */
   negativeTtlSeconds: number | undefined;
 }
 
-export type WireRecord = {
+export type DnsRecord = {
   [T in RecordType]: { type: T; name: string; ttlSeconds: number; data: RecordData[T] };
 }[RecordType];
 
@@ -80,30 +80,30 @@ const RECURSION_DESIRED = 1 << 8;
 const AUTHENTIC_DATA = 1 << 5;
 const DNSSEC_OK = 1 << 15;
 
-export function encodeQuestion(question: WireQuestion): Buffer {
-  const name = encodeName(question.name);
-  const message = Buffer.alloc(HEADER_LENGTH + name.length + 4 + (question.edns ? 11 : 0));
-  message.writeUInt16BE(question.id, 0);
+export function encodeQuery(query: DnsQuery): Buffer {
+  const name = encodeName(query.name);
+  const message = Buffer.alloc(HEADER_LENGTH + name.length + 4 + (query.edns ? 11 : 0));
+  message.writeUInt16BE(query.id, 0);
   // RFC 6840 section 5.7: AD in a question asks for AD in the answer.
-  message.writeUInt16BE(RECURSION_DESIRED | (question.wantAuthenticated ? AUTHENTIC_DATA : 0), 2);
+  message.writeUInt16BE(RECURSION_DESIRED | (query.requestAuthenticated ? AUTHENTIC_DATA : 0), 2);
   message.writeUInt16BE(1, 4);
   name.copy(message, HEADER_LENGTH);
   const afterName = HEADER_LENGTH + name.length;
-  message.writeUInt16BE(TYPE_CODES[question.type], afterName);
+  message.writeUInt16BE(TYPE_CODES[query.type], afterName);
   message.writeUInt16BE(CLASS_IN, afterName + 2);
-  if (question.edns) {
+  if (query.edns) {
     message.writeUInt16BE(1, 10);
     message.writeUInt16BE(OPT, afterName + 5);
     message.writeUInt16BE(UDP_PAYLOAD_MAX, afterName + 7);
-    message.writeUInt16BE(question.wantAuthenticated ? DNSSEC_OK : 0, afterName + 11);
+    message.writeUInt16BE(query.requestAuthenticated ? DNSSEC_OK : 0, afterName + 11);
   }
   return message;
 }
 
 /** The reply in these bytes, or undefined when they are not a well-formed one. */
-export function decodeReply(bytes: Buffer): WireReply | undefined {
+export function decodeResponse(bytes: Buffer): DnsResponse | undefined {
   try {
-    return readReply(bytes);
+    return readResponse(bytes);
   } catch (error) {
     // Buffer's own bounds checks throw RangeError; anything else would be our fault.
     if (error instanceof RangeError) return undefined;
@@ -111,12 +111,12 @@ export function decodeReply(bytes: Buffer): WireReply | undefined {
   }
 }
 
-function readReply(bytes: Buffer): WireReply | undefined {
+function readResponse(bytes: Buffer): DnsResponse | undefined {
   const flags = bytes.readUInt16BE(2);
   if (!(flags & RESPONSE) || flags & OPCODE_MASK) return undefined;
   const questions = bytes.readUInt16BE(4);
   if (questions > 1) return undefined;
-  const reply: WireReply = {
+  const response: DnsResponse = {
     id: bytes.readUInt16BE(0),
     rcode: flags & 0xf,
     truncated: (flags & TRUNCATED) !== 0,
@@ -129,13 +129,13 @@ function readReply(bytes: Buffer): WireReply | undefined {
   if (questions === 1) {
     const { name, end } = readName(bytes, at);
     if (bytes.readUInt16BE(end + 2) !== CLASS_IN) return undefined;
-    reply.question = { name, type: bytes.readUInt16BE(end) };
+    response.question = { name, type: bytes.readUInt16BE(end) };
     at = end + 4;
   }
   // What follows the cut in a truncated message may be half a record; TCP brings it whole.
-  if (reply.truncated) return reply;
+  if (response.truncated) return response;
 
-  const answers: WireRecord[] = [];
+  const answers: DnsRecord[] = [];
   for (let left = bytes.readUInt16BE(6); left > 0; left--) {
     const raw = readRawRecord(bytes, at);
     at = raw.end;
@@ -147,10 +147,10 @@ function readReply(bytes: Buffer): WireReply | undefined {
     at = raw.end;
     if (raw.type === SOA) {
       const minimum = bytes.readUInt32BE(raw.end - 4);
-      reply.negativeTtlSeconds = Math.min(raw.ttlSeconds, minimum);
+      response.negativeTtlSeconds = Math.min(raw.ttlSeconds, minimum);
     }
   }
-  return { ...reply, answers };
+  return { ...response, answers };
 }
 
 interface RawRecord {
@@ -179,23 +179,23 @@ function readRawRecord(bytes: Buffer, at: number): RawRecord {
   };
 }
 
-function readKnownRecord(bytes: Buffer, raw: RawRecord): WireRecord | undefined {
+function readKnownRecord(bytes: Buffer, raw: RawRecord): DnsRecord | undefined {
   if (raw.class !== CLASS_IN) return undefined;
   const { name, ttlSeconds, start, end } = raw;
   const length = end - start;
   switch (raw.type) {
     case TYPE_CODES.A:
-      must(length === 4);
+      requireWellFormed(length === 4);
       return { type: 'A', name, ttlSeconds, data: bytes.subarray(start, end).join('.') };
     case TYPE_CODES.AAAA:
-      must(length === 16);
+      requireWellFormed(length === 16);
       return { type: 'AAAA', name, ttlSeconds, data: formatIpv6(bytes, start) };
     case TYPE_CODES.CNAME:
       return { type: 'CNAME', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
     case TYPE_CODES.PTR:
       return { type: 'PTR', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
     case TYPE_CODES.MX: {
-      must(length >= 3);
+      requireWellFormed(length >= 3);
       const host = readNameUpTo(bytes, start + 2, end);
       return {
         type: 'MX',
@@ -207,7 +207,7 @@ function readKnownRecord(bytes: Buffer, raw: RawRecord): WireRecord | undefined 
     case TYPE_CODES.TXT:
       return { type: 'TXT', name, ttlSeconds, data: readStrings(bytes, start, end) };
     case TYPE_CODES.TLSA: {
-      must(length >= 3);
+      requireWellFormed(length >= 3);
       const data = {
         usage: bytes.readUInt8(start),
         selector: bytes.readUInt8(start + 1),
@@ -222,7 +222,7 @@ function readKnownRecord(bytes: Buffer, raw: RawRecord): WireRecord | undefined 
   }
 }
 
-function must(wellFormed: boolean): void {
+function requireWellFormed(wellFormed: boolean): void {
   if (!wellFormed) throw new RangeError('malformed record');
 }
 
@@ -230,7 +230,7 @@ function readStrings(bytes: Buffer, start: number, end: number): string[] {
   const strings: string[] = [];
   for (let at = start; at < end; ) {
     const next = at + 1 + bytes.readUInt8(at);
-    must(next <= end);
+    requireWellFormed(next <= end);
     // A NUL is no more text than octets that are no UTF-8, and no database keeps it as such.
     strings.push(bytes.toString('utf8', at + 1, next).replaceAll('\0', '\ufffd'));
     at = next;
@@ -264,7 +264,7 @@ function compressIpv6(groups: string[]): string {
 
 function readNameUpTo(bytes: Buffer, start: number, end: number): string {
   const read = readName(bytes, start);
-  must(read.end <= end);
+  requireWellFormed(read.end <= end);
   return read.name;
 }
 
@@ -279,17 +279,17 @@ function readName(bytes: Buffer, start: number): { name: string; end: number } {
     const size = bytes.readUInt8(at);
     if ((size & 0xc0) === 0xc0) {
       const target = bytes.readUInt16BE(at) & 0x3fff;
-      must(target < pointerLimit);
+      requireWellFormed(target < pointerLimit);
       if (end === 0) end = at + 2;
       at = target;
       pointerLimit = target;
       continue;
     }
-    must(size <= 63);
+    requireWellFormed(size <= 63);
     at += 1;
     if (size === 0) return { name: labels.join('.'), end: end === 0 ? at : end };
     length += size + 1;
-    must(length <= 254 && at + size <= bytes.length);
+    requireWellFormed(length <= 254 && at + size <= bytes.length);
     labels.push(readLabel(bytes, at, at + size));
     at += size;
   }

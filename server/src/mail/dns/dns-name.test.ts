@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { looksLikeAddress, normalName } from './dns-name.ts';
+import { looksLikeIp, normalizeDnsName } from './dns-name.ts';
 
 describe('normalName', () => {
   test.each([
@@ -8,7 +8,7 @@ describe('normalName', () => {
     ['_25._tcp.mx.example.com', '_25._tcp.mx.example.com'],
     ['bücher.example', 'xn--bcher-kva.example'],
     ['localhost', 'localhost'],
-  ])('%s is asked for as %s', (text, name) => expect(normalName(text)).toBe(name));
+  ])('%s is asked for as %s', (text, name) => expect(normalizeDnsName(text)).toBe(name));
 
   test.each([
     '',
@@ -22,11 +22,11 @@ describe('normalName', () => {
     'ü%2e.example',
     `${'a'.repeat(64)}.example`,
     `${'abcdefg.'.repeat(32)}example`,
-  ])('%j is no name that DNS can carry', (text) => expect(normalName(text)).toBeUndefined());
+  ])('%j is no name that DNS can carry', (text) => expect(normalizeDnsName(text)).toBeUndefined());
 });
 
 test('an address where a host belongs is recognised', () => {
-  expect(looksLikeAddress('192.0.2.1')).toBe(true);
-  expect(looksLikeAddress('2001:db8::1')).toBe(true);
-  expect(looksLikeAddress('mx1.example.com')).toBe(false);
+  expect(looksLikeIp('192.0.2.1')).toBe(true);
+  expect(looksLikeIp('2001:db8::1')).toBe(true);
+  expect(looksLikeIp('mx1.example.com')).toBe(false);
 });

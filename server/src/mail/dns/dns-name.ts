@@ -10,7 +10,7 @@ const IPV4_SHAPE = /^\d{1,3}(?:\.\d{1,3}){3}$/;
  * dot. Undefined for a text that DNS cannot carry as a host or service name, so such a name can
  * never reach a question, a log or an SMTP command.
  */
-export function normalName(text: string): string | undefined {
+export function normalizeDnsName(text: string): string | undefined {
   let name = text;
   if (!PLAIN.test(name)) {
     name = name.toLowerCase();
@@ -25,6 +25,6 @@ export function normalName(text: string): string | undefined {
 }
 
 /** Whether a name that DNS can carry is really an address somebody typed where a host belongs. */
-export function looksLikeAddress(name: string): boolean {
+export function looksLikeIp(name: string): boolean {
   return IPV4_SHAPE.test(name) || name.includes(':');
 }

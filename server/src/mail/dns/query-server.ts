@@ -3,13 +3,13 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import {
-  decodeReply,
-  encodeQuestion,
+  decodeResponse,
+  encodeQuery,
   RCODE,
   type RecordType,
   TYPE_CODES,
-  type WireQuestion,
-  type WireReply,
+  type DnsQuery,
+  type DnsResponse,
 } from './dns-message.ts';
 
 /**
@@ -26,53 +26,53 @@ export interface DnsServer {
   trusted: boolean;
 }
 
-export type Exchange = { kind: 'reply'; reply: WireReply } | { kind: 'failed'; detail: string };
+export type QueryResult = { kind: 'reply'; response: DnsResponse } | { kind: 'failed'; detail: string };
 
-type Datagram = Exchange | { kind: 'use_tcp' };
+type UdpResult = QueryResult | { kind: 'use_tcp' };
 
-export interface ExchangeSettings {
+export interface QuerySettings {
   timeoutMs: number;
   clock: Clock;
 }
 
-export async function exchange(
+export async function queryServer(
   server: DnsServer,
   type: RecordType,
   name: string,
-  settings: ExchangeSettings,
-): Promise<Exchange> {
-  const outcome = await askOnce(server, type, name, true, settings);
-  if (outcome.kind === 'reply' && refusesEdns(outcome.reply)) {
-    return askOnce(server, type, name, false, settings);
+  settings: QuerySettings,
+): Promise<QueryResult> {
+  const result = await queryOnce(server, type, name, true, settings);
+  if (result.kind === 'reply' && refusesEdns(result.response)) {
+    return queryOnce(server, type, name, false, settings);
   }
-  return outcome;
+  return result;
 }
 
-function refusesEdns(reply: WireReply): boolean {
+function refusesEdns(reply: DnsResponse): boolean {
   return reply.rcode === RCODE.FORMERR || reply.rcode === RCODE.NOTIMP;
 }
 
-async function askOnce(
+async function queryOnce(
   server: DnsServer,
   type: RecordType,
   name: string,
   edns: boolean,
-  settings: ExchangeSettings,
-): Promise<Exchange> {
-  const question: WireQuestion = {
+  settings: QuerySettings,
+): Promise<QueryResult> {
+  const query: DnsQuery = {
     id: randomInt(0x10000),
-    name: randomCase(name),
+    name: randomizeCase(name),
     type,
     edns,
-    wantAuthenticated: server.trusted,
+    requestAuthenticated: server.trusted,
   };
-  const datagram = await askByUdp(server, question, settings);
-  if (datagram.kind !== 'use_tcp') return datagram;
-  return askByTcp(server, question, settings);
+  const udpResult = await queryUdp(server, query, settings);
+  if (udpResult.kind !== 'use_tcp') return udpResult;
+  return queryTcp(server, query, settings);
 }
 
 /** Any resolver copies the question as it came, so its letters' case carries bits of a secret. */
-function randomCase(name: string): string {
+function randomizeCase(name: string): string {
   const bits = randomBytes(Math.ceil(name.length / 8));
   let mixed = '';
   for (let i = 0; i < name.length; i++) {
@@ -86,29 +86,29 @@ function randomCase(name: string): string {
  * A socket of its own per question gives a source port that the kernel chose at random; connecting
  * it lets the kernel drop datagrams from other senders and report a closed port at once.
  */
-function askByUdp(
+function queryUdp(
   server: DnsServer,
-  question: WireQuestion,
-  { timeoutMs, clock }: ExchangeSettings,
-): Promise<Datagram> {
+  query: DnsQuery,
+  { timeoutMs, clock }: QuerySettings,
+): Promise<UdpResult> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
     let ended = false;
-    const timer = clock.after(timeoutMs, () => end(noAnswer(timeoutMs)));
-    socket.on('error', (error) => end(broken(error)));
+    const timer = clock.after(timeoutMs, () => end(timeoutResult(timeoutMs)));
+    socket.on('error', (error) => end(connectionFailure(error)));
     socket.on('message', (bytes) => {
-      const reply = decodeReply(bytes);
-      if (!reply || !answers(reply, question, true)) return end({ kind: 'use_tcp' });
-      end(reply.truncated ? { kind: 'use_tcp' } : { kind: 'reply', reply });
+      const reply = decodeResponse(bytes);
+      if (!reply || !matchesQuery(reply, query, true)) return end({ kind: 'use_tcp' });
+      end(reply.truncated ? { kind: 'use_tcp' } : { kind: 'reply', response: reply });
     });
     // Without a callback of its own: one would be called without a connection too, when there is no
     // way to the server, and sending then throws where nobody can catch it.
     socket.on('connect', () => {
-      if (!ended) socket.send(encodeQuestion(question), (error) => error && end(broken(error)));
+      if (!ended) socket.send(encodeQuery(query), (error) => error && end(connectionFailure(error)));
     });
     socket.connect(server.port, server.address);
 
-    function end(outcome: Datagram): void {
+    function end(outcome: UdpResult): void {
       if (ended) return;
       ended = true;
       timer.cancel();
@@ -118,17 +118,17 @@ function askByUdp(
   });
 }
 
-function askByTcp(
+function queryTcp(
   server: DnsServer,
-  question: WireQuestion,
-  { timeoutMs, clock }: ExchangeSettings,
-): Promise<Exchange> {
+  query: DnsQuery,
+  { timeoutMs, clock }: QuerySettings,
+): Promise<QueryResult> {
   return new Promise((resolve) => {
     const socket = connect({ host: server.address, port: server.port });
-    const timer = clock.after(timeoutMs, () => end(noAnswer(timeoutMs)));
+    const timer = clock.after(timeoutMs, () => end(timeoutResult(timeoutMs)));
     let received = Buffer.alloc(0);
     socket.on('connect', () => {
-      const message = encodeQuestion(question);
+      const message = encodeQuery(query);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(message.length, 0);
       socket.write(Buffer.concat([length, message]));
@@ -136,16 +136,16 @@ function askByTcp(
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
-      const reply = decodeReply(received.subarray(2, 2 + received.readUInt16BE(0)));
-      if (!reply || reply.truncated || !answers(reply, question, false)) {
+      const reply = decodeResponse(received.subarray(2, 2 + received.readUInt16BE(0)));
+      if (!reply || reply.truncated || !matchesQuery(reply, query, false)) {
         return end({ kind: 'failed', detail: 'the answer was malformed' });
       }
-      end({ kind: 'reply', reply });
+      end({ kind: 'reply', response: reply });
     });
-    socket.on('error', (error) => end(broken(error)));
+    socket.on('error', (error) => end(connectionFailure(error)));
     socket.on('close', () => end({ kind: 'failed', detail: 'the server closed the connection' }));
 
-    function end(outcome: Exchange): void {
+    function end(outcome: QueryResult): void {
       timer.cancel();
       socket.destroy();
       resolve(outcome);
@@ -153,7 +153,7 @@ function askByTcp(
   });
 }
 
-function answers(reply: WireReply, question: WireQuestion, exactCase: boolean): boolean {
+function matchesQuery(reply: DnsResponse, question: DnsQuery, exactCase: boolean): boolean {
   if (reply.id !== question.id) return false;
   // A server that could not read the question cannot repeat it.
   if (!reply.question) return refusesEdns(reply);
@@ -162,10 +162,10 @@ function answers(reply: WireReply, question: WireQuestion, exactCase: boolean): 
   return reply.question.name.toLowerCase() === question.name.toLowerCase();
 }
 
-function noAnswer(timeoutMs: number): Exchange {
+function timeoutResult(timeoutMs: number): QueryResult {
   return { kind: 'failed', detail: `no answer within ${timeoutMs} ms` };
 }
 
-function broken(error: NodeJS.ErrnoException): Exchange {
+function connectionFailure(error: NodeJS.ErrnoException): QueryResult {
   return { kind: 'failed', detail: `the server cannot be reached (${error.code ?? error.name})` };
 }

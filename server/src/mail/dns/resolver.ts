@@ -2,10 +2,10 @@ import { getServers } from 'node:dns';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type Answer, readAnswer, type TimedAnswer } from './answer.ts';
+import { type DnsAnswer, toDnsAnswer, type DnsAnswerWithTtl } from './answer.ts';
 import { RCODE, type RecordType } from './dns-message.ts';
-import { normalName } from './dns-name.ts';
-import { type DnsServer, exchange } from './query-server.ts';
+import { normalizeDnsName } from './dns-name.ts';
+import { type DnsServer, queryServer } from './query-server.ts';
 
 /**
  * Questions to the DNS come in, typed answers leave; a look-up never throws. Node's own resolver
@@ -14,7 +14,7 @@ import { type DnsServer, exchange } from './query-server.ts';
  * memory, and equal questions asked at the same moment travel once.
  */
 
-export type { Answer } from './answer.ts';
+export type { DnsAnswer as Answer } from './answer.ts';
 export type { MxRecord, RecordData, RecordType, TlsaRecord } from './dns-message.ts';
 
 export interface Resolver {
@@ -23,10 +23,10 @@ export interface Resolver {
     type: T,
     name: string,
     options?: { fresh?: boolean },
-  ): Promise<Answer<T>>;
+  ): Promise<DnsAnswer<T>>;
 }
 
-export interface ServerAt {
+export interface DnsServerAddress {
   host: string;
   port: number;
 }
@@ -34,7 +34,7 @@ export interface ServerAt {
 export interface ResolverSettings {
   clock: Clock;
   /** Recursive servers, as `127.0.0.1:5354`, `::1` or `[::1]:53` too; the system's when there are none. */
-  servers?: readonly (string | ServerAt)[];
+  servers?: readonly (string | DnsServerAddress)[];
   /** For one try at one server. Every silent server is tried twice. */
   timeoutMs?: number;
   cacheEntriesMax?: number;
@@ -46,22 +46,22 @@ export interface ResolverSettings {
   trustRemoteAuthentication?: boolean;
 }
 
-const ROUNDS = 2;
+const ATTEMPTS_PER_SERVER = 2;
 const TTL_MAX_SECONDS = 3600;
 const NEGATIVE_TTL_MAX_SECONDS = 300;
 /** RFC 9520 section 3.2 asks for at least one second, so that an outage is not answered by a storm. */
 const FAILURE_TTL_SECONDS = 5;
 const SYSTEM_SERVERS_TTL_MS = 30_000;
 
-interface Remembered {
-  answer: Promise<Answer>;
+interface CacheEntry {
+  answer: Promise<DnsAnswer>;
   expiresAtMs: number;
 }
 
 export function createResolver(settings: ResolverSettings): Resolver {
   const { clock, timeoutMs = 2000, cacheEntriesMax = 20_000, inFlightMax = 256 } = settings;
-  const remembered = new Map<string, Remembered>();
-  const limit = concurrencyLimit(inFlightMax);
+  const cache = new Map<string, CacheEntry>();
+  const limitConcurrency = concurrencyLimit(inFlightMax);
   const servers = serverList(settings);
 
   return { lookup };
@@ -70,62 +70,62 @@ export function createResolver(settings: ResolverSettings): Resolver {
     type: T,
     text: string,
     options?: { fresh?: boolean },
-  ): Promise<Answer<T>> {
-    const name = normalName(text);
+  ): Promise<DnsAnswer<T>> {
+    const name = normalizeDnsName(text);
     // A name that DNS cannot carry does not exist, today or later.
     if (name === undefined) return Promise.resolve({ kind: 'nxdomain', authenticated: false });
     const key = `${type} ${name}`;
-    const known = remembered.get(key);
-    if (known && !options?.fresh && known.expiresAtMs > clock.now()) {
-      return known.answer as Promise<Answer<T>>;
+    const cached = cache.get(key);
+    if (cached && !options?.fresh && cached.expiresAtMs > clock.now()) {
+      return cached.answer as Promise<DnsAnswer<T>>;
     }
-    return askAndRemember(key, type, name);
+    return queryAndCache(key, type, name);
   }
 
-  function askAndRemember<T extends RecordType>(
+  function queryAndCache<T extends RecordType>(
     key: string,
     type: T,
     name: string,
-  ): Promise<Answer<T>> {
-    const entry: Remembered = { expiresAtMs: Number.POSITIVE_INFINITY, answer: ask() };
+  ): Promise<DnsAnswer<T>> {
+    const entry: CacheEntry = { expiresAtMs: Number.POSITIVE_INFINITY, answer: query() };
     // Deleting first moves the key to the end: the oldest entry is always the first one.
-    remembered.delete(key);
-    remembered.set(key, entry);
-    if (remembered.size > cacheEntriesMax) {
-      for (const oldest of remembered.keys()) {
-        remembered.delete(oldest);
+    cache.delete(key);
+    cache.set(key, entry);
+    if (cache.size > cacheEntriesMax) {
+      for (const oldest of cache.keys()) {
+        cache.delete(oldest);
         break;
       }
     }
-    return entry.answer as Promise<Answer<T>>;
+    return entry.answer as Promise<DnsAnswer<T>>;
 
-    async function ask(): Promise<Answer<T>> {
-      const { answer, ttlSeconds } = await limit(() => askServers(type, name));
+    async function query(): Promise<DnsAnswer<T>> {
+      const { answer, ttlSeconds } = await limitConcurrency(() => queryServers(type, name));
       const boundedSeconds = Math.min(ttlSeconds, ttlMaxSeconds(answer));
       if (boundedSeconds > 0) entry.expiresAtMs = clock.now() + boundedSeconds * 1000;
-      else if (remembered.get(key) === entry) remembered.delete(key);
+      else if (cache.get(key) === entry) cache.delete(key);
       return answer;
     }
   }
 
   /** Silent servers get a second round; one that answered, however badly, has had its say. */
-  async function askServers<T extends RecordType>(type: T, name: string): Promise<TimedAnswer<T>> {
-    const waiting = new Set(servers.inOrder());
+  async function queryServers<T extends RecordType>(type: T, name: string): Promise<DnsAnswerWithTtl<T>> {
+    const remaining = new Set(servers.inOrder());
     let detail = 'no DNS server is configured';
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const server of waiting) {
-        const outcome = await exchange(server, type, name, { timeoutMs, clock });
+    for (let round = 0; round < ATTEMPTS_PER_SERVER; round++) {
+      for (const server of remaining) {
+        const outcome = await queryServer(server, type, name, { timeoutMs, clock });
         if (outcome.kind === 'failed') {
           detail = outcome.detail;
           continue;
         }
-        const answer = readAnswer(outcome.reply, type, name, server.trusted);
+        const answer = toDnsAnswer(outcome.response, type, name, server.trusted);
         if (answer) {
           servers.prefer(server);
           return answer;
         }
-        detail = `the server answered ${rcodeName(outcome.reply.rcode)}`;
-        waiting.delete(server);
+        detail = `the server answered ${rcodeName(outcome.response.rcode)}`;
+        remaining.delete(server);
       }
     }
     detail = `The DNS look-up of ${type} ${name} failed: ${detail}.`;
@@ -133,7 +133,7 @@ export function createResolver(settings: ResolverSettings): Resolver {
   }
 }
 
-function ttlMaxSeconds(answer: Answer): number {
+function ttlMaxSeconds(answer: DnsAnswer): number {
   return answer.kind === 'found' ? TTL_MAX_SECONDS : NEGATIVE_TTL_MAX_SECONDS;
 }
 
@@ -148,15 +148,15 @@ function serverList(settings: ResolverSettings): {
   prefer(server: DnsServer): void;
 } {
   const { clock, trustRemoteAuthentication = false } = settings;
-  const { servers: given = [] } = settings;
-  const isSystems = given.length === 0;
-  let list = (isSystems ? getServers() : given).map(parse);
+  const { servers: configured = [] } = settings;
+  const usesSystemServers = configured.length === 0;
+  let list = (usesSystemServers ? getServers() : configured).map(parse);
   let readAtMs = clock.now();
   let preferred = list[0];
   return {
     inOrder() {
       // A laptop changes networks, and its servers with them, while we run.
-      if (isSystems && clock.now() - readAtMs > SYSTEM_SERVERS_TTL_MS) {
+      if (usesSystemServers && clock.now() - readAtMs > SYSTEM_SERVERS_TTL_MS) {
         list = getServers().map(parse);
         readAtMs = clock.now();
         preferred = list[0];
@@ -169,9 +169,9 @@ function serverList(settings: ResolverSettings): {
     },
   };
 
-  function parse(server: string | ServerAt): DnsServer {
-    const at = typeof server === 'string' ? readServer(server) : server;
-    return serverAt(at, trustRemoteAuthentication);
+  function parse(server: string | DnsServerAddress): DnsServer {
+    const at = typeof server === 'string' ? parseServer(server) : server;
+    return toDnsServer(at, trustRemoteAuthentication);
   }
 }
 
@@ -179,16 +179,16 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-function readServer(text: string): ServerAt {
+function parseServer(text: string): DnsServerAddress {
   const [, bracketed, plain, portText] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
   const port = portText === undefined ? 53 : Number(portText);
   return { host: bracketed ?? plain ?? text, port };
 }
 
-function serverAt({ host, port }: ServerAt, trustRemote: boolean): DnsServer {
+function toDnsServer({ host, port }: DnsServerAddress, trustRemote: boolean): DnsServer {
   assert(isIP(host) !== 0 && port > 0 && port < 65536, `${host} ${port} is a DNS server address`);
-  const local = LOOPBACK.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
-  return { address: host, port, trusted: local || trustRemote };
+  const isLoopback = LOOPBACK.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+  return { address: host, port, trusted: isLoopback || trustRemote };
 }
 
 /** Runs at most `max` tasks at once; every one holds a socket. */

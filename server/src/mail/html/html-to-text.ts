@@ -2,10 +2,10 @@ import { decodeEntities } from './entities.ts';
 import { HtmlTokens } from './tokens.ts';
 
 /**
- * The text part of a mail that was only written in HTML. Comes in: any HTML, hostile or broken.
- * Leaves: what a person would read, in order: paragraphs apart, list items marked, links as
- * `text (address)`, table rows as lines; nothing that is hidden. One pass, never throws, and the
- * time and the size of the result are bounded by the size of the HTML.
+ * Generates the text part of an email that has only HTML. Input: any HTML, including hostile or
+ * broken markup. Output: what a reader would see, in order: paragraphs separated, list items marked,
+ * links as `text (address)`, table rows as lines, and nothing hidden. A single pass that never throws;
+ * time and output size are bounded by the size of the HTML.
  */
 export function htmlToText(html: string): string {
   const tokens = new HtmlTokens(html);
@@ -27,7 +27,7 @@ export function htmlToText(html: string): string {
   return builder.text;
 }
 
-/** How many line breaks stand around an element: two make an empty line. */
+/** Line breaks before and after an element; two make an empty line. */
 const BREAKS_AROUND = new Map<string, 1 | 2>();
 for (const name of 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre hr form'.split(' ')) {
   BREAKS_AROUND.set(name, 2);
@@ -47,7 +47,7 @@ const MAYBE_HIDDEN = /none|hidden|opacity|max-height/i;
 const HIDDEN_STYLE =
   /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|max-height)\s*:\s*0+(?:px)?\s*(?:[;!]|$))/i;
 
-/** One look at the whole spares one at each tag. */
+/** One search of the whole document avoids checking every tag. */
 function mayHideElements(html: string): boolean {
   const lower = html.toLowerCase();
   return (
@@ -76,7 +76,7 @@ interface List {
 
 class TextBuilder {
   text = '';
-  /** What must stand between the text so far and the next: line breaks, or else blanks. */
+  /** Pending separators between the text so far and the next text: line breaks, or else spaces. */
   #breaks = 0;
   #blanks = 0;
   #marker = '';
@@ -94,7 +94,7 @@ class TextBuilder {
     if (!VOID_ELEMENTS.has(name)) this.#hidden = { name, depth: 1 };
   }
 
-  // Only tags of the same name are counted: mail is full of tags that are never closed.
+  // Only tags with the same name are counted, because email often leaves other tags unclosed.
   skipHidden(tokens: HtmlTokens): void {
     const hidden = this.#hidden;
     if (hidden === undefined || tokens.kind === 'text') return;
@@ -108,7 +108,7 @@ class TextBuilder {
     }
   }
 
-  /** Text of the document. Most of it is even, or nothing but the blanks between two tags. */
+  /** Adds text from the document. Most of it is plain ASCII, or only whitespace between two tags. */
   addSourceText(html: string, start: number, end: number): void {
     if (this.#preDepth === 0 && isBlank(html, start, end)) this.#blanks ||= 1;
     else this.addText(html.slice(start, end));
@@ -241,7 +241,7 @@ class TextBuilder {
 const SPACE = 0x20;
 const AMPERSAND = 0x26;
 const BLANKS = /[ \t\n\r\f\u00a0\u2000-\u200a\u202f]+/g;
-// What senders pad a preview line with, and hints for hyphenation.
+// Characters that senders pad preview text with, and soft hyphens.
 const INVISIBLE = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
 
 function isBlank(html: string, start: number, end: number): boolean {
@@ -252,7 +252,7 @@ function isBlank(html: string, start: number, end: number): boolean {
   return true;
 }
 
-/** Printable ASCII with single spaces and no reference. */
+/** Printable ASCII with single spaces and no character references. */
 function isPlainAscii(text: string): boolean {
   let before = 0;
   for (let i = 0; i < text.length; i++) {
@@ -264,15 +264,15 @@ function isPlainAscii(text: string): boolean {
   return true;
 }
 
-/** A head ends where the body begins, and a paragraph where any other block does. */
+/** A head ends where the body starts, and a paragraph where another block starts. */
 function implicitlyCloses(hidden: string, opened: string): boolean {
   if (hidden === 'head') return opened === 'body';
   return hidden === 'p' && BREAKS_AROUND.has(opened);
 }
 
-/** Addresses that lead somewhere from a text; a script, a fragment or a relative path does not. */
+/** The address to show next to a link; empty for scripts, fragments and relative paths. */
 function displayAddress(href: string | undefined): string {
-  // As browsers read it: line breaks and tabs are nothing, and a blank inside is percent-encoded.
+  // As in browsers: line breaks and tabs are removed, and inner spaces are percent-encoded.
   const address = (href ?? '')
     .trim()
     .replace(/\p{Cc}+/gu, '')

@@ -1,16 +1,16 @@
 import { HtmlTokens } from './tokens.ts';
 
 /**
- * What a person would click or type after reading a mail: its links, and its one-time codes. It
- * serves the test inbox, where an end-to-end test follows a sign-up mail. Links are exact. Codes are
- * a judgement from context: the likeliest comes first, and numbers that are clearly something else
- * (years, prices, phone and order numbers) are left out.
+ * Extracts what a reader would click or type: links and one-time codes. The test inbox uses it, so
+ * that end-to-end tests can follow a sign-up email. Links are exact. Codes are inferred from context:
+ * the most likely one comes first, and numbers that are clearly something else (years, prices, phone
+ * and order numbers) are left out.
  */
 
 const LINKS_MAX = 500;
 const LINK_CHARS_MAX = 8192;
 
-/** Absolute http(s) addresses in the order of the mail, each once: those of the html, then of the text. */
+/** Absolute http(s) URLs in document order without duplicates: first those of the html, then of the text. */
 export function extractLinks(html: string, text: string): string[] {
   const links = new Set<string>();
   const tokens = new HtmlTokens(html);
@@ -35,7 +35,7 @@ function isWebAddress(address: string): boolean {
   return isShort && /^https?:\/\/./i.test(address) && URL.canParse(address);
 }
 
-/** A sentence's full stop or bracket after an address is not part of it. */
+/** Trailing punctuation, such as a period or closing parenthesis, is not part of a URL. */
 function withoutPunctuation(written: string): string {
   let end = written.length;
   let open = written.split('(').length - written.split(')').length;
@@ -48,14 +48,14 @@ function withoutPunctuation(written: string): string {
 }
 
 const TEXT_CHARS_MAX = 200_000;
-/** Looked at, not found: a text of nothing but numbers would keep everybody waiting. */
+/** Candidates examined, not found; bounds the work for a text made only of numbers. */
 const CANDIDATES_MAX = 1_000;
 const CONTEXT_BEFORE_CHARS = 80;
 const CONTEXT_AFTER_CHARS = 60;
 
 /**
- * One-time codes: 4 to 8 digits, two groups of three (given back joined), or 6 to 10 upper-case
- * letters and digits. Likeliest first.
+ * One-time codes: 4 to 8 digits, two groups of three (returned joined), or 6 to 10 uppercase letters
+ * and digits. Most likely first.
  */
 export function extractCodes(text: string): string[] {
   const readable = maskAddresses(text.slice(0, TEXT_CHARS_MAX));
@@ -72,7 +72,7 @@ export function extractCodes(text: string): string[] {
   return [...new Set(found.map(({ code }) => code))];
 }
 
-// Not inside a longer word, number, date, time, price or phone number.
+// Not part of a longer word, number, date, time, price or phone number.
 const CANDIDATE =
   /(?<![\p{L}\p{N}_.,:/+#$€£¥₹-])(?:(?:[A-Z]-)?\d{4,8}|\d{3}[ -]\d{3}|[A-Z0-9]{6,10})(?![\p{L}\p{N}_%]|[ -]\d{3}(?!\p{N})|[.,:/-]\p{N})/gu;
 
@@ -89,7 +89,7 @@ function isLettersOnly(code: string): boolean {
 interface Context {
   before: string;
   after: string;
-  /** The line with something on it before this one. */
+  /** The last non-empty line before this one. */
   previousLine: string;
   isAlone: boolean;
 }
@@ -105,7 +105,7 @@ function contextOf(text: string, start: number, length: number): Context {
   return { before, after, previousLine: previousLine.slice(-2 * CONTEXT_BEFORE_CHARS), isAlone };
 }
 
-/** Nothing at or below zero is a code. The nearest telling word decides. */
+/** A score of zero or less is not a code. The nearest keyword decides. */
 function codeScore(code: string, context: Context): number {
   const { before, after, previousLine, isAlone } = context;
   if (MONEY_BEFORE.test(before) || QUANTITY_AFTER.test(after)) return 0;
@@ -121,7 +121,7 @@ const MONEY_BEFORE = /(?:[$€£¥₹]|\b(?:eur|usd|gbp|chf|jpy|rs))\s*$/i;
 const QUANTITY_AFTER =
   /^\s*(?:[$€£¥₹%]|(?:eur|usd|gbp|chf|jpy|seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|users?|people|customers?|members?|points?|credits?|items?|km|kg|[kmg]b|px)\b)/i;
 
-// Words for a code, in the languages we met; compounds such as "Sicherheitscode" too.
+// Words for a code in the supported languages, including compounds such as "Sicherheitscode".
 const CODE_WORDS = [
   String.raw`\b(?!(?:post|zip|bar|qr)-?code)[\p{L}-]*(?:codes?|kode|kod|c[oó]digo|codice)(?!\p{L})`,
   String.raw`\b(?:pin|otp|tan|2fa|mfa|token|verif\p{L}*|one[- ]time|einmal\p{L}*)(?!\p{L})`,
@@ -143,7 +143,7 @@ const KEYWORDS = new RegExp(
   'giu',
 );
 
-/** The first or last telling word: 1 when it announces a code, -1 something else, 0 for none. */
+/** The first or last keyword: 1 when it announces a code, -1 when something else, 0 when there is none. */
 function keywordSign(text: string, index: 0 | -1): -1 | 0 | 1 {
   const word = [...text.matchAll(KEYWORDS)].at(index);
   if (word === undefined) return 0;
@@ -154,7 +154,7 @@ function isLikelyYear(code: string): boolean {
   return /^(?:19|20)\d\d$/.test(code);
 }
 
-/** "10115 Berlin", "CA 94107". */
+/** Matches "10115 Berlin" and "CA 94107". */
 function isLikelyPostcode(code: string, before: string, after: string): boolean {
   return /^\d{4,6}$/.test(code) && (/^ \p{Lu}\p{L}/u.test(after) || /\b[A-Z]{2} $/.test(before));
 }

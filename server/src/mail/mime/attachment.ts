@@ -34,7 +34,7 @@ export function attachmentHeader(attachment: Attachment, inline: boolean): strin
   const { contentId } = attachment;
   const filename = safeFilename(attachment.filename);
   const fallback = asciiFilename(filename);
-  const type = wireType(attachment.contentType);
+  const type = safeContentType(attachment.contentType);
   const named = /;[ \t]*name\*?=/i.test(type);
   let header = `Content-Type: ${type}${named ? '' : `;\r\n name="${fallback}"`}\r\n`;
   header += 'Content-Transfer-Encoding: base64\r\n';
@@ -53,7 +53,7 @@ export function attachmentHeader(attachment: Attachment, inline: boolean): strin
 
 // RFC 2046 5.1 and 5.2.1 forbid base64 for multipart and message types, and readers that take
 // such a part to pieces would show its insides as ours. As a file it arrives byte for byte.
-function wireType(contentType: string): string {
+function safeContentType(contentType: string): string {
   const isFile = !isContentType(contentType) || /^(multipart|message)\//i.test(contentType);
   return isFile ? 'application/octet-stream' : contentType;
 }

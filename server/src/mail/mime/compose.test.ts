@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { type NamedMailbox, parseMailbox } from '../address.ts';
-import { type Attachment, compose, needsSmtpUtf8, type Outgoing } from './compose.ts';
+import { type Attachment, compose, needsSmtpUtf8, type OutgoingMail } from './compose.ts';
 
 function mailbox(email: string, name?: string): NamedMailbox {
   const parsed = parseMailbox(email);
@@ -13,7 +13,7 @@ function mailbox(email: string, name?: string): NamedMailbox {
   return name === undefined ? parsed.mailbox : { ...parsed.mailbox, name };
 }
 
-function outgoing(overrides: Partial<Outgoing> = {}): Outgoing {
+function outgoing(overrides: Partial<OutgoingMail> = {}): OutgoingMail {
   return {
     messageId: 'msg_01jcn0p8w2e9tav4w3mtbk6a7q@mail.example.com',
     dateMs: Date.UTC(2026, 0, 5, 9, 8, 7, 654),

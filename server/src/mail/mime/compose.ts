@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 import type { NamedMailbox } from '../address.ts';
 import { type Attachment, attachmentHeader } from './attachment.ts';
-import { WireBuffer } from './growable-buffer.ts';
+import { GrowableBuffer } from './growable-buffer.ts';
 import {
   formatMailboxHeader,
   formatTextHeader,
@@ -25,7 +25,7 @@ export type { Attachment } from './attachment.ts';
  * once must stay true. Blind copies are no part of the input, so they cannot leak.
  */
 
-export interface Outgoing {
+export interface OutgoingMail {
   /** `local@domain`, without angle brackets. */
   messageId: string;
   dateMs: number;
@@ -42,23 +42,23 @@ export interface Outgoing {
   attachments: readonly Attachment[];
 }
 
-const WIRE_OCTETS_KEPT = 256 * 1024;
-let sharedWire = new WireBuffer(64 * 1024);
+const BUFFER_OCTETS_KEPT = 256 * 1024;
+let sharedBuffer = new GrowableBuffer(64 * 1024);
 
-export function compose(message: Outgoing): Buffer {
+export function compose(message: OutgoingMail): Buffer {
   // Composing never waits, so one piece of memory serves all messages in turn.
-  const wire = sharedWire;
-  wire.length = 0;
-  wire.writeText(headerOf(message));
-  writeEntity(message, wire);
-  if (!wire.endsWithLineBreak()) wire.writeText('\r\n');
-  if (wire.bytes.length <= WIRE_OCTETS_KEPT) return wire.copyOut();
-  sharedWire = new WireBuffer(64 * 1024);
-  return wire.bytes.subarray(0, wire.length);
+  const buffer = sharedBuffer;
+  buffer.length = 0;
+  buffer.writeText(formatHeaders(message));
+  writeEntity(message, buffer);
+  if (!buffer.endsWithLineBreak()) buffer.writeText('\r\n');
+  if (buffer.bytes.length <= BUFFER_OCTETS_KEPT) return buffer.copyOut();
+  sharedBuffer = new GrowableBuffer(64 * 1024);
+  return buffer.bytes.subarray(0, buffer.length);
 }
 
 /** Whether a header of the message carries a UTF-8 address, which only SMTPUTF8 may transport. */
-export function needsSmtpUtf8(message: Outgoing): boolean {
+export function needsSmtpUtf8(message: OutgoingMail): boolean {
   const isUtf8 = (mailbox: NamedMailbox): boolean => mailbox.utf8;
   return (
     message.from.utf8 ||
@@ -68,7 +68,7 @@ export function needsSmtpUtf8(message: Outgoing): boolean {
   );
 }
 
-function headerOf(message: Outgoing): string {
+function formatHeaders(message: OutgoingMail): string {
   assert(MESSAGE_ID.test(message.messageId), 'a message id is local@domain in printable ASCII');
   let header = formatMailboxHeader('From', [message.from]);
   if (message.to.length > 0) header += formatMailboxHeader('To', message.to);
@@ -92,29 +92,29 @@ function formatDate(dateMs: number): string {
 type WritePart = () => void;
 
 /** Nests only as deep as needed: mixed (files) around alternative (text, html) around related. */
-function writeEntity(message: Outgoing, wire: WireBuffer): void {
+function writeEntity(message: OutgoingMail, buffer: GrowableBuffer): void {
   const { html, text, attachments } = message;
   const seed = hash('sha256', message.messageId, 'hex').slice(0, 32);
   const isInline = (part: Attachment): boolean => part.contentId !== undefined && html !== '';
 
-  const writeHtml: WritePart = () => writeTextPart('html', html, seed, wire);
-  const writeText: WritePart = () => writeTextPart('plain', text, seed, wire);
+  const writeHtml: WritePart = () => writeTextPart('html', html, seed, buffer);
+  const writeText: WritePart = () => writeTextPart('plain', text, seed, buffer);
   const writeFile = (part: Attachment): WritePart => {
-    return () => writeAttachment(part, isInline(part), wire);
+    return () => writeAttachment(part, isInline(part), buffer);
   };
   const inline = attachments.filter(isInline).map(writeFile);
   const writeRelated: WritePart = () =>
-    writeMultipart('related; type="text/html"', `=_r_${seed}`, [writeHtml, ...inline], wire);
+    writeMultipart('related; type="text/html"', `=_r_${seed}`, [writeHtml, ...inline], buffer);
   const writeRich = inline.length > 0 ? writeRelated : writeHtml;
   const writeAlternative: WritePart = () =>
-    writeMultipart('alternative', `=_a_${seed}`, [writeText, writeRich], wire);
+    writeMultipart('alternative', `=_a_${seed}`, [writeText, writeRich], buffer);
 
   let writeBody = writeAlternative;
   if (text === '' && html !== '') writeBody = writeRich;
   if (html === '') writeBody = writeText;
   const files = attachments.filter((part) => !isInline(part)).map(writeFile);
   if (files.length === 0) writeBody();
-  else writeMultipart('mixed', `=_m_${seed}`, [writeBody, ...files], wire);
+  else writeMultipart('mixed', `=_m_${seed}`, [writeBody, ...files], buffer);
 }
 
 /** The line break before a delimiter belongs to the delimiter (RFC 2046 5.1.1), not to the part. */
@@ -122,40 +122,40 @@ function writeMultipart(
   subtype: string,
   boundary: string,
   parts: readonly WritePart[],
-  wire: WireBuffer,
+  buffer: GrowableBuffer,
 ): void {
-  wire.writeText(`Content-Type: multipart/${subtype};\r\n boundary="${boundary}"\r\n`);
+  buffer.writeText(`Content-Type: multipart/${subtype};\r\n boundary="${boundary}"\r\n`);
   for (const writePart of parts) {
-    wire.writeText(`\r\n--${boundary}\r\n`);
+    buffer.writeText(`\r\n--${boundary}\r\n`);
     writePart();
   }
-  wire.writeText(`\r\n--${boundary}--`);
+  buffer.writeText(`\r\n--${boundary}--`);
 }
 
-function writeTextPart(subtype: string, text: string, seed: string, wire: WireBuffer): void {
+function writeTextPart(subtype: string, text: string, seed: string, buffer: GrowableBuffer): void {
   const type = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: `;
   const bytes = Buffer.from(text, 'utf8');
   const extraOctets = bytes.length - text.length;
-  const start = wire.length;
+  const start = buffer.length;
   // The seed makes every boundary, so a text without it cannot hold one. In quoted-printable none
   // can stand, for the "=" in front.
   if (extraOctets === 0 && !text.includes(seed)) {
-    wire.writeText(`${type}7bit\r\n\r\n`);
-    if (writeSevenBit(bytes, wire)) return;
-    wire.length = start;
+    buffer.writeText(`${type}7bit\r\n\r\n`);
+    if (writeSevenBit(bytes, buffer)) return;
+    buffer.length = start;
   }
   // Quoted-printable triples what is not ASCII: base64 is smaller once that is about a fifth. Two
   // octets of such a character are one more than its length in a string, three are two more.
   if (extraOctets * 8 > bytes.length) {
-    wire.writeText(`${type}base64\r\n\r\n`);
-    writeBase64(Buffer.from(withCanonicalLineBreaks(text), 'utf8'), wire);
+    buffer.writeText(`${type}base64\r\n\r\n`);
+    writeBase64(Buffer.from(withCanonicalLineBreaks(text), 'utf8'), buffer);
   } else {
-    wire.writeText(`${type}quoted-printable\r\n\r\n`);
-    writeQuotedPrintable(bytes, wire);
+    buffer.writeText(`${type}quoted-printable\r\n\r\n`);
+    writeQuotedPrintable(bytes, buffer);
   }
 }
 
-function writeAttachment(part: Attachment, inline: boolean, wire: WireBuffer): void {
-  wire.writeText(`${attachmentHeader(part, inline)}\r\n`);
-  writeBase64(part.content, wire);
+function writeAttachment(part: Attachment, inline: boolean, buffer: GrowableBuffer): void {
+  buffer.writeText(`${attachmentHeader(part, inline)}\r\n`);
+  writeBase64(part.content, buffer);
 }

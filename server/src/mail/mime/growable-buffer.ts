@@ -2,7 +2,7 @@
  * One growing piece of memory that a message is written into from front to back. Encoders write
  * straight into it, so a message costs one copy at the end instead of a buffer for every part.
  */
-export class WireBuffer {
+export class GrowableBuffer {
   bytes: Buffer;
   length = 0;
 

@@ -8,8 +8,8 @@ import { type NamedMailbox, parseMailbox } from '../address.ts';
 import {
   formatMailboxHeader,
   formatTextHeader,
-  headerTextFault,
-  headerValueFault,
+  headerTextError,
+  headerValueError,
   isHeaderName,
   isReservedHeader,
 } from './header.ts';
@@ -115,15 +115,15 @@ describe('a text header', () => {
   it('never encodes what mail programs act on: it is unfit, or it stays', () => {
     const url = (chars: number) => `<https://example.com/${'a'.repeat(chars - 22)}>`;
     const name = 'List-Unsubscribe';
-    expect(headerValueFault(name, url(980))).toBeUndefined();
+    expect(headerValueError(name, url(980))).toBeUndefined();
     expect(formatTextHeader(name, url(980))).toBe(`${name}: ${url(980)}\r\n`);
-    expect(headerValueFault(name, url(981))).toContain('980');
-    expect(headerValueFault(name, `${url(900)}, ${url(900)}`)).toBeUndefined();
-    expect(headerValueFault(name, '<https://example.com/ä>')).toContain('ASCII');
+    expect(headerValueError(name, url(981))).toContain('980');
+    expect(headerValueError(name, `${url(900)}, ${url(900)}`)).toBeUndefined();
+    expect(headerValueError(name, '<https://example.com/ä>')).toContain('ASCII');
     const odd = '<https://example.com/?a=?utf-8?q?=41?=>';
-    expect(headerValueFault(name, odd)).toBeUndefined();
+    expect(headerValueError(name, odd)).toBeUndefined();
     expect(formatTextHeader(name, odd)).toBe(`${name}: ${odd}\r\n`);
-    expect(headerValueFault('X-Note', `ä${url(1_500)}`)).toBeUndefined();
+    expect(headerValueError('X-Note', `ä${url(1_500)}`)).toBeUndefined();
   });
 
   it('encodes what is not ASCII, in the way that suits the script', () => {
@@ -160,11 +160,11 @@ describe('a text header', () => {
 
   it('refuses a line break and NUL', () => {
     for (const text of ['a\r\nBcc: x@example.com', 'a\rb', 'a\nb', 'a\0b']) {
-      expect(headerTextFault(text)).toBeTypeOf('string');
+      expect(headerTextError(text)).toBeTypeOf('string');
       expect(() => formatTextHeader('Subject', text)).toThrow();
       expect(() => formatMailboxHeader('From', [mailbox('a@example.com', text)])).toThrow();
     }
-    expect(headerTextFault('Grüße\t!')).toBeUndefined();
+    expect(headerTextError('Grüße\t!')).toBeUndefined();
   });
 
   it('comes back from a reader as it was given', async () => {

@@ -54,7 +54,7 @@ const STRUCTURAL = new Set([
 const STRUCTURAL_FAMILY = /^(content-|resent-|arc-|received|x-received)/;
 
 /** What makes a text unfit for any header, in words for the caller; undefined when it is fit. */
-export function headerTextFault(text: string): string | undefined {
+export function headerTextError(text: string): string | undefined {
   if (/[\r\n]/.test(text)) return 'A header text may not contain a line break.';
   if (text.includes('\0')) return 'A header text may not contain NUL.';
   return undefined;
@@ -64,8 +64,8 @@ export function headerTextFault(text: string): string | undefined {
  * What makes a value unfit for this header, in words for the caller. Where programs look for
  * addresses an encoded word is none (RFC 2047 5): an unsubscribe button would lead nowhere.
  */
-export function headerValueFault(name: string, text: string): string | undefined {
-  if (!isForPrograms(name)) return undefined;
+export function headerValueError(name: string, text: string): string | undefined {
+  if (!isMachineReadable(name)) return undefined;
   const value = text.trim();
   if (!isAscii(value)) return `${name} is read by programs and takes ASCII only: encode the rest.`;
   if (foldedAtSpaces(`${name}: ${value}`, name.length + 2) !== undefined) return undefined;
@@ -74,7 +74,7 @@ export function headerValueFault(name: string, text: string): string | undefined
 }
 
 /** RFC 2369, RFC 2919, RFC 8058. */
-function isForPrograms(name: string): boolean {
+function isMachineReadable(name: string): boolean {
   return /^list-/i.test(name);
 }
 
@@ -83,11 +83,11 @@ function isForPrograms(name: string): boolean {
  * it is and is folded between words; anything else becomes encoded words.
  */
 export function formatTextHeader(name: string, text: string): string {
-  const fault = headerTextFault(text);
-  assert(fault === undefined, `${name}: ${fault}`);
+  const error = headerTextError(text);
+  assert(error === undefined, `${name}: ${error}`);
   const value = text.trim();
   if (value === '') return `${name}:\r\n`;
-  if (isForPrograms(name) ? isAscii(value) : isPlain(value)) {
+  if (isMachineReadable(name) ? isAscii(value) : isPlain(value)) {
     if (name.length + 2 + value.length <= LINE_CHARS_MAX) return `${name}: ${value}\r\n`;
     const folded = foldedAtSpaces(`${name}: ${value}`, name.length + 2);
     if (folded !== undefined) return `${folded}\r\n`;
@@ -170,8 +170,8 @@ type Phrase = { text: string; encode?: undefined } | { text?: undefined; encode:
 function phraseOf(name: string | undefined): Phrase | undefined {
   const trimmed = name?.trim();
   if (!trimmed) return undefined;
-  const fault = headerTextFault(trimmed);
-  assert(fault === undefined, `display name: ${fault}`);
+  const error = headerTextError(trimmed);
+  assert(error === undefined, `display name: ${error}`);
   if (trimmed.length > QUOTED_NAME_CHARS_MAX || !isPlain(trimmed)) return { encode: trimmed };
   if (ATOMS.test(trimmed)) return { text: trimmed };
   return { text: `"${trimmed.replace(/["\\]/g, '\\$&')}"` };

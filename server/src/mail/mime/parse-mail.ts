@@ -1,6 +1,6 @@
 import PostalMime, { type Attachment, type Email } from 'postal-mime';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { readQuotedPrintable } from './transfer-encoding.ts';
+import { decodeQuotedPrintable } from './transfer-encoding.ts';
 
 /**
  * The parser of mail, and what it needs around it: bounds for hostile mail, and what it knows of
@@ -139,7 +139,7 @@ function contentOf(node: PartNode, decoded: ArrayBuffer, mail: Uint8Array, span?
   if (/base64/.test(encoding)) return Buffer.from(decoded);
   if (!span || span.start === -1) return Buffer.alloc(0);
   const raw = Buffer.from(mail.buffer as ArrayBuffer, span.start, endOf(mail, span) - span.start);
-  return /quoted-printable/.test(encoding) ? readQuotedPrintable(raw) : Buffer.from(raw);
+  return /quoted-printable/.test(encoding) ? decodeQuotedPrintable(raw) : Buffer.from(raw);
 }
 
 /** The parser takes every CR off the end of a line; only the one of CRLF is a part of the break. */

@@ -2,16 +2,16 @@
 // Method: examples; that any text survives is proven with a reader in compose.test.ts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WireBuffer } from './growable-buffer.ts';
+import { GrowableBuffer } from './growable-buffer.ts';
 import {
-  readQuotedPrintable,
+  decodeQuotedPrintable,
   writeBase64,
   writeQuotedPrintable,
   writeSevenBit,
 } from './transfer-encoding.ts';
 
-function written(write: (wire: WireBuffer) => void): string {
-  const wire = new WireBuffer(16);
+function written(write: (wire: GrowableBuffer) => void): string {
+  const wire = new GrowableBuffer(16);
   write(wire);
   return wire.copyOut().toString('latin1');
 }
@@ -74,7 +74,7 @@ describe('7bit', () => {
   it.each(['é', '\0', 'x'.repeat(79), 'a ', 'a\t\nb', '.', 'a\n.b', 'From me', 'a\nFrom me'])(
     'leaves %j to another encoding and the wire untouched',
     (text) => {
-      const wire = new WireBuffer(16);
+      const wire = new GrowableBuffer(16);
       wire.writeText('before');
       expect(writeSevenBit(Buffer.from(text), wire)).toBe(false);
       expect(wire.copyOut().toString()).toBe('before');
@@ -84,7 +84,7 @@ describe('7bit', () => {
 
 describe('reading quoted-printable', () => {
   const read = (text: string) =>
-    readQuotedPrintable(Buffer.from(text, 'latin1')).toString('latin1');
+    decodeQuotedPrintable(Buffer.from(text, 'latin1')).toString('latin1');
 
   it.each([
     ['a=3Db=0d=0A=c3=A9', 'a=b\r\n\xc3\xa9'],

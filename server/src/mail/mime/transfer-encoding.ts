@@ -1,4 +1,4 @@
-import type { WireBuffer } from './growable-buffer.ts';
+import type { GrowableBuffer } from './growable-buffer.ts';
 
 /**
  * Content transfer encodings (RFC 2045 6). Comes in: bytes of a text or an attachment. Leaves:
@@ -23,15 +23,15 @@ const QUOTED_LINE_MAX = 75;
  * Writes a text as it is, if it is plain enough for 7bit. If not, gives false and leaves the wire
  * as it was.
  */
-export function writeSevenBit(text: Buffer, wire: WireBuffer): boolean {
-  wire.reserve(text.length * 2);
-  const out = wire.bytes;
+export function writeSevenBit(text: Buffer, buffer: GrowableBuffer): boolean {
+  buffer.reserve(text.length * 2);
+  const out = buffer.bytes;
   const length = text.length;
-  let at = wire.length;
+  let at = buffer.length;
   let column = 0;
   let i = 0;
   while (i < length) {
-    if (column === 0 && needsCoverAtLineStart(text[i]!, text, i)) return false;
+    if (column === 0 && needsEscapeAtLineStart(text[i]!, text, i)) return false;
     const run = copyRun(text, i, out, at, PRINTABLE, SEVEN_BIT_LINE_MAX - column);
     at += run;
     column += run;
@@ -49,16 +49,16 @@ export function writeSevenBit(text: Buffer, wire: WireBuffer): boolean {
     }
   }
   if (column > 0 && isBlank(out[at - 1]!)) return false;
-  wire.length = at;
+  buffer.length = at;
   return true;
 }
 
-export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
+export function writeQuotedPrintable(text: Buffer, buffer: GrowableBuffer): void {
   // Three characters for an octet, and three more (a soft line break) for every 25 of those.
-  wire.reserve(text.length * 4 + 8);
-  const out = wire.bytes;
+  buffer.reserve(text.length * 4 + 8);
+  const out = buffer.bytes;
   const length = text.length;
-  let at = wire.length;
+  let at = buffer.length;
   let column = 0;
   let i = 0;
   while (i < length) {
@@ -71,7 +71,7 @@ export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
     }
     const byte = text[i]!;
     if (byte === LF || byte === CR) {
-      if (column > 0) at = coverTrailingBlank(out, at, column);
+      if (column > 0) at = escapeTrailingBlank(out, at, column);
       out[at++] = CR;
       out[at++] = LF;
       column = 0;
@@ -81,7 +81,7 @@ export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
       out[at++] = CR;
       out[at++] = LF;
       column = 0;
-    } else if (QUOTED_LITERAL[byte] === 1 && !needsCoverAtLineStart(byte, text, i)) {
+    } else if (QUOTED_LITERAL[byte] === 1 && !needsEscapeAtLineStart(byte, text, i)) {
       out[at++] = byte;
       column += 1;
       i += 1;
@@ -91,8 +91,8 @@ export function writeQuotedPrintable(text: Buffer, wire: WireBuffer): void {
       i += 1;
     }
   }
-  if (column > 0) at = coverTrailingBlank(out, at, column);
-  wire.length = at;
+  if (column > 0) at = escapeTrailingBlank(out, at, column);
+  buffer.length = at;
 }
 
 /** Copies what needs no thought, as far as the line has room. The loop that every octet goes through. */
@@ -117,10 +117,10 @@ function copyRun(
 }
 
 /** Base64 in lines of 76 characters. */
-export function writeBase64(content: Buffer, wire: WireBuffer): void {
+export function writeBase64(content: Buffer, buffer: GrowableBuffer): void {
   for (let start = 0; start < content.length; start += BASE64_BLOCK_OCTETS) {
     const end = Math.min(content.length, start + BASE64_BLOCK_OCTETS);
-    writeBase64Block(content.toString('base64', start, end), wire);
+    writeBase64Block(content.toString('base64', start, end), buffer);
   }
 }
 
@@ -129,11 +129,11 @@ const BASE64_BLOCK_OCTETS = 57 * 4096;
 const BASE64_LINE_CHARS = 76;
 
 /** Writes the characters to the far end of their room, then moves them down line by line. */
-function writeBase64Block(characters: string, wire: WireBuffer): void {
+function writeBase64Block(characters: string, buffer: GrowableBuffer): void {
   const lines = Math.ceil(characters.length / BASE64_LINE_CHARS);
-  wire.reserve(characters.length + lines * 2);
-  const out = wire.bytes;
-  let to = wire.length;
+  buffer.reserve(characters.length + lines * 2);
+  const out = buffer.bytes;
+  let to = buffer.length;
   let from = to + lines * 2;
   const end = from + characters.length;
   out.write(characters, from, 'latin1');
@@ -145,7 +145,7 @@ function writeBase64Block(characters: string, wire: WireBuffer): void {
     out[to++] = LF;
     from = next;
   }
-  wire.length = to;
+  buffer.length = to;
 }
 
 /** Text with every line break as CRLF, for base64, which hides them from the mail system. */
@@ -162,7 +162,7 @@ function isBlank(byte: number): boolean {
 }
 
 // Mailbox files make ">From " of a leading "From ", and broken relays eat a leading dot.
-function needsCoverAtLineStart(byte: number, text: Buffer, i: number): boolean {
+function needsEscapeAtLineStart(byte: number, text: Buffer, i: number): boolean {
   return (
     byte === DOT ||
     (byte === LETTER_F &&
@@ -175,7 +175,7 @@ function needsCoverAtLineStart(byte: number, text: Buffer, i: number): boolean {
 }
 
 /** RFC 2045 6.7 (3): a blank that ends a line must be encoded, or a relay may drop it. */
-function coverTrailingBlank(out: Buffer, at: number, column: number): number {
+function escapeTrailingBlank(out: Buffer, at: number, column: number): number {
   const last = out[at - 1]!;
   if (!isBlank(last)) return at;
   let start = at - 1;
@@ -204,7 +204,7 @@ QUOTED_LITERAL[EQUALS] = 0;
  * The bytes that a quoted-printable body stands for (RFC 2045 6.7). Its own line breaks are kept as
  * they are, and what is no escape is taken as it stands.
  */
-export function readQuotedPrintable(encoded: Buffer): Buffer {
+export function decodeQuotedPrintable(encoded: Buffer): Buffer {
   const decoded = Buffer.alloc(encoded.length);
   let length = 0;
   let from = 0;

@@ -7,14 +7,14 @@ import type { MxHost } from './mx.ts';
  * host must not be used at all, for that failure is what an attacker would cause.
  */
 
-export type DaneFinding =
+export type DaneResult =
   | { kind: 'absent' }
   | { kind: 'usable'; records: readonly TlsaRecord[]; names: readonly string[] }
   /** Records exist and none is of a kind we can check: TLS is a must, the certificate is not. */
   | { kind: 'unusable' }
   | { kind: 'temporary'; detail: string };
 
-export interface DaneQuestion {
+export interface DaneQuery {
   domain: string;
   host: MxHost;
   /** Whether the answer that named this host was authenticated. */
@@ -22,15 +22,15 @@ export interface DaneQuestion {
   port: number;
 }
 
-export async function lookUpDane(question: DaneQuestion, resolver: Resolver): Promise<DaneFinding> {
-  if (!question.routeAuthenticated) return { kind: 'absent' };
-  for (const base of await baseNames(question.host, resolver)) {
-    const answer = await resolver.lookup('TLSA', `_${question.port}._tcp.${base}`);
+export async function lookUpDane(query: DaneQuery, resolver: Resolver): Promise<DaneResult> {
+  if (!query.routeAuthenticated) return { kind: 'absent' };
+  for (const base of await baseNames(query.host, resolver)) {
+    const answer = await resolver.lookup('TLSA', `_${query.port}._tcp.${base}`);
     if (answer.kind === 'failed') return { kind: 'temporary', detail: answer.detail };
     if (answer.kind !== 'found' || !answer.authenticated) continue;
     const records = strongestDigests(answer.records.filter(isUsable));
     if (records.length === 0) return { kind: 'unusable' };
-    const names = [...new Set([base, question.host.host, question.domain])];
+    const names = [...new Set([base, query.host.host, query.domain])];
     return { kind: 'usable', records, names };
   }
   return { kind: 'absent' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { receivingProvider } from './mailbox-provider.ts';
+import { mailboxProvider } from './mailbox-provider.ts';
 
 test.each([
   ['jane@gmail.com', null, 'google'],
@@ -12,5 +12,5 @@ test.each([
   ['"odd@gmail.com"@company.example', null, 'other'],
   ['', null, 'other'],
 ])('%s at %s is %s', (recipient, mx, provider) => {
-  expect(receivingProvider(recipient, mx)).toBe(provider);
+  expect(mailboxProvider(recipient, mx)).toBe(provider);
 });

@@ -3,7 +3,7 @@
  * that answered. Everybody else is `other`: a name for each domain would be as long a list as the
  * recipients themselves.
  */
-export function receivingProvider(recipient: string, mx: string | null): string {
+export function mailboxProvider(recipient: string, mx: string | null): string {
   const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase();
   const byDomain = DOMAINS.get(domain);
   if (byDomain) return byDomain;
@@ -12,7 +12,7 @@ export function receivingProvider(recipient: string, mx: string | null): string 
   return MAIL_SERVERS.find(([suffix]) => host.endsWith(suffix))?.[1] ?? 'other';
 }
 
-export function isReceivingProvider(name: string): boolean {
+export function isMailboxProvider(name: string): boolean {
   return name === 'other' || PROVIDERS.has(name);
 }
 

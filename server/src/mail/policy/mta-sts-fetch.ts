@@ -32,7 +32,7 @@ export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy 
   return (domain) =>
     new Promise((resolve) => {
       const host = `mta-sts.${domain}`;
-      const sent = request({
+      const req = request({
         host,
         port,
         path: '/.well-known/mta-sts.txt',
@@ -43,8 +43,8 @@ export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy 
         ...(ca === undefined ? {} : { ca }),
       });
       const timer = clock.after(timeoutMs, () => fail(`no answer within ${timeoutMs} ms`));
-      sent.on('error', (error) => fail(error.message));
-      sent.on('response', (response) => {
+      req.on('error', (error) => fail(error.message));
+      req.on('response', (response) => {
         const type = response.headers['content-type'] ?? '';
         if (response.statusCode !== 200) return fail(`the status is ${response.statusCode}`);
         if (!/^text\/plain\s*(;|$)/i.test(type)) return fail(`the type is ${type || 'not told'}`);
@@ -60,7 +60,7 @@ export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy 
           end({ kind: 'fetched', text: Buffer.concat(chunks).toString('utf8') });
         });
       });
-      sent.end();
+      req.end();
 
       function fail(reason: string): void {
         end({
@@ -71,7 +71,7 @@ export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy 
 
       function end(outcome: FetchedPolicy): void {
         timer.cancel();
-        sent.destroy();
+        req.destroy();
         resolve(outcome);
       }
     });

@@ -1,4 +1,4 @@
-import { normalName } from '../dns/dns-name.ts';
+import { normalizeDnsName } from '../dns/dns-name.ts';
 
 /** A receiver's word on TLS for its mail, as published over HTTPS (RFC 8461 section 3.2). */
 export interface StsPolicy {
@@ -30,7 +30,7 @@ export function parseStsPolicy(text: string): StsPolicy | undefined {
   const maxAge = fields.get('max_age') ?? '';
   if (fields.get('version') !== 'STSv1' || !/^\d{1,10}$/.test(maxAge)) return undefined;
   if (mode !== 'enforce' && mode !== 'testing' && mode !== 'none') return undefined;
-  const patterns = mx.map(normalPattern).filter((pattern) => pattern !== undefined);
+  const patterns = mx.map(normalizePattern).filter((pattern) => pattern !== undefined);
   if (patterns.length === 0 && mode !== 'none') return undefined;
   return {
     mode,
@@ -39,9 +39,9 @@ export function parseStsPolicy(text: string): StsPolicy | undefined {
   };
 }
 
-function normalPattern(text: string): string | undefined {
-  if (!text.startsWith('*.')) return normalName(text);
-  const parent = normalName(text.slice(2));
+function normalizePattern(text: string): string | undefined {
+  if (!text.startsWith('*.')) return normalizeDnsName(text);
+  const parent = normalizeDnsName(text.slice(2));
   return parent === undefined ? undefined : `*.${parent}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { normalName } from '../dns/dns-name.ts';
+import { normalizeDnsName } from '../dns/dns-name.ts';
 import type { Resolver } from '../dns/resolver.ts';
 import type { FetchPolicy } from './mta-sts-fetch.ts';
 import { parseStsPolicy, readStsId, type StsPolicy } from './mta-sts-policy.ts';
@@ -22,7 +22,7 @@ export interface MtaStsSettings {
   entriesMax?: number;
 }
 
-interface Known {
+interface CachedPolicy {
   /** The last policy that was fetched, with the id it was announced by. */
   policy: StsPolicy | undefined;
   id: string | undefined;
@@ -36,67 +36,67 @@ interface Known {
 const FETCH_RETRY_MS = 5 * 60_000;
 const REFRESH_MAX_MS = 24 * 3_600_000;
 /** A receiver that says "for no time at all" does not get a request for every message. */
-const HOLD_MIN_MS = 5 * 60_000;
+const CACHE_MIN_MS = 5 * 60_000;
 
 export function createMtaSts(settings: MtaStsSettings): MtaSts {
   const { resolver, clock, fetchPolicy, entriesMax = 10_000 } = settings;
-  const known = new Map<string, Known>();
+  const policies = new Map<string, CachedPolicy>();
   const fetching = new Map<string, Promise<void>>();
 
   return { policyFor };
 
   async function policyFor(text: string): Promise<StsPolicy | undefined> {
-    const domain = normalName(text);
+    const domain = normalizeDnsName(text);
     if (domain === undefined) return undefined;
     const answer = await resolver.lookup('TXT', `_mta-sts.${domain}`);
     const id = answer.kind === 'found' ? readStsId(answer.records) : undefined;
-    const entry = known.get(domain);
-    const held = unexpired(entry);
+    const entry = policies.get(domain);
+    const cachedPolicy = unexpired(entry);
     const now = clock.now();
-    if (id === undefined || (entry && now < entry.retryAtMs)) return held;
-    if (held && entry?.id === id) {
+    if (id === undefined || (entry && now < entry.retryAtMs)) return cachedPolicy;
+    if (cachedPolicy && entry?.id === id) {
       // The old policy still holds: nobody waits for its renewal.
       if (now >= entry.refreshAtMs) void fetchOnce(domain, id);
-      return held;
+      return cachedPolicy;
     }
     await fetchOnce(domain, id);
-    return unexpired(known.get(domain));
+    return unexpired(policies.get(domain));
   }
 
-  function unexpired(entry: Known | undefined): StsPolicy | undefined {
+  function unexpired(entry: CachedPolicy | undefined): StsPolicy | undefined {
     return entry && entry.expiresAtMs > clock.now() ? entry.policy : undefined;
   }
 
   function fetchOnce(domain: string, id: string): Promise<void> {
-    const underWay = fetching.get(domain);
-    if (underWay) return underWay;
-    const started = fetchAndRemember(domain, id).finally(() => fetching.delete(domain));
+    const pending = fetching.get(domain);
+    if (pending) return pending;
+    const started = fetchAndCache(domain, id).finally(() => fetching.delete(domain));
     fetching.set(domain, started);
     return started;
   }
 
-  async function fetchAndRemember(domain: string, id: string): Promise<void> {
+  async function fetchAndCache(domain: string, id: string): Promise<void> {
     const fetched = await fetchPolicy(domain);
     const policy = fetched.kind === 'fetched' ? parseStsPolicy(fetched.text) : undefined;
     const now = clock.now();
-    const before = known.get(domain);
+    const before = policies.get(domain);
     // Deleting first moves the domain to the end: the oldest entry is always the first one.
-    known.delete(domain);
-    known.set(domain, policy ? fresh(policy, id, now) : failed(before, now));
-    for (const oldest of known.keys()) {
-      if (known.size <= entriesMax) break;
-      known.delete(oldest);
+    policies.delete(domain);
+    policies.set(domain, policy ? cacheEntry(policy, id, now) : failedEntry(before, now));
+    for (const oldest of policies.keys()) {
+      if (policies.size <= entriesMax) break;
+      policies.delete(oldest);
     }
   }
 }
 
-function fresh(policy: StsPolicy, id: string, now: number): Known {
-  const holdMs = Math.max(policy.maxAgeSeconds * 1000, HOLD_MIN_MS);
+function cacheEntry(policy: StsPolicy, id: string, now: number): CachedPolicy {
+  const holdMs = Math.max(policy.maxAgeSeconds * 1000, CACHE_MIN_MS);
   const refreshAtMs = now + Math.min(holdMs / 2, REFRESH_MAX_MS);
   return { policy, id, expiresAtMs: now + holdMs, refreshAtMs, retryAtMs: 0 };
 }
 
-function failed(before: Known | undefined, now: number): Known {
+function failedEntry(before: CachedPolicy | undefined, now: number): CachedPolicy {
   const none = { policy: undefined, id: undefined, expiresAtMs: 0, refreshAtMs: 0 };
   return { ...(before ?? none), retryAtMs: now + FETCH_RETRY_MS };
 }

@@ -227,7 +227,7 @@ describe('addresses', () => {
   });
 
   test('that there is no way to are left out', async () => {
-    const route = await routeFor('example.test', script, { reaches: isIPv4 });
+    const route = await routeFor('example.test', script, { isReachable: isIPv4 });
     expect(short(route)).toEqual([['mx.test', '192.0.2.1', '192.0.2.2']]);
   });
 
@@ -238,7 +238,7 @@ describe('addresses', () => {
     'of %s alone, which mail does not leave by, are out of reach and not absent',
     async (kind, reaches, records, listed) => {
       const zone = { 'example.test': { MX: ['10 mx.test'] }, 'mx.test': records };
-      expect(await routeFor('example.test', zone, { reaches })).toEqual({
+      expect(await routeFor('example.test', zone, { isReachable: reaches })).toEqual({
         kind: 'out_of_reach',
         detail: `The mail hosts of example.test have only ${kind} addresses ${listed}, and mail does not leave here by ${kind}.`,
       });
@@ -247,7 +247,7 @@ describe('addresses', () => {
 
   test('that mail may not be sent to are left out', async () => {
     const addressAllowed = (ip: string) => ip !== '192.0.2.1';
-    const route = await routeFor('example.test', script, { addressAllowed, reaches: isIPv4 });
+    const route = await routeFor('example.test', script, { addressAllowed, isReachable: isIPv4 });
     expect(short(route)).toEqual([['mx.test', '192.0.2.2']]);
   });
 

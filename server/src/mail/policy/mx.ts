@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { looksLikeAddress, normalName } from '../dns/dns-name.ts';
+import { looksLikeIp, normalizeDnsName } from '../dns/dns-name.ts';
 import type { Answer, MxRecord, Resolver } from '../dns/resolver.ts';
 
 /**
@@ -37,7 +37,7 @@ export interface RouteSettings {
   /** Which addresses may be connected to at all. */
   addressAllowed: (ip: string) => boolean;
   /** Which of them there is a way to from here: mail may leave by addresses of one kind alone. */
-  reaches?: (ip: string) => boolean;
+  isReachable?: (ip: string) => boolean;
   /** A number from 0 up to but not including 1; shuffles hosts of equal preference. */
   random?: () => number;
 }
@@ -58,14 +58,14 @@ export async function resolveRoute(
     case 'nxdomain':
       return { kind: 'no_domain' };
     case 'nodata': {
-      const host = normalName(domain) ?? domain;
+      const host = normalizeDnsName(domain) ?? domain;
       const implicit = { host, preference: 0, implicit: true };
       return withAddresses(domain, [implicit], answer.authenticated, resolver, settings);
     }
     case 'found': {
       if (isNullMx(answer.records)) return { kind: 'null_mx' };
       const hosts = usableHosts(answer.records, settings.random ?? Math.random);
-      if (hosts.length === 0) return unusable(domain, answer.records);
+      if (hosts.length === 0) return noUsableHost(domain, answer.records);
       return withAddresses(domain, hosts, answer.authenticated, resolver, settings);
     }
   }
@@ -84,20 +84,20 @@ type NamedHost = Pick<MxHost, 'host' | 'preference' | 'implicit'>;
 function usableHosts(records: readonly MxRecord[], random: () => number): NamedHost[] {
   const best = new Map<string, NamedHost>();
   for (const { host: text, preference } of records) {
-    const host = normalName(text);
-    if (host === undefined || looksLikeAddress(host)) continue;
+    const host = normalizeDnsName(text);
+    if (host === undefined || looksLikeIp(host)) continue;
     const known = best.get(host);
     if (!known || preference < known.preference) {
       best.set(host, { host, preference, implicit: false });
     }
   }
-  return shuffled([...best.values()], random)
+  return shuffle([...best.values()], random)
     .sort((one, other) => one.preference - other.preference)
     .slice(0, HOSTS_MAX);
 }
 
 /** Equal preferences share the load (RFC 5321 section 5.1); the sort that follows is stable. */
-function shuffled<T>(list: T[], random: () => number): T[] {
+function shuffle<T>(list: T[], random: () => number): T[] {
   for (let i = list.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1));
     [list[i], list[j]] = [list[j] as T, list[i] as T];
@@ -105,8 +105,8 @@ function shuffled<T>(list: T[], random: () => number): T[] {
   return list;
 }
 
-function unusable(domain: string, records: readonly MxRecord[]): MxRoute {
-  const addresses = records.map(({ host }) => host).filter(looksLikeAddress);
+function noUsableHost(domain: string, records: readonly MxRecord[]): MxRoute {
+  const addresses = records.map(({ host }) => host).filter(looksLikeIp);
   const detail =
     addresses.length > 0
       ? `The MX record of ${domain} holds an IP address (${addresses[0]}) where a host name belongs.`
@@ -121,19 +121,19 @@ async function withAddresses(
   resolver: Resolver,
   settings: RouteSettings,
 ): Promise<MxRoute> {
-  const looked = await Promise.all(named.map((host) => lookUpHost(host, resolver, settings)));
-  const hosts = looked.map(({ host }) => host).filter((host) => host.addresses.length > 0);
+  const lookups = await Promise.all(named.map((host) => lookUpHost(host, resolver, settings)));
+  const hosts = lookups.map(({ host }) => host).filter((host) => host.addresses.length > 0);
   if (hosts.length > 0) return { kind: 'hosts', hosts, authenticated };
 
-  const failure = looked.find(({ failed }) => failed !== undefined)?.failed;
+  const failure = lookups.find(({ failed }) => failed !== undefined)?.failed;
   if (failure !== undefined) return { kind: 'temporary', detail: failure };
-  const beyond = looked.flatMap(({ beyond }) => beyond);
-  if (beyond.length > 0) {
-    const kind = isIPv6(beyond[0] as string) ? 'IPv6' : 'IPv4';
-    const detail = `The mail hosts of ${domain} have only ${kind} addresses (${beyond.slice(0, 3).join(', ')}), and mail does not leave here by ${kind}.`;
+  const unreachable = lookups.flatMap(({ unreachable: beyond }) => beyond);
+  if (unreachable.length > 0) {
+    const kind = isIPv6(unreachable[0] as string) ? 'IPv6' : 'IPv4';
+    const detail = `The mail hosts of ${domain} have only ${kind} addresses (${unreachable.slice(0, 3).join(', ')}), and mail does not leave here by ${kind}.`;
     return { kind: 'out_of_reach', detail };
   }
-  const forbidden = looked.flatMap(({ forbidden }) => forbidden);
+  const forbidden = lookups.flatMap(({ forbidden }) => forbidden);
   if (forbidden.length > 0) {
     const detail = `The mail hosts of ${domain} have only addresses that mail may not be sent to (${forbidden.slice(0, 3).join(', ')}).`;
     return { kind: 'no_address', detail };
@@ -144,37 +144,37 @@ async function withAddresses(
   return { kind: 'no_address', detail };
 }
 
-interface LookedUpHost {
+interface HostLookup {
   host: MxHost;
   failed: string | undefined;
   forbidden: string[];
-  beyond: string[];
+  unreachable: string[];
 }
 
 async function lookUpHost(
   named: NamedHost,
   resolver: Resolver,
   settings: RouteSettings,
-): Promise<LookedUpHost> {
-  const { addressAllowed, reaches = () => true } = settings;
+): Promise<HostLookup> {
+  const { addressAllowed, isReachable = () => true } = settings;
   const [ipv4, ipv6] = await Promise.all([
     resolver.lookup('A', named.host),
     resolver.lookup('AAAA', named.host),
   ]);
-  const all = interleaved(recordsOf(ipv4), recordsOf(ipv6));
+  const all = interleave(recordsOf(ipv4), recordsOf(ipv6));
   const allowed = all.filter(addressAllowed);
   const found = [ipv4, ipv6].filter((answer) => answer.kind === 'found');
   const failed = [ipv4, ipv6].find((answer) => answer.kind === 'failed');
   return {
     host: {
       ...named,
-      addresses: allowed.filter(reaches).slice(0, ADDRESSES_PER_HOST_MAX),
+      addresses: allowed.filter(isReachable).slice(0, ADDRESSES_PER_HOST_MAX),
       authenticated: found.length > 0 && found.every((answer) => answer.authenticated),
       canonical: found[0]?.canonical ?? named.host,
     },
     failed: failed?.kind === 'failed' ? failed.detail : undefined,
     forbidden: all.filter((address) => !addressAllowed(address)),
-    beyond: allowed.filter((address) => !reaches(address)),
+    unreachable: allowed.filter((address) => !isReachable(address)),
   };
 }
 
@@ -183,7 +183,7 @@ function recordsOf(answer: Answer<'A'> | Answer<'AAAA'>): readonly string[] {
 }
 
 /** By turns, so that one family that is broken on the way costs a single failed try. */
-function interleaved(ipv4: readonly string[], ipv6: readonly string[]): string[] {
+function interleave(ipv4: readonly string[], ipv6: readonly string[]): string[] {
   const all: string[] = [];
   for (let i = 0; i < Math.max(ipv4.length, ipv6.length); i++) {
     for (const family of [ipv4, ipv6]) {

@@ -19,7 +19,7 @@ export type TlsDecision =
   /** This host must not be used now; another one, or the same one later, may be. */
   | { kind: 'temporary'; detail: string };
 
-export interface TlsQuestion {
+export interface TlsPolicyRequest {
   domain: string;
   host: MxHost;
   /** Of the route that the host came from. */
@@ -31,12 +31,12 @@ export interface TlsQuestion {
 }
 
 export async function tlsPolicyFor(
-  question: TlsQuestion,
+  request: TlsPolicyRequest,
   resolver: Resolver,
   mtaSts: MtaSts,
 ): Promise<TlsDecision> {
-  const { domain, host, port = 25 } = question;
-  const dane = await lookUpDane({ ...question, port }, resolver);
+  const { domain, host, port = 25 } = request;
+  const dane = await lookUpDane({ ...request, port }, resolver);
   switch (dane.kind) {
     case 'usable': {
       const { records, names } = dane;
@@ -54,8 +54,8 @@ export async function tlsPolicyFor(
         const detail = `The MTA-STS policy of ${domain} does not name the mail server ${host.host}.`;
         return { kind: 'host_refused', detail };
       }
-      const demanded = question.tlsRequired || dane.kind === 'unusable';
-      return { kind: 'policy', policy: { kind: demanded ? 'required' : 'opportunistic' } };
+      const required = request.tlsRequired || dane.kind === 'unusable';
+      return { kind: 'policy', policy: { kind: required ? 'required' : 'opportunistic' } };
     }
     default:
       return unreachable(dane);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readFeedbackReport } from './arf.ts';
-import { readMail } from './mime-structure.ts';
+import { parseMailStructure } from './mime-structure.ts';
 
 /**
  * Goal: complaints are read as providers write them, and nothing breaks the reader.
@@ -9,7 +9,7 @@ import { readMail } from './mime-structure.ts';
  */
 
 function read(text: string) {
-  return readFeedbackReport(readMail(Buffer.from(text.replaceAll('\n', '\r\n'))));
+  return readFeedbackReport(parseMailStructure(Buffer.from(text.replaceAll('\n', '\r\n'))));
 }
 
 function report(fields: string, original = 'Content-Type: message/rfc822'): string {
@@ -117,7 +117,7 @@ test('no input throws', () => {
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-      readFeedbackReport(readMail(Buffer.from(pieces.join(''))));
+      readFeedbackReport(parseMailStructure(Buffer.from(pieces.join(''))));
     }),
     { numRuns: 1000 },
   );

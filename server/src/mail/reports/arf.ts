@@ -1,5 +1,5 @@
-import { HeaderFields, headerText, type ReadMail, shownText } from './mime-structure.ts';
-import { addressOf } from './report-fields.ts';
+import { HeaderFields, embeddedHeaderText, type MailStructure, displayText } from './mime-structure.ts';
+import { parseAddressKey } from './report-fields.ts';
 
 /**
  * Feedback reports (RFC 5965): a provider tells that a recipient called a mail spam. A mail that was
@@ -20,10 +20,10 @@ export interface FeedbackReport {
 const TEXT_CHARS_MAX = 255;
 const RECIPIENTS_MAX = 100;
 
-export function readFeedbackReport(mail: ReadMail): FeedbackReport | undefined {
+export function readFeedbackReport(mail: MailStructure): FeedbackReport | undefined {
   const part = mail.parts.find(({ type }) => type.name === 'message/feedback-report');
   const original = mail.parts.find(({ type }) => RETURNED.test(type.name));
-  const header = original ? headerText(original.body) : '';
+  const header = original ? embeddedHeaderText(original.body) : '';
   // Outlook.com's own form has no report: it returns the mail, with a line of its own in the header.
   const marked = new HeaderFields(header).all('x-hmxmroriginalrecipient');
   if (!part && marked.length === 0) return undefined;
@@ -32,11 +32,11 @@ export function readFeedbackReport(mail: ReadMail): FeedbackReport | undefined {
   );
   const recipients = [...fields.all('original-rcpt-to'), ...marked];
   return {
-    type: shownText(fields.get('feedback-type') ?? '', TEXT_CHARS_MAX).toLowerCase(),
-    reporter: shownText(fields.get('user-agent') ?? '', TEXT_CHARS_MAX) || null,
+    type: displayText(fields.get('feedback-type') ?? '', TEXT_CHARS_MAX).toLowerCase(),
+    reporter: displayText(fields.get('user-agent') ?? '', TEXT_CHARS_MAX) || null,
     recipients: recipients
       .slice(0, RECIPIENTS_MAX)
-      .map(addressOf)
+      .map(parseAddressKey)
       .filter((key) => key !== null),
     returned: `${fields.all('original-mail-from').join('\n')}\n${header}`,
   };

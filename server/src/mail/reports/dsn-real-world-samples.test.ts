@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readDeliveryReport } from './dsn.ts';
 import { readFailedRecipients } from './failed-recipients.ts';
-import { readMail } from './mime-structure.ts';
+import { parseMailStructure } from './mime-structure.ts';
 
 /**
  * Goal: bounces are understood as the usual servers write them, also where only the words for people
@@ -112,7 +112,7 @@ test.each([
     }),
   ],
 ])('%s', (file, reportingMta, recipient) => {
-  expect(readDeliveryReport(readMail(bytesOf(file)))).toEqual({
+  expect(readDeliveryReport(parseMailStructure(bytesOf(file)))).toEqual({
     reportingMta,
     recipients: [recipient],
   });
@@ -133,7 +133,7 @@ test('of several recipients each has its own words', () => {
 
   c@example.com
 `;
-  const told = readFailedRecipients(readMail(Buffer.from(text)));
+  const told = readFailedRecipients(parseMailStructure(Buffer.from(text)));
   expect(told?.recipients).toMatchObject([
     { finalRecipient: 'a@example.com', status: '5.2.2', code: 552, text: 'over quota' },
     { finalRecipient: 'b@example.com', status: null, code: null, text: 'Unrouteable address' },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDeliveryReport } from './dsn.ts';
 import { readFailedRecipients } from './failed-recipients.ts';
-import { readMail } from './mime-structure.ts';
+import { parseMailStructure } from './mime-structure.ts';
 import { readQsbmf } from './qsbmf.ts';
 
 /**
@@ -12,7 +12,7 @@ import { readQsbmf } from './qsbmf.ts';
  */
 
 function read(text: string) {
-  const mail = readMail(Buffer.from(text.replaceAll('\n', '\r\n')));
+  const mail = parseMailStructure(Buffer.from(text.replaceAll('\n', '\r\n')));
   return readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
 }
 
@@ -305,7 +305,7 @@ Final-Recipient: rfc822; jane@example.com
 Action: failed
 Diagnostic-Code: smtp; 550 ${'y'.repeat(999)}\u{1f600}
 `;
-  const read = readDeliveryReport(readMail(Buffer.from(report(status))));
+  const read = readDeliveryReport(parseMailStructure(Buffer.from(report(status))));
   expect(read?.reportingMta).toBe(`${'x'.repeat(254)}\ufffd`);
   expect(read?.recipients[0]?.text).toBe(`${'y'.repeat(999)}\ufffd`);
 });
@@ -344,7 +344,7 @@ test('no input throws or takes long', () => {
   const piece = fc.oneof(token, fc.string({ unit: 'binary', maxLength: 20 }));
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-      const mail = readMail(Buffer.from(pieces.join('')));
+      const mail = parseMailStructure(Buffer.from(pieces.join('')));
       const told = readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
       for (const one of told?.recipients ?? []) {
         expect(one.text).not.toMatch(/\p{Cc}/u);

@@ -1,6 +1,6 @@
-import { HeaderFields, type ReadMail } from './mime-structure.ts';
-import { noticeWords } from './notice-text.ts';
-import { addressOf, fieldValue, nameOf, readDiagnostic, statusIn } from './report-fields.ts';
+import { HeaderFields, type MailStructure } from './mime-structure.ts';
+import { noticeTextFor } from './notice-text.ts';
+import { parseAddressKey, fieldValue, parseMtaName, parseDiagnostic, statusIn } from './report-fields.ts';
 
 /**
  * Delivery status notifications (RFC 3464, RFC 6533): what a server that had taken a mail says of it
@@ -33,7 +33,7 @@ export interface ReportedRecipient {
 
 const GROUPS_MAX = 200;
 
-export function readDeliveryReport(mail: ReadMail): DeliveryReport | undefined {
+export function readDeliveryReport(mail: MailStructure): DeliveryReport | undefined {
   const part = mail.parts.find(({ type }) =>
     /^message\/(global-)?delivery-status$/.test(type.name),
   );
@@ -43,9 +43,9 @@ export function readDeliveryReport(mail: ReadMail): DeliveryReport | undefined {
   // Some write no group about the message and begin with the first recipient.
   const groups = isRecipient(first) ? [first, ...others] : others;
   const recipients = groups.filter(isRecipient).map((group) => recipientOf(group, mail));
-  const told = recipients.filter((one): one is ReportedRecipient => one !== undefined);
-  if (told.length === 0) return undefined;
-  return { reportingMta: nameOf(first.get('reporting-mta')), recipients: told };
+  const reported = recipients.filter((one): one is ReportedRecipient => one !== undefined);
+  if (reported.length === 0) return undefined;
+  return { reportingMta: parseMtaName(first.get('reporting-mta')), recipients: reported };
 }
 
 function fieldGroups(body: string): HeaderFields[] {
@@ -61,25 +61,25 @@ function isRecipient(fields: HeaderFields): boolean {
   );
 }
 
-function recipientOf(fields: HeaderFields, mail: ReadMail): ReportedRecipient | undefined {
+function recipientOf(fields: HeaderFields, mail: MailStructure): ReportedRecipient | undefined {
   // Exchange's edge has a field of its own for what the other server said.
-  const given = fieldValue(fields.get('diagnostic-code') ?? fields.get('x-supplementary-info'));
-  const said = readDiagnostic(hasWords(given) ? given : (wordsBeside(fields, mail) ?? given));
-  const written = statusIn(fields.get('status') ?? '');
-  const action = EXPIRED.test(said.text)
+  const field = fieldValue(fields.get('diagnostic-code') ?? fields.get('x-supplementary-info'));
+  const diagnostic = parseDiagnostic(hasText(field) ? field : (textFromNotice(fields, mail) ?? field));
+  const status = statusIn(fields.get('status') ?? '');
+  const action = EXPIRED.test(diagnostic.text)
     ? 'failed'
-    : actionOf(fields.get('action'), written ?? said.status);
+    : actionOf(fields.get('action'), status ?? diagnostic.status);
   if (action === undefined) return undefined;
   // "5.0.0" says nothing that the server's own words do not say better.
-  const vague = written === null || /^\d\.0\.0$/.test(written);
+  const vague = status === null || /^\d\.0\.0$/.test(status);
   return {
     action,
-    status: vague ? (said.status ?? written) : written,
-    originalRecipient: addressOf(fields.get('original-recipient')),
-    finalRecipient: addressOf(fields.get('final-recipient')),
-    remoteMta: nameOf(fields.get('remote-mta')),
-    code: said.code,
-    text: said.text,
+    status: vague ? (diagnostic.status ?? status) : status,
+    originalRecipient: parseAddressKey(fields.get('original-recipient')),
+    finalRecipient: parseAddressKey(fields.get('final-recipient')),
+    remoteMta: parseMtaName(fields.get('remote-mta')),
+    code: diagnostic.code,
+    text: diagnostic.text,
   };
 }
 
@@ -87,13 +87,13 @@ function recipientOf(fields: HeaderFields, mail: ReadMail): ReportedRecipient | 
 const EXPIRED = /^Envelope expired$/;
 
 /** Sendmail's "X-Unix; 67" is the end of a program. */
-function hasWords(diagnostic: string): boolean {
+function hasText(diagnostic: string): boolean {
   return /[^\d\s.]/.test(diagnostic);
 }
 
-function wordsBeside(fields: HeaderFields, mail: ReadMail): string | undefined {
+function textFromNotice(fields: HeaderFields, mail: MailStructure): string | undefined {
   const named = fieldValue(fields.get('final-recipient') ?? fields.get('original-recipient'));
-  return named === '' ? undefined : noticeWords(mail, named.replace(/^<(.*)>$/, '$1'));
+  return named === '' ? undefined : noticeTextFor(mail, named.replace(/^<(.*)>$/, '$1'));
 }
 
 function actionOf(given: string | undefined, status: string | null): ReportAction | undefined {

@@ -4,7 +4,7 @@
  * tolerates what is broken or cut off: what cannot be understood is simply not there. A mail inside
  * the mail is a leaf; nothing that somebody only quoted is taken for what the sender said.
  */
-export interface ReadMail {
+export interface MailStructure {
   header: HeaderFields;
   type: ContentType;
   /** At least one: a mail without structure is its own only part. */
@@ -29,7 +29,7 @@ const PARTS_MAX = 100;
 const HEADER_CHARS_MAX = 64 * 1024;
 const FIELDS_MAX = 500;
 
-export function readMail(data: Buffer): ReadMail {
+export function parseMailStructure(data: Buffer): MailStructure {
   const { header, body } = splitHeader(data.toString('latin1'));
   const type = contentType(header);
   const parts: MailPart[] = [];
@@ -80,7 +80,7 @@ export class HeaderFields {
 }
 
 /** The header of a mail that is a part of this one. */
-export function headerText(body: string): string {
+export function embeddedHeaderText(body: string): string {
   return body.slice(0, headerEnd(body)).slice(0, HEADER_CHARS_MAX);
 }
 
@@ -88,7 +88,7 @@ export function headerText(body: string): string {
  * Text for people to read: UTF-8 where it is, without control characters, in one line, and cut off
  * between two characters: the database cannot read JSON with half of one.
  */
-export function shownText(text: string, charsMax = Number.POSITIVE_INFINITY): string {
+export function displayText(text: string, charsMax = Number.POSITIVE_INFINITY): string {
   const shown = Buffer.from(text, 'latin1')
     .toString('utf8')
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
@@ -105,7 +105,7 @@ function collect(
 ): void {
   const boundary = type.parameters.get('boundary') ?? '';
   if (!type.name.startsWith('multipart/') || boundary === '' || depth >= DEPTH_MAX) {
-    parts.push({ header, type, body: decoded(body, header) });
+    parts.push({ header, type, body: decodeBody(body, header) });
     return;
   }
   for (const piece of splitParts(body, boundary)) {
@@ -174,7 +174,7 @@ function nextDelimiter(body: string, delimiter: string, from: number): number {
   return -1;
 }
 
-function decoded(body: string, header: HeaderFields): string {
+function decodeBody(body: string, header: HeaderFields): string {
   switch (header.get('content-transfer-encoding')?.toLowerCase()) {
     case 'base64':
       return Buffer.from(body, 'base64').toString('latin1');

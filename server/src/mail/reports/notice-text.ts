@@ -1,23 +1,23 @@
-import type { ReadMail } from './mime-structure.ts';
+import type { MailStructure } from './mime-structure.ts';
 
 /**
  * What the words for people in a bounce say of one recipient. Some servers tell the reason nowhere
  * else: Exim and Sendmail in indented lines below the address, OpenSMTPD behind it.
  */
-export function noticeWords(mail: ReadMail, address: string): string | undefined {
-  const lines = noticeOf(mail).split(/\r?\n/, LINES_MAX);
+export function noticeTextFor(mail: MailStructure, address: string): string | undefined {
+  const lines = humanReadablePart(mail).split(/\r?\n/, LINES_MAX);
   const wanted = address.toLowerCase();
   for (const [index, line] of lines.entries()) {
-    const behind = textBehind(line, wanted);
-    if (behind === undefined) continue;
-    const words = [behind, ...linesBelow(lines, index)].join(' ').trim();
-    if (words !== '') return bare(words).slice(0, REASON_CHARS_MAX);
+    const afterAddress = textAfterAddress(line, wanted);
+    if (afterAddress === undefined) continue;
+    const text = [afterAddress, ...indentedLinesAfter(lines, index)].join(' ').trim();
+    if (text !== '') return unwrap(text).slice(0, REASON_CHARS_MAX);
   }
   return undefined;
 }
 
 /** One character for each byte, like all bodies. */
-export function noticeOf({ parts }: ReadMail): string {
+export function humanReadablePart({ parts }: MailStructure): string {
   const notice = parts.find(({ type }) => type.name === 'text/plain')?.body ?? '';
   return notice.slice(0, NOTICE_CHARS_MAX);
 }
@@ -27,7 +27,7 @@ const LINES_MAX = 300;
 const REASON_CHARS_MAX = 500;
 
 /** What follows the address in a line that begins with it, or undefined when it is another line. */
-function textBehind(line: string, address: string): string | undefined {
+function textAfterAddress(line: string, address: string): string | undefined {
   const text = line.trim();
   const [name = ''] = text.split(/\s/, 1);
   const named = name.replace(/:$/, '').replace(/^<(.*)>$/, '$1');
@@ -35,17 +35,17 @@ function textBehind(line: string, address: string): string | undefined {
 }
 
 /** Lines further in than the one above them, until one is empty; without where the mail went. */
-function linesBelow(lines: readonly string[], index: number): string[] {
+function indentedLinesAfter(lines: readonly string[], index: number): string[] {
   const indent = indentOf(lines[index] ?? '');
   const below: string[] = [];
   for (const line of lines.slice(index + 1)) {
     if (line.trim() === '' || indentOf(line) <= indent) break;
-    if (!PASSAGE.test(line)) below.push(line.trim());
+    if (!ROUTING_LINE.test(line)) below.push(line.trim());
   }
   return below;
 }
 
-const PASSAGE =
+const ROUTING_LINE =
   /^\s*(\((ultimately )?(generated|expanded) from|host \S+ \[|SMTP error from remote )/;
 
 function indentOf(line: string): number {
@@ -53,6 +53,6 @@ function indentOf(line: string): number {
 }
 
 /** Without what OpenSMTPD and Sendmail put around them. */
-function bare(words: string): string {
+function unwrap(words: string): string {
   return words.replace(/^"(.*)"$/, '$1').replace(/^\(reason: (.*)\)$/, '$1');
 }

@@ -1,13 +1,13 @@
 import type { DeliveryReport } from './dsn.ts';
-import type { ReadMail } from './mime-structure.ts';
-import { addressOf, readDiagnostic } from './report-fields.ts';
+import type { MailStructure } from './mime-structure.ts';
+import { parseAddressKey, parseDiagnostic } from './report-fields.ts';
 
 /**
  * The bounce of qmail and its kin (QSBMF, the qmail-send bounce message format): plain text whose
  * first paragraph begins with "Hi. This is the", then a paragraph for each recipient, then the
  * original below a line of dashes. Such a bounce is always for good.
  */
-export function readQsbmf(mail: ReadMail): DeliveryReport | undefined {
+export function readQsbmf(mail: MailStructure): DeliveryReport | undefined {
   const [text] = mail.parts;
   if (text?.type.name !== 'text/plain') return undefined;
   const paragraphs = text.body.replaceAll('\r\n', '\n').trimStart().split(/\n\n+/, PARAGRAPHS_MAX);
@@ -18,22 +18,22 @@ export function readQsbmf(mail: ReadMail): DeliveryReport | undefined {
   const recipients = others.slice(0, end === -1 ? undefined : end).flatMap((paragraph) => {
     const [first = '', ...reason] = paragraph.split('\n');
     const address = /^<(.+)>:$/.exec(first.trim())?.[1];
-    return address === undefined ? [] : [failureOf(address, reason.join(' '))];
+    return address === undefined ? [] : [toFailedRecipient(address, reason.join(' '))];
   });
   return recipients.length === 0 ? undefined : { reportingMta: host?.[1] ?? null, recipients };
 }
 
 const PARAGRAPHS_MAX = 200;
 
-function failureOf(address: string, reason: string): DeliveryReport['recipients'][number] {
-  const said = readDiagnostic(reason);
+function toFailedRecipient(address: string, reason: string): DeliveryReport['recipients'][number] {
+  const diagnostic = parseDiagnostic(reason);
   return {
     action: 'failed',
-    status: said.status,
+    status: diagnostic.status,
     originalRecipient: null,
-    finalRecipient: addressOf(address),
+    finalRecipient: parseAddressKey(address),
     remoteMta: null,
-    code: said.code,
-    text: said.text,
+    code: diagnostic.code,
+    text: diagnostic.text,
   };
 }

@@ -5,7 +5,7 @@ import type { TlsaRecord } from '../dns/dns-message.ts';
  * DANE for SMTP (RFC 7672): does the chain a receiver showed match its TLSA records? The records
  * must come from a DNSSEC-validated answer; that is the caller's promise.
  */
-export type DaneVerdict =
+export type DaneCheck =
   | { matched: 'dane_ee' | 'dane_ta' }
   /** RFC 7672 2.2: records exist but none is usable, so TLS is required and unauthenticated. */
   | { matched: 'no_usable_record' }
@@ -19,7 +19,7 @@ export function checkDane(
   records: readonly TlsaRecord[],
   names: readonly string[],
   nowMs: number,
-): DaneVerdict {
+): DaneCheck {
   const usable = records.filter(isUsable);
   if (usable.length === 0) return { matched: 'no_usable_record' };
   // RFC 7672 3.1.1: with DANE-EE neither the names nor the dates of the certificate count.

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
-import { type ReceivedReply, ReplyReader } from './reply-parser.ts';
-import { type SmtpStage, type SmtpTrouble, trouble } from './smtp-results.ts';
+import { type ReceivedReply, ReplyParser } from './reply-parser.ts';
+import { type SmtpStage, type SmtpError, smtpError } from './smtp-results.ts';
 
 /**
  * One socket to a receiver. Commands go out, and each reply is handed to whoever expects it, in
@@ -10,13 +10,13 @@ import { type SmtpStage, type SmtpTrouble, trouble } from './smtp-results.ts';
  * Every reply has a deadline for the whole of it, so a receiver that drips bytes gains nothing.
  * After the first trouble the wire is lost: the socket is destroyed and the owner is told once.
  */
-export class SmtpWire {
+export class CommandChannel {
   readonly #clock: Clock;
-  readonly #reader = new ReplyReader();
+  readonly #reader = new ReplyParser();
   #socket: Socket;
-  #expected: Expectation[] = [];
-  #lost: SmtpTrouble | undefined;
-  #onLost: (trouble: SmtpTrouble) => void = () => {};
+  #pending: PendingReply[] = [];
+  #error: SmtpError | undefined;
+  #closedListener: (trouble: SmtpError) => void = () => {};
   #deadlineAt = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -28,21 +28,21 @@ export class SmtpWire {
   }
 
   get open(): boolean {
-    return this.#lost === undefined;
+    return this.#error === undefined;
   }
 
-  get lost(): SmtpTrouble | undefined {
-    return this.#lost;
+  get lost(): SmtpError | undefined {
+    return this.#error;
   }
 
-  set onLost(listener: (trouble: SmtpTrouble) => void) {
-    this.#onLost = listener;
+  set onLost(listener: (trouble: SmtpError) => void) {
+    this.#closedListener = listener;
   }
 
   /** Announces one reply; `taker` gets it when its turn comes. */
-  expect(stage: SmtpStage, timeoutMs: number, taker: ReplyTaker): void {
-    this.#expected.push({ stage, timeoutMs, taker });
-    if (this.#expected.length === 1) this.setDeadline(timeoutMs);
+  expectReply(stage: SmtpStage, timeoutMs: number, handler: ReplyHandler): void {
+    this.#pending.push({ stage, timeoutMs, handler });
+    if (this.#pending.length === 1) this.setDeadline(timeoutMs);
   }
 
   /** False when the socket's buffer is full: wait for `drained` before writing a large block. */
@@ -64,14 +64,14 @@ export class SmtpWire {
   }
 
   /** Writes one command and waits for its reply, or for the trouble that came instead. */
-  ask(
+  command(
     line: string | null,
     stage: SmtpStage,
     timeoutMs: number,
-  ): Promise<ReceivedReply | SmtpTrouble> {
-    if (this.#lost) return Promise.resolve(this.#lost);
+  ): Promise<ReceivedReply | SmtpError> {
+    if (this.#error) return Promise.resolve(this.#error);
     return new Promise((resolve) => {
-      this.expect(stage, timeoutMs, { take: resolve, lose: resolve });
+      this.expectReply(stage, timeoutMs, { onReply: resolve, onError: resolve });
       if (line !== null) this.write(`${line}\r\n`);
     });
   }
@@ -87,11 +87,11 @@ export class SmtpWire {
   }
 
   /** Gives the socket away for STARTTLS, unless bytes came that TLS would not protect. */
-  detach(): Socket | SmtpTrouble {
-    assert(this.#expected.length === 0, 'no reply is awaited when the socket is given away');
+  detach(): Socket | SmtpError {
+    assert(this.#pending.length === 0, 'no reply is awaited when the socket is given away');
     // Plaintext injected behind the 220 must never be read as if it had come through TLS.
-    if (this.#reader.hasUnread) this.lose('protocol_error', 'The receiver sent more before TLS.');
-    if (this.#lost) return this.#lost;
+    if (this.#reader.hasUnread) this.close('protocol_error', 'The receiver sent more before TLS.');
+    if (this.#error) return this.#error;
     const socket = this.#socket;
     socket.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onEnd);
     return socket;
@@ -104,20 +104,20 @@ export class SmtpWire {
   }
 
   /** Ends everything that is still awaited. Only the first reason counts. */
-  lose(kind: SmtpTrouble['kind'], detail: string): void {
-    if (this.#lost) return;
-    const expected = this.#expected;
-    const lost = trouble(kind, expected[0]?.stage ?? 'mail', detail);
-    this.#lost = lost;
-    this.#expected = [];
+  close(kind: SmtpError['kind'], detail: string): void {
+    if (this.#error) return;
+    const expected = this.#pending;
+    const error = smtpError(kind, expected[0]?.stage ?? 'mail', detail);
+    this.#error = error;
+    this.#pending = [];
     this.#timer?.cancel();
     this.#socket.destroy();
-    for (const { taker } of expected) taker.lose?.(lost);
-    this.#onLost(lost);
+    for (const { handler: taker } of expected) taker.onError?.(error);
+    this.#closedListener(error);
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#lost) return;
+    if (this.#error) return;
     const nowMs = this.#clock.now();
     this.#reader.push(chunk);
     while (this.open) {
@@ -125,31 +125,31 @@ export class SmtpWire {
       if (!received) break;
       this.#dispatch(received, nowMs);
     }
-    if (this.#reader.malformed !== null) this.lose('protocol_error', this.#reader.malformed);
+    if (this.#reader.malformed !== null) this.close('protocol_error', this.#reader.malformed);
   };
 
   readonly #onEnd = (): void => {
-    this.lose('connection_lost', 'The receiver closed the connection.');
+    this.close('connection_lost', 'The receiver closed the connection.');
   };
 
   readonly #onError = (error: Error): void => {
-    this.lose('connection_lost', error.message);
+    this.close('connection_lost', error.message);
   };
 
   #dispatch(received: ReceivedReply, nowMs: number): void {
     const { reply } = received;
-    const current = this.#expected.shift();
-    const next = this.#expected[0];
+    const current = this.#pending.shift();
+    const next = this.#pending[0];
     if (next) this.setDeadline(next.timeoutMs, nowMs);
     else this.#deadlineAt = Number.POSITIVE_INFINITY;
 
-    if (current) current.taker.take(received, nowMs);
+    if (current) current.handler.onReply(received, nowMs);
     else if (reply.code !== 421) {
-      this.lose('protocol_error', `A reply to nothing: ${reply.code} ${reply.text}`);
+      this.close('protocol_error', `A reply to nothing: ${reply.code} ${reply.text}`);
     }
     // RFC 5321 3.8: 421 may come at any point and means that the receiver closes.
     if (reply.code === 421) {
-      this.lose('connection_lost', `The receiver closed the session: 421 ${reply.text}`);
+      this.close('connection_lost', `The receiver closed the session: 421 ${reply.text}`);
     }
   }
 
@@ -158,19 +158,19 @@ export class SmtpWire {
     this.#timer = this.#clock.after(delayMs, () => {
       this.#timerAt = Number.POSITIVE_INFINITY;
       const leftMs = this.#deadlineAt - this.#clock.now();
-      if (leftMs <= 0) this.lose('timed_out', 'The receiver did not answer in time.');
+      if (leftMs <= 0) this.close('timed_out', 'The receiver did not answer in time.');
       else if (leftMs < Number.POSITIVE_INFINITY) this.#startTimer(leftMs);
     });
   }
 }
 
-export interface ReplyTaker {
-  take(received: ReceivedReply, nowMs: number): void;
-  lose?(trouble: SmtpTrouble): void;
+export interface ReplyHandler {
+  onReply(received: ReceivedReply, nowMs: number): void;
+  onError?(trouble: SmtpError): void;
 }
 
-interface Expectation {
+interface PendingReply {
   stage: SmtpStage;
   timeoutMs: number;
-  taker: ReplyTaker;
+  handler: ReplyHandler;
 }

@@ -5,7 +5,7 @@ import { isAscii } from 'node:buffer';
  * (RFC 5321 4.5.2). A bare CR or LF is refused, never repaired: receivers disagree on what it
  * means, and that disagreement is how mail is smuggled behind a final dot.
  */
-export interface SmtpBody {
+export interface DataBody {
   /** What travels, without the final dot. */
   blocks: readonly Buffer[];
   blocksBytes: number;
@@ -18,7 +18,7 @@ const CRLF = Buffer.from('\r\n');
 const DOT = 46;
 
 /** The body, or undefined when a line does not end in CRLF. */
-export function prepareBody(data: Buffer | readonly Buffer[]): SmtpBody | undefined {
+export function prepareBody(data: Buffer | readonly Buffer[]): DataBody | undefined {
   const blocks: Buffer[] = [];
   const state: LineState = { lineStart: true, afterCr: false };
   let sizeBytes = 0;
@@ -26,9 +26,9 @@ export function prepareBody(data: Buffer | readonly Buffer[]): SmtpBody | undefi
   let eightBit = false;
   for (const block of Buffer.isBuffer(data) ? [data] : data) {
     if (block.length === 0) continue;
-    const dots = leadingDots(block, state);
+    const dots = findLeadingDots(block, state);
     if (!dots) return undefined;
-    const stuffed = dots.length === 0 ? block : doubleDots(block, dots);
+    const stuffed = dots.length === 0 ? block : stuffDots(block, dots);
     blocks.push(stuffed);
     sizeBytes += block.length;
     blocksBytes += stuffed.length;
@@ -53,7 +53,7 @@ interface LineState {
  * Offsets of dots that begin a line, or undefined on a bare CR or LF. Searching a latin1 string is
  * five times faster here than a loop over the Buffer's bytes (1.7 µs against 9.2 µs for 2 KB).
  */
-function leadingDots(block: Buffer, state: LineState): number[] | undefined {
+function findLeadingDots(block: Buffer, state: LineState): number[] | undefined {
   const text = block.toString('latin1');
   const dots: number[] = [];
   let at = 0;
@@ -79,7 +79,7 @@ function leadingDots(block: Buffer, state: LineState): number[] | undefined {
   }
 }
 
-function doubleDots(block: Buffer, dots: readonly number[]): Buffer {
+function stuffDots(block: Buffer, dots: readonly number[]): Buffer {
   const stuffed = Buffer.allocUnsafe(block.length + dots.length);
   let from = 0;
   let to = 0;

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { NO_CAPABILITIES, parseCapabilities, type SmtpCapabilities } from './capabilities.ts';
-import { SmtpWire } from './command-channel.ts';
+import { CommandChannel } from './command-channel.ts';
 import type { ReceivedReply } from './reply-parser.ts';
-import { authenticate, type SmtpCredentials } from './smtp-auth.ts';
+import { authenticateSmtp, type SmtpCredentials } from './smtp-auth.ts';
 import { SmtpConnection } from './smtp-connection.ts';
 import {
-  refusal,
+  smtpRejection,
   type SmtpFailure,
-  type SmtpSessionFacts,
+  type SmtpSessionInfo,
   type SmtpStage,
-  trouble,
+  smtpError,
 } from './smtp-results.ts';
 import { startTls, type TlsPolicy } from './start-tls.ts';
 import { connectTcp, type SocketWait } from './tcp-connect.ts';
@@ -28,15 +28,15 @@ export async function openSmtp(
   target: SmtpTarget,
   options: SmtpOpenOptions,
 ): Promise<SmtpOpenResult> {
-  const opening = new Opening(target, options);
+  const setup = new ConnectionSetup(target, options);
   const failure =
-    (await opening.connect()) ??
-    (await opening.secureAtOnce()) ??
-    (await opening.readGreeting()) ??
-    (await opening.sayHello()) ??
-    (await opening.secureByStartTls()) ??
-    (await opening.logIn());
-  return opening.finish(failure);
+    (await setup.connect()) ??
+    (await setup.startImplicitTls()) ??
+    (await setup.readGreeting()) ??
+    (await setup.sendEhlo()) ??
+    (await setup.upgradeWithStartTls()) ??
+    (await setup.authenticate());
+  return setup.finish(failure);
 }
 
 export interface SmtpTarget {
@@ -62,17 +62,17 @@ export interface SmtpOpenOptions {
 
 export type SmtpOpenResult =
   | { ok: true; connection: SmtpConnection }
-  | { ok: false; failure: SmtpFailure; transcript: SmtpTranscript; session: SmtpSessionFacts };
+  | { ok: false; failure: SmtpFailure; transcript: SmtpTranscript; session: SmtpSessionInfo };
 
 /** The steps of an opening. Each answers undefined when the next may follow. */
-class Opening {
+class ConnectionSetup {
   readonly #target: SmtpTarget;
   readonly #options: SmtpOpenOptions;
   readonly #timeouts: SmtpTimeouts;
   readonly #transcript: TranscriptRecorder;
-  readonly #session: SmtpSessionFacts;
+  readonly #session: SmtpSessionInfo;
   #socket: Socket | undefined;
-  #wire: SmtpWire | undefined;
+  #channel: CommandChannel | undefined;
   #capabilities: SmtpCapabilities = NO_CAPABILITIES;
 
   constructor(target: SmtpTarget, options: SmtpOpenOptions) {
@@ -88,75 +88,75 @@ class Opening {
     const { host, ip, port, localAddress } = this.#target;
     const from = localAddress === undefined ? '' : ` from ${localAddress}`;
     this.#note(`(connecting to ${host} [${ip}]:${port}${from})`);
-    const socket = await connectTcp(this.#target, this.#wait(this.#timeouts.connectMs));
-    if ('kind' in socket) return trouble(socket.kind, 'connect', socket.detail);
+    const socket = await connectTcp(this.#target, this.#socketWait(this.#timeouts.connectMs));
+    if ('kind' in socket) return smtpError(socket.kind, 'connect', socket.detail);
     this.#socket = socket;
     return undefined;
   }
 
-  async secureAtOnce(): Promise<SmtpFailure | undefined> {
+  async startImplicitTls(): Promise<SmtpFailure | undefined> {
     return this.#target.implicitTls ? this.#handshake('connect') : undefined;
   }
 
   async readGreeting(): Promise<SmtpFailure | undefined> {
     const { clock, signal } = this.#options;
-    this.#wire = new SmtpWire(this.#socket as Socket, clock);
-    const wire = this.#wire;
+    this.#channel = new CommandChannel(this.#socket as Socket, clock);
+    const wire = this.#channel;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.#onAbort();
-    const greeting = this.#hear(await wire.ask(null, 'greeting', this.#timeouts.greetingMs));
+    const greeting = this.#recordReply(await wire.command(null, 'greeting', this.#timeouts.greetingMs));
     if ('kind' in greeting) return greeting;
-    this.#session.receiverName = nameIn(greeting);
-    return expecting2xx('greeting', greeting);
+    this.#session.receiverName = receiverName(greeting);
+    return requireSuccess('greeting', greeting);
   }
 
-  async sayHello(): Promise<SmtpFailure | undefined> {
+  async sendEhlo(): Promise<SmtpFailure | undefined> {
     const { heloName } = this.#options;
-    const ehlo = await this.#ask(`EHLO ${heloName}`, 'ehlo', this.#timeouts.ehloMs);
+    const ehlo = await this.#sendCommand(`EHLO ${heloName}`, 'ehlo', this.#timeouts.ehloMs);
     if ('kind' in ehlo) return ehlo;
     if (ehlo.reply.code < 300) {
       this.#capabilities = parseCapabilities(ehlo.lines);
-      this.#session.receiverName = nameIn(ehlo) || this.#session.receiverName;
+      this.#session.receiverName = receiverName(ehlo) || this.#session.receiverName;
       return undefined;
     }
-    if (ehlo.reply.code < 500) return expecting2xx('ehlo', ehlo);
+    if (ehlo.reply.code < 500) return requireSuccess('ehlo', ehlo);
     // RFC 5321 3.2: a receiver that refuses EHLO may be an old one.
-    const helo = await this.#ask(`HELO ${heloName}`, 'ehlo', this.#timeouts.ehloMs);
+    const helo = await this.#sendCommand(`HELO ${heloName}`, 'ehlo', this.#timeouts.ehloMs);
     if ('kind' in helo) return helo;
     this.#capabilities = NO_CAPABILITIES;
-    return expecting2xx('ehlo', helo);
+    return requireSuccess('ehlo', helo);
   }
 
-  async secureByStartTls(): Promise<SmtpFailure | undefined> {
+  async upgradeWithStartTls(): Promise<SmtpFailure | undefined> {
     const { tls } = this.#target;
     if (this.#session.tls || tls.kind === 'none') return undefined;
     const optional = tls.kind === 'opportunistic';
     if (!this.#capabilities.startTls) {
       if (optional) return undefined;
-      return trouble('tls_not_offered', 'starttls', 'The receiver does not offer STARTTLS.');
+      return smtpError('tls_not_offered', 'starttls', 'The receiver does not offer STARTTLS.');
     }
-    const answer = await this.#ask('STARTTLS', 'starttls', this.#timeouts.startTlsMs);
+    const answer = await this.#sendCommand('STARTTLS', 'starttls', this.#timeouts.startTlsMs);
     if ('kind' in answer) return answer;
     if (answer.reply.code !== 220) {
       // It says plainly that it will not; under an optional policy the session goes on as it is.
       const refused = answer.reply.code >= 400 && answer.reply.code !== 421;
-      return optional && refused ? undefined : expecting2xx('starttls', answer, 220);
+      return optional && refused ? undefined : requireSuccess('starttls', answer, 220);
     }
-    const socket = (this.#wire as SmtpWire).detach();
+    const socket = (this.#channel as CommandChannel).detach();
     if ('kind' in socket) return { ...socket, stage: 'starttls' };
     this.#socket = socket;
     // RFC 3207 4.2: what was said before TLS is forgotten, offers included.
-    return (await this.#handshake('starttls')) ?? (await this.#sayHelloAgain());
+    return (await this.#handshake('starttls')) ?? (await this.#repeatEhlo());
   }
 
-  async logIn(): Promise<SmtpFailure | undefined> {
+  async authenticate(): Promise<SmtpFailure | undefined> {
     const { auth, ip } = this.#target;
     if (!auth) return undefined;
     if (!this.#session.tls && !isLoopback(ip)) {
-      return trouble('auth_needs_tls', 'auth', 'A password is never sent without TLS.');
+      return smtpError('auth_needs_tls', 'auth', 'A password is never sent without TLS.');
     }
-    return authenticate(
-      (prefix, secret) => this.#askSecretly(prefix, secret),
+    return authenticateSmtp(
+      (prefix, secret) => this.#sendSecret(prefix, secret),
       this.#capabilities.auth,
       auth,
     );
@@ -164,66 +164,66 @@ class Opening {
 
   finish(failure: SmtpFailure | undefined): SmtpOpenResult {
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    const wire = this.#wire;
+    const wire = this.#channel;
     const reason = failure ?? wire?.lost;
     if (reason || !wire) {
       assert(reason, 'an opening without a wire has failed');
       if ('detail' in reason) this.#note(`(${reason.detail})`);
-      wire?.lose('aborted', 'We closed the connection.');
+      wire?.close('aborted', 'We closed the connection.');
       this.#socket?.destroy();
       const transcript = this.#transcript.finish();
       return { ok: false, failure: reason, transcript, session: this.#session };
     }
     const connection = new SmtpConnection({
-      wire,
+      channel: wire,
       clock: this.#options.clock,
       timeouts: this.#timeouts,
       capabilities: this.#capabilities,
       session: this.#session,
-      opening: this.#transcript,
+      openingTranscript: this.#transcript,
     });
     return { ok: true, connection };
   }
 
   async #handshake(stage: SmtpStage): Promise<SmtpFailure | undefined> {
     const { host, tls } = this.#target;
-    const wait = this.#wait(this.#timeouts.startTlsMs);
+    const wait = this.#socketWait(this.#timeouts.startTlsMs);
     const secured = await startTls(this.#socket as Socket, host, tls, wait);
     if (!secured.ok) {
-      return trouble(secured.kind, stage, secured.detail);
+      return smtpError(secured.kind, stage, secured.detail);
     }
     this.#socket = secured.socket;
-    this.#session.tls = secured.facts;
-    const { version, cipher, verified } = secured.facts;
+    this.#session.tls = secured.info;
+    const { version, cipher, verified } = secured.info;
     this.#note(
       `(${version}, ${cipher}, certificate ${verified === 'no' ? 'not checked' : verified})`,
     );
     return undefined;
   }
 
-  async #sayHelloAgain(): Promise<SmtpFailure | undefined> {
-    this.#wire?.attach(this.#socket as Socket);
-    return this.sayHello();
+  async #repeatEhlo(): Promise<SmtpFailure | undefined> {
+    this.#channel?.attach(this.#socket as Socket);
+    return this.sendEhlo();
   }
 
   readonly #onAbort = (): void => {
-    this.#wire?.lose('aborted', 'We stopped waiting.');
+    this.#channel?.close('aborted', 'We stopped waiting.');
   };
 
-  async #ask(line: string, stage: SmtpStage, timeoutMs: number) {
+  async #sendCommand(line: string, stage: SmtpStage, timeoutMs: number) {
     this.#transcript.add(this.#options.clock.now(), 'client', line);
-    return this.#hear(await (this.#wire as SmtpWire).ask(line, stage, timeoutMs));
+    return this.#recordReply(await (this.#channel as CommandChannel).command(line, stage, timeoutMs));
   }
 
-  async #askSecretly(prefix: string, secret: string) {
+  async #sendSecret(prefix: string, secret: string) {
     const shown = secret === '' ? prefix : `${prefix}***`;
     this.#transcript.add(this.#options.clock.now(), 'client', shown);
-    const wire = this.#wire as SmtpWire;
-    const answer = await wire.ask(prefix + secret, 'auth', this.#timeouts.authMs);
-    return this.#hear('kind' in answer ? answer : withoutSecret(answer, secret));
+    const wire = this.#channel as CommandChannel;
+    const answer = await wire.command(prefix + secret, 'auth', this.#timeouts.authMs);
+    return this.#recordReply('kind' in answer ? answer : redactSecret(answer, secret));
   }
 
-  #hear(answer: ReceivedReply | SmtpFailure): ReceivedReply | SmtpFailure {
+  #recordReply(answer: ReceivedReply | SmtpFailure): ReceivedReply | SmtpFailure {
     if ('lines' in answer) {
       this.#transcript.addAll(this.#options.clock.now(), 'server', answer.lines);
     }
@@ -234,20 +234,20 @@ class Opening {
     this.#transcript.add(this.#options.clock.now(), 'note', text);
   }
 
-  #wait(timeoutMs: number): SocketWait {
+  #socketWait(timeoutMs: number): SocketWait {
     const { clock, signal } = this.#options;
     return { clock, timeoutMs, signal };
   }
 }
 
-function expecting2xx(stage: SmtpStage, { reply }: ReceivedReply, exactly?: number) {
+function requireSuccess(stage: SmtpStage, { reply }: ReceivedReply, exactly?: number) {
   if (exactly === undefined ? reply.code < 300 : reply.code === exactly) return undefined;
-  if (reply.code >= 400) return refusal(stage, reply);
-  return trouble('protocol_error', stage, `An unexpected reply: ${reply.code}`);
+  if (reply.code >= 400) return smtpRejection(stage, reply);
+  return smtpError('protocol_error', stage, `An unexpected reply: ${reply.code}`);
 }
 
 /** The first word of a greeting or EHLO reply is the receiver's name. */
-function nameIn({ reply }: ReceivedReply): string {
+function receiverName({ reply }: ReceivedReply): string {
   return (reply.text.split(' ', 1)[0] ?? '').toLowerCase();
 }
 
@@ -256,7 +256,7 @@ function isLoopback(ip: string): boolean {
 }
 
 /** Some relays quote the line they refuse. */
-function withoutSecret({ reply, lines }: ReceivedReply, secret: string): ReceivedReply {
+function redactSecret({ reply, lines }: ReceivedReply, secret: string): ReceivedReply {
   if (secret === '') return { reply, lines };
   return {
     reply: { ...reply, text: reply.text.replaceAll(secret, '***') },

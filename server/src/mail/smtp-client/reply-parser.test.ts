@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ReceivedReply, ReplyReader } from './reply-parser.ts';
+import { type ReceivedReply, ReplyParser } from './reply-parser.ts';
 
 /** Goal: every well-formed reply is read whatever its packets; every other one ends the reading. */
 
 function readAll(...chunks: (string | Buffer)[]): {
   replies: ReceivedReply[];
-  reader: ReplyReader;
+  reader: ReplyParser;
 } {
-  const reader = new ReplyReader();
+  const reader = new ReplyParser();
   const replies: ReceivedReply[] = [];
   for (const chunk of chunks) {
     reader.push(Buffer.from(chunk));

@@ -24,7 +24,7 @@ const LINE_BYTES_MAX = 2048;
 const REPLY_BYTES_MAX = 64 * 1024;
 const TEXT_CHARACTERS_MAX = 1024;
 
-export class ReplyReader {
+export class ReplyParser {
   /** Why the receiver's bytes make no sense, once they do not. */
   malformed: string | null = null;
 
@@ -66,15 +66,15 @@ export class ReplyReader {
     const end =
       this.#bytes.charCodeAt(lineEnd - 1) === 13 && lineEnd > start ? lineEnd - 1 : lineEnd;
     this.#replyBytes += this.#at - start;
-    if (end - start > LINE_BYTES_MAX) return this.#refuse('reply line too long');
-    if (this.#replyBytes > REPLY_BYTES_MAX) return this.#refuse('reply too long');
+    if (end - start > LINE_BYTES_MAX) return this.#fail('reply line too long');
+    if (this.#replyBytes > REPLY_BYTES_MAX) return this.#fail('reply too long');
 
     const line = clean(this.#bytes.slice(start, end));
     const code = replyCode(line);
     const first = this.#lines[0];
-    if (code === 0) return this.#refuse(`not a reply: ${line.slice(0, 80)}`);
+    if (code === 0) return this.#fail(`not a reply: ${line.slice(0, 80)}`);
     if (first !== undefined && !line.startsWith(first.slice(0, 3))) {
-      return this.#refuse('one reply with two codes');
+      return this.#fail('one reply with two codes');
     }
     this.#lines.push(line);
     if (line.charCodeAt(3) === HYPHEN) return undefined;
@@ -82,10 +82,10 @@ export class ReplyReader {
     const lines = this.#lines;
     this.#lines = [];
     this.#replyBytes = 0;
-    return { reply: interpret(code, lines), lines };
+    return { reply: toReply(code, lines), lines };
   }
 
-  #refuse(why: string): undefined {
+  #fail(why: string): undefined {
     this.malformed = why;
   }
 }
@@ -105,18 +105,18 @@ function replyCode(line: string): number {
 
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3}(?: |$)/;
 
-function interpret(code: number, lines: readonly string[]): SmtpReply {
+function toReply(code: number, lines: readonly string[]): SmtpReply {
   const first = (lines[0] as string).slice(4);
   const enhanced = enhancedCode(code, first);
   if (lines.length === 1) {
-    return { code, enhanced, text: short(enhanced ? first.slice(enhanced.length + 1) : first) };
+    return { code, enhanced, text: truncate(enhanced ? first.slice(enhanced.length + 1) : first) };
   }
   const words = lines.map((line) => {
     const text = line.slice(4);
     // RFC 2034 repeats the enhanced code on every line; it is said once, in its own field.
     return enhanced && text.startsWith(enhanced) ? text.slice(enhanced.length + 1) : text;
   });
-  return { code, enhanced, text: short(words.join(' ')) };
+  return { code, enhanced, text: truncate(words.join(' ')) };
 }
 
 /** RFC 2034 4: the class of the enhanced code must be that of the reply. */
@@ -127,7 +127,7 @@ function enhancedCode(code: number, text: string): string | null {
 }
 
 /** Half a character at the end would be no text any more: the database cannot read JSON with one. */
-function short(text: string): string {
+function truncate(text: string): string {
   if (text.length <= TEXT_CHARACTERS_MAX) return text;
   return text.slice(0, TEXT_CHARACTERS_MAX).toWellFormed();
 }

@@ -122,7 +122,7 @@ describe('pipelining', () => {
     const connection = await connectionTo(receiver);
     const first = connection.send(smtpMessage({ mailFrom: 'first@sender.example.test' }));
     const second = connection.send(smtpMessage({ mailFrom: 'second@sender.example.test' }));
-    expect(connection.hasRoom).toBe(false);
+    expect(connection.hasCapacity).toBe(false);
     await receiver.untilMessages(1);
     await receiver.until(() => receiver.sessions[0]?.unread.endsWith('DATA\r\n') ?? false);
     expect(receiver.sessions[0]?.unread).toBe(
@@ -142,7 +142,7 @@ describe('pipelining', () => {
     const connection = await connectionTo(receiver);
     const first = connection.send(smtpMessage());
     await receiver.untilMessages(1);
-    expect(connection.hasRoom).toBe(true);
+    expect(connection.hasCapacity).toBe(true);
     const second = connection.send(smtpMessage());
     await receiver.until(() => receiver.sessions[0]?.unread.endsWith('DATA\r\n') ?? false);
     answer.resolve('451 4.0.0 not this one');

@@ -2,15 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { SmtpCapabilities } from './capabilities.ts';
-import type { ReplyTaker, SmtpWire } from './command-channel.ts';
+import type { ReplyHandler, CommandChannel } from './command-channel.ts';
 import type { ReceivedReply } from './reply-parser.ts';
-import { makeSendable, type SendableMessage, type SmtpMessage } from './smtp-message.ts';
+import { toSendableMessage, type SendableMessage, type SmtpMessage } from './smtp-message.ts';
 import {
   type SmtpRecipientResult,
   type SmtpSendResult,
-  type SmtpSessionFacts,
-  type SmtpTrouble,
-  trouble,
+  type SmtpSessionInfo,
+  type SmtpError,
+  smtpError,
 } from './smtp-results.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { type SmtpCommand, SmtpTransaction } from './transaction.ts';
@@ -25,50 +25,50 @@ import { TranscriptRecorder } from './transcript.ts';
  */
 export class SmtpConnection {
   readonly capabilities: SmtpCapabilities;
-  readonly session: SmtpSessionFacts;
+  readonly session: SmtpSessionInfo;
 
-  readonly #wire: SmtpWire;
+  readonly #channel: CommandChannel;
   readonly #clock: Clock;
   readonly #timeouts: SmtpTimeouts;
-  #opening: TranscriptRecorder | undefined;
+  #openingTranscript: TranscriptRecorder | undefined;
 
   /** Taken by `send`, nothing written yet. */
-  #waiting: Waiting[] = [];
+  #queued: QueuedSend[] = [];
   /** MAIL is written, the message is not. Only one: nothing may follow an unanswered DATA. */
-  #envelope: Sending | undefined;
+  #awaitingData: ActiveSend | undefined;
   /** What DATA's answer asks to be written for the envelope. */
-  #due: 'send_body' | 'send_lone_dot' | undefined;
+  #dataAction: 'send_body' | 'send_lone_dot' | undefined;
   /** The message is written, or being written; the answer to its final dot comes next. */
-  #finishing: Sending | undefined;
+  #awaitingFinalReply: ActiveSend | undefined;
   #writingBlocks = false;
   #resetFirst = false;
-  #flushPlanned = false;
+  #flushScheduled = false;
   #messagesSent = 0;
   #quitting: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: SmtpConnectionParts) {
     this.capabilities = parts.capabilities;
     this.session = parts.session;
-    this.#wire = parts.wire;
+    this.#channel = parts.channel;
     this.#clock = parts.clock;
     this.#timeouts = parts.timeouts;
-    this.#opening = parts.opening;
-    this.#wire.onLost = (lost) => this.#onLost(lost);
+    this.#openingTranscript = parts.openingTranscript;
+    this.#channel.onLost = (lost) => this.#onClosed(lost);
   }
 
   /** The session stands and may take more messages. */
   get usable(): boolean {
-    return this.#wire.open && this.#quitting === undefined;
+    return this.#channel.open && this.#quitting === undefined;
   }
 
   /** Another `send` now would travel with what is on the wire, or start at once. */
-  get hasRoom(): boolean {
-    return this.usable && this.inFlight < (this.capabilities.pipelining ? DEPTH_MAX : 1);
+  get hasCapacity(): boolean {
+    return this.usable && this.inFlight < (this.capabilities.pipelining ? PIPELINE_DEPTH_MAX : 1);
   }
 
   /** Messages given to `send` and not yet answered. */
   get inFlight(): number {
-    return this.#waiting.length + (this.#envelope ? 1 : 0) + (this.#finishing ? 1 : 0);
+    return this.#queued.length + (this.#awaitingData ? 1 : 0) + (this.#awaitingFinalReply ? 1 : 0);
   }
 
   get messagesSent(): number {
@@ -78,20 +78,20 @@ export class SmtpConnection {
   /** May be called again before the first is answered; messages leave in the order of the calls. */
   send(message: SmtpMessage): Promise<SmtpSendResult> {
     if (!this.usable) {
-      const gone = trouble('connection_lost', 'mail', 'The connection is closed.');
-      return Promise.resolve(this.#notSent(message.recipients, gone));
+      const closed = smtpError('connection_lost', 'mail', 'The connection is closed.');
+      return Promise.resolve(this.#notSent(message.recipients, closed));
     }
-    const sendable = makeSendable(message, this.capabilities);
+    const sendable = toSendableMessage(message, this.capabilities);
     if ('kind' in sendable) return Promise.resolve(this.#notSent(message.recipients, sendable));
     return new Promise((resolve) => {
-      this.#waiting.push({ message: sendable, resolve });
-      if (!this.#flushPlanned) this.#flush();
+      this.#queued.push({ message: sendable, resolve });
+      if (!this.#flushScheduled) this.#flush();
     });
   }
 
   /** Says goodbye after what is in flight. Resolves when the connection is closed. */
   quit(): Promise<void> {
-    if (!this.#wire.open) return Promise.resolve();
+    if (!this.#channel.open) return Promise.resolve();
     if (!this.#quitting) {
       this.#quitting = Promise.withResolvers();
       this.#quitWhenIdle();
@@ -101,7 +101,7 @@ export class SmtpConnection {
 
   /** Ends it now. What is in flight is answered as `aborted`. */
   destroy(): void {
-    this.#wire.lose('aborted', 'We closed the connection.');
+    this.#channel.close('aborted', 'We closed the connection.');
   }
 
   /**
@@ -109,45 +109,45 @@ export class SmtpConnection {
    * behind it the next envelope.
    */
   #flush(): void {
-    this.#flushPlanned = false;
-    if (!this.#wire.open || this.#writingBlocks) return;
-    const sending = this.#envelope;
-    const due = this.#due;
+    this.#flushScheduled = false;
+    if (!this.#channel.open || this.#writingBlocks) return;
+    const sending = this.#awaitingData;
+    const due = this.#dataAction;
     if (!sending || !due) {
       const commands = this.#nextEnvelope(this.#clock.now());
-      if (commands !== '') this.#wire.write(commands);
+      if (commands !== '') this.#channel.write(commands);
       return;
     }
-    this.#envelope = undefined;
-    this.#due = undefined;
-    this.#finishing = sending;
+    this.#awaitingData = undefined;
+    this.#dataAction = undefined;
+    this.#awaitingFinalReply = sending;
     const body = due === 'send_body' ? sending.transaction.message.body : NO_BODY;
-    this.#wire.expect('body', this.#timeouts.finalDotMs, sending);
+    this.#channel.expectReply('body', this.#timeouts.finalDotMs, sending);
     if (body.blocksBytes > ONE_WRITE_BYTES_MAX) void this.#writeBlocks(sending);
-    else this.#wire.write(joined(body.blocks, this.#finalDot(sending, body.blocksBytes)));
+    else this.#channel.write(concatBlocks(body.blocks, this.#finalDot(sending, body.blocksBytes)));
   }
 
   /** A large message goes out as fast as the receiver takes it, so that memory stays bounded. */
-  async #writeBlocks(sending: Sending): Promise<void> {
+  async #writeBlocks(sending: ActiveSend): Promise<void> {
     const { blocks, blocksBytes } = sending.transaction.message.body;
     this.#writingBlocks = true;
     for (const block of blocks) {
       for (let at = 0; at < block.length; at += BLOCK_BYTES) {
-        this.#wire.setDeadline(this.#timeouts.blockMs);
-        this.#wire.write(block.subarray(at, at + BLOCK_BYTES));
-        await this.#wire.drained();
+        this.#channel.setDeadline(this.#timeouts.blockMs);
+        this.#channel.write(block.subarray(at, at + BLOCK_BYTES));
+        await this.#channel.drained();
         // A fast receiver drains at once; other connections, and its refusal, still get their turn.
         await nextTurn();
-        if (!this.#wire.open) return;
+        if (!this.#channel.open) return;
       }
     }
     this.#writingBlocks = false;
-    this.#wire.setDeadline(this.#timeouts.finalDotMs);
-    this.#wire.write(this.#finalDot(sending, blocksBytes));
+    this.#channel.setDeadline(this.#timeouts.finalDotMs);
+    this.#channel.write(this.#finalDot(sending, blocksBytes));
   }
 
   /** The end of a message, and the envelope that may travel with it. */
-  #finalDot({ transaction }: Sending, bytes: number): string {
+  #finalDot({ transaction }: ActiveSend, bytes: number): string {
     transaction.finalDotSent = true;
     const nowMs = this.#clock.now();
     transaction.transcript.add(nowMs, 'note', `(${bytes} bytes of message)`);
@@ -157,23 +157,23 @@ export class SmtpConnection {
   /** The commands that may leave now, each with its reply announced; often none. */
   #nextEnvelope(nowMs: number): string {
     const { pipelining } = this.capabilities;
-    if (this.#envelope || (this.#finishing && !pipelining)) return '';
-    const next = this.#waiting.shift();
+    if (this.#awaitingData || (this.#awaitingFinalReply && !pipelining)) return '';
+    const next = this.#queued.shift();
     if (!next) return '';
     const sending = this.#begin(next, nowMs);
-    this.#envelope = sending;
+    this.#awaitingData = sending;
     let commands = '';
     for (;;) {
       const command = sending.transaction.nextCommand();
       if (!command) return commands;
-      commands += this.#say(sending, command, nowMs);
+      commands += this.#recordCommand(sending, command, nowMs);
       if (!pipelining) return commands;
     }
   }
 
-  #begin({ message, resolve }: Waiting, nowMs: number): Sending {
+  #begin({ message, resolve }: QueuedSend, nowMs: number): ActiveSend {
     const messageNumber = ++this.#messagesSent;
-    const transcript = this.#takeOpening(nowMs);
+    const transcript = this.#takeTranscript(nowMs);
     if (messageNumber > 1) {
       transcript.add(nowMs, 'note', `(connection reused, message ${messageNumber})`);
     }
@@ -183,20 +183,20 @@ export class SmtpConnection {
       reused: messageNumber > 1,
     });
     this.#resetFirst = false;
-    const take: ReplyTaker['take'] = (received, at) => this.#onReply(sending, received, at);
-    const sending: Sending = { transaction, messageNumber, resolve, take };
+    const onReply: ReplyHandler['onReply'] = (received, at) => this.#onReply(sending, received, at);
+    const sending: ActiveSend = { transaction, messageNumber, resolve, onReply };
     return sending;
   }
 
-  #takeOpening(nowMs: number): TranscriptRecorder {
-    const transcript = this.#opening ?? new TranscriptRecorder(nowMs);
-    this.#opening = undefined;
+  #takeTranscript(nowMs: number): TranscriptRecorder {
+    const transcript = this.#openingTranscript ?? new TranscriptRecorder(nowMs);
+    this.#openingTranscript = undefined;
     return transcript;
   }
 
-  #say(sending: Sending, { line, stage }: SmtpCommand, nowMs: number): string {
+  #recordCommand(sending: ActiveSend, { line, stage }: SmtpCommand, nowMs: number): string {
     const { mailMs, rcptMs, dataMs } = this.#timeouts;
-    this.#wire.expect(
+    this.#channel.expectReply(
       stage,
       stage === 'mail' ? mailMs : stage === 'rcpt' ? rcptMs : dataMs,
       sending,
@@ -205,42 +205,42 @@ export class SmtpConnection {
     return `${line}\r\n`;
   }
 
-  #onReply(sending: Sending, received: ReceivedReply, nowMs: number): void {
+  #onReply(sending: ActiveSend, received: ReceivedReply, nowMs: number): void {
     const { transaction } = sending;
     transaction.transcript.addAll(nowMs, 'server', received.lines);
-    const step = transaction.take(received);
+    const step = transaction.handleReply(received);
     // The wire closes itself after a 421 and everything in flight is settled then.
     if (received.reply.code === 421) return;
     switch (step) {
       case 'go_on':
-        if (!this.capabilities.pipelining) this.#sayNext(sending, nowMs);
+        if (!this.capabilities.pipelining) this.#sendNextCommand(sending, nowMs);
         break;
       case 'send_body':
       case 'send_lone_dot':
-        this.#due = step;
-        this.#planFlush();
+        this.#dataAction = step;
+        this.#scheduleFlush();
         break;
       case 'over':
-        this.#settle(sending);
+        this.#complete(sending);
         break;
       case 'broken':
-        this.#wire.lose('protocol_error', `${received.reply.code} is no answer here.`);
+        this.#channel.close('protocol_error', `${received.reply.code} is no answer here.`);
         break;
       default:
         unreachable(step);
     }
   }
 
-  #sayNext(sending: Sending, nowMs: number): void {
+  #sendNextCommand(sending: ActiveSend, nowMs: number): void {
     const command = sending.transaction.nextCommand();
-    if (command) this.#wire.write(this.#say(sending, command, nowMs));
+    if (command) this.#channel.write(this.#recordCommand(sending, command, nowMs));
   }
 
   /** Answers the caller of `send`. */
-  #settle(sending: Sending): void {
+  #complete(sending: ActiveSend): void {
     const { transaction, messageNumber, resolve } = sending;
-    if (this.#finishing === sending) this.#finishing = undefined;
-    else this.#envelope = undefined;
+    if (this.#awaitingFinalReply === sending) this.#awaitingFinalReply = undefined;
+    else this.#awaitingData = undefined;
     this.#resetFirst ||= transaction.needsReset;
     const recipients = transaction.results();
     resolve({
@@ -249,47 +249,47 @@ export class SmtpConnection {
       session: this.session,
       messageNumber,
     });
-    if (!this.#wire.open) return;
-    if (this.#waiting.length > 0) this.#planFlush();
+    if (!this.#channel.open) return;
+    if (this.#queued.length > 0) this.#scheduleFlush();
     else if (this.#quitting) this.#quitWhenIdle();
-    if (recipients.some(takesNothingNow)) void this.quit();
+    if (recipients.some(isTemporarilyUnavailable)) void this.quit();
   }
 
   /**
    * Writing waits until this turn's replies are read and their callers have had their say: who
    * answers a result with the next `send` gets it into the same packet.
    */
-  #planFlush(): void {
-    if (this.#flushPlanned) return;
-    this.#flushPlanned = true;
+  #scheduleFlush(): void {
+    if (this.#flushScheduled) return;
+    this.#flushScheduled = true;
     setImmediate(() => this.#flush());
   }
 
   #quitWhenIdle(): void {
     if (this.inFlight > 0) return;
-    void this.#wire.ask('QUIT', 'mail', this.#timeouts.quitMs).then(() => this.destroy());
+    void this.#channel.command('QUIT', 'mail', this.#timeouts.quitMs).then(() => this.destroy());
   }
 
-  #onLost(lost: SmtpTrouble): void {
-    for (const sending of [this.#finishing, this.#envelope]) {
+  #onClosed(error: SmtpError): void {
+    for (const sending of [this.#awaitingFinalReply, this.#awaitingData]) {
       if (!sending) continue;
-      sending.transaction.lose(lost);
-      sending.transaction.transcript.add(this.#clock.now(), 'note', `(${lost.detail})`);
-      this.#settle(sending);
+      sending.transaction.fail(error);
+      sending.transaction.transcript.add(this.#clock.now(), 'note', `(${error.detail})`);
+      this.#complete(sending);
     }
-    for (const { message, resolve } of this.#waiting) {
-      resolve(this.#notSent(message.recipients, trouble(lost.kind, 'mail', lost.detail)));
+    for (const { message, resolve } of this.#queued) {
+      resolve(this.#notSent(message.recipients, smtpError(error.kind, 'mail', error.detail)));
     }
-    this.#waiting = [];
+    this.#queued = [];
     this.#quitting?.resolve();
   }
 
-  #notSent(recipients: readonly string[], why: SmtpTrouble): SmtpSendResult {
+  #notSent(recipients: readonly string[], error: SmtpError): SmtpSendResult {
     const nowMs = this.#clock.now();
-    const transcript = this.#takeOpening(nowMs);
-    transcript.add(nowMs, 'note', `(not sent: ${why.detail})`);
+    const transcript = this.#takeTranscript(nowMs);
+    transcript.add(nowMs, 'note', `(not sent: ${error.detail})`);
     // A message that waited behind others has not been tried at all when the connection ends.
-    const failure = { ...why, staleConnection: !this.usable && this.#messagesSent > 0 };
+    const failure = { ...error, staleConnection: !this.usable && this.#messagesSent > 0 };
     return {
       recipients: recipients.map((recipient) => ({ recipient, accepted: false, failure })),
       transcript: transcript.finish(),
@@ -303,43 +303,43 @@ export class SmtpConnection {
  * RFC 3463 4.3.2. Postscreen says it to a new client, and goes on saying it until the client has gone
  * and come again: a connection that is kept in use would never get through.
  */
-function takesNothingNow(recipient: SmtpRecipientResult): boolean {
+function isTemporarilyUnavailable(recipient: SmtpRecipientResult): boolean {
   if (recipient.accepted || recipient.failure.kind !== 'refused') return false;
   return recipient.failure.reply.enhanced === '4.3.2';
 }
 
 export interface SmtpConnectionParts {
-  wire: SmtpWire;
+  channel: CommandChannel;
   clock: Clock;
   timeouts: SmtpTimeouts;
   capabilities: SmtpCapabilities;
-  session: SmtpSessionFacts;
+  session: SmtpSessionInfo;
   /** The session's opening: it becomes the beginning of the first message's transcript. */
-  opening: TranscriptRecorder;
+  openingTranscript: TranscriptRecorder;
 }
 
-interface Waiting {
+interface QueuedSend {
   message: SendableMessage;
   resolve: (result: SmtpSendResult) => void;
 }
 
 /** A call of `send` on the wire. */
-interface Sending {
+interface ActiveSend {
   transaction: SmtpTransaction;
   messageNumber: number;
   resolve: (result: SmtpSendResult) => void;
-  take: ReplyTaker['take'];
+  onReply: ReplyHandler['onReply'];
 }
 
 /** One message on its way to its answer and the next envelope behind it: all that helps. */
-const DEPTH_MAX = 2;
+const PIPELINE_DEPTH_MAX = 2;
 /** Up to here a message is copied into one write; above, it is written in blocks. */
 const ONE_WRITE_BYTES_MAX = 128 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 const NO_BODY = { blocks: [], blocksBytes: 0 };
 
 /** One buffer is one system call and few packets; copying 2 KB costs less than a second write. */
-function joined(blocks: readonly Buffer[], tail: string): Buffer {
+function concatBlocks(blocks: readonly Buffer[], tail: string): Buffer {
   let bytes = Buffer.byteLength(tail);
   for (const block of blocks) bytes += block.length;
   const all = Buffer.allocUnsafe(bytes);

@@ -1,6 +1,6 @@
 import type { SmtpCapabilities } from './capabilities.ts';
-import { prepareBody, type SmtpBody } from './data-body.ts';
-import { type SmtpTrouble, trouble } from './smtp-results.ts';
+import { prepareBody, type DataBody } from './data-body.ts';
+import { type SmtpError, smtpError } from './smtp-results.ts';
 
 /** One message as it is to travel. */
 export interface SmtpMessage {
@@ -19,40 +19,40 @@ export interface SendableMessage {
   recipients: readonly string[];
   /** Aligned with the recipients. */
   recipientCommands: readonly string[];
-  body: SmtpBody;
+  body: DataBody;
 }
 
 /** Checks the message against what the receiver offers, before anything of it is sent. */
-export function makeSendable(
+export function toSendableMessage(
   message: SmtpMessage,
-  offered: SmtpCapabilities,
-): SendableMessage | SmtpTrouble {
+  capabilities: SmtpCapabilities,
+): SendableMessage | SmtpError {
   const { mailFrom, recipients } = message;
   const addresses = [mailFrom, ...recipients];
   if (!addresses.every((address) => PATH.test(address))) {
-    return trouble('malformed_message', 'mail', 'An address does not fit into an SMTP command.');
+    return smtpError('malformed_message', 'mail', 'An address does not fit into an SMTP command.');
   }
   const body = prepareBody(message.data);
-  if (!body) return trouble('malformed_message', 'mail', 'A line does not end in CRLF.');
+  if (!body) return smtpError('malformed_message', 'mail', 'A line does not end in CRLF.');
 
   const utf8 = message.smtpUtf8 || !addresses.every((address) => ASCII.test(address));
-  if (utf8 && !offered.smtpUtf8) {
-    return trouble('smtputf8_unsupported', 'mail', 'The receiver does not offer SMTPUTF8.');
+  if (utf8 && !capabilities.smtpUtf8) {
+    return smtpError('smtputf8_unsupported', 'mail', 'The receiver does not offer SMTPUTF8.');
   }
-  if (body.eightBit && !offered.eightBitMime) {
-    return trouble('eightbit_unsupported', 'mail', 'The receiver does not offer 8BITMIME.');
+  if (body.eightBit && !capabilities.eightBitMime) {
+    return smtpError('eightbit_unsupported', 'mail', 'The receiver does not offer 8BITMIME.');
   }
-  if (offered.sizeMaxBytes !== null && body.sizeBytes > offered.sizeMaxBytes) {
-    const detail = `The message has ${body.sizeBytes} bytes, the receiver takes ${offered.sizeMaxBytes}.`;
-    return trouble('message_too_large', 'mail', detail);
+  if (capabilities.sizeMaxBytes !== null && body.sizeBytes > capabilities.sizeMaxBytes) {
+    const detail = `The message has ${body.sizeBytes} bytes, the receiver takes ${capabilities.sizeMaxBytes}.`;
+    return smtpError('message_too_large', 'mail', detail);
   }
   let mailCommand = `MAIL FROM:<${mailFrom}>`;
-  if (offered.size) mailCommand += ` SIZE=${body.sizeBytes}`;
+  if (capabilities.size) mailCommand += ` SIZE=${body.sizeBytes}`;
   if (body.eightBit) mailCommand += ' BODY=8BITMIME';
   if (utf8) mailCommand += ' SMTPUTF8';
-  const named = offered.dsn && recipients.length > 1;
+  const named = capabilities.dsn && recipients.length > 1;
   const recipientCommands = recipients.map(
-    (recipient) => `RCPT TO:<${recipient}>${named ? originalRecipient(recipient) : ''}`,
+    (recipient) => `RCPT TO:<${recipient}>${named ? originalRecipientParameter(recipient) : ''}`,
   );
   return { mailCommand, recipients, recipientCommands, body };
 }
@@ -61,7 +61,7 @@ export function makeSendable(
  * RFC 3461 4.2: a bounce of a server that forwards names its own recipient besides the next one. Not
  * for what would have to be encoded: servers do not agree on whether they decode it.
  */
-function originalRecipient(recipient: string): string {
+function originalRecipientParameter(recipient: string): string {
   return /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]+$/.test(recipient) ? ` ORCPT=rfc822;${recipient}` : '';
 }
 

@@ -18,10 +18,10 @@ export type SmtpStage =
   | 'data'
   | 'body';
 
-export type SmtpFailure = SmtpRefusal | SmtpTrouble;
+export type SmtpFailure = SmtpRejection | SmtpError;
 
 /** The receiver said no: a 4xx or 5xx reply. */
-export interface SmtpRefusal {
+export interface SmtpRejection {
   kind: 'refused';
   stage: SmtpStage;
   reply: SmtpReply;
@@ -30,8 +30,8 @@ export interface SmtpRefusal {
 }
 
 /** The receiver said nothing that counts, or we must not go on. */
-export interface SmtpTrouble {
-  kind: SmtpTroubleKind;
+export interface SmtpError {
+  kind: SmtpErrorKind;
   stage: SmtpStage;
   /** For people and logs: what exactly happened. */
   detail: string;
@@ -44,7 +44,7 @@ export interface SmtpTrouble {
   staleConnection: boolean;
 }
 
-export type SmtpTroubleKind =
+export type SmtpErrorKind =
   // The network and the receiver's manners.
   | 'connection_refused'
   | 'network_unreachable'
@@ -66,16 +66,16 @@ export type SmtpTroubleKind =
   // We ended it ourselves.
   | 'aborted';
 
-export interface SmtpSessionFacts {
+export interface SmtpSessionInfo {
   host: string;
   ip: string;
   port: number;
-  tls: TlsFacts | null;
+  tls: TlsInfo | null;
   /** The name the receiver gives itself, lower case: to notice that we talk to ourselves. */
   receiverName: string;
 }
 
-export interface TlsFacts {
+export interface TlsInfo {
   /** `TLSv1.2` or `TLSv1.3`. */
   version: string;
   cipher: string;
@@ -87,7 +87,7 @@ export interface SmtpSendResult {
   /** One per recipient, in the order they were given. */
   recipients: readonly SmtpRecipientResult[];
   transcript: SmtpTranscript;
-  session: SmtpSessionFacts;
+  session: SmtpSessionInfo;
   /** Counts from 1 on each connection. */
   messageNumber: number;
 }
@@ -96,16 +96,16 @@ export type SmtpRecipientResult =
   | { recipient: string; accepted: true; reply: SmtpReply }
   | { recipient: string; accepted: false; failure: SmtpFailure };
 
-export function trouble(
-  kind: SmtpTroubleKind,
+export function smtpError(
+  kind: SmtpErrorKind,
   stage: SmtpStage,
   detail: string,
   more: { afterFinalDot?: boolean; staleConnection?: boolean } = {},
-): SmtpTrouble {
+): SmtpError {
   const { afterFinalDot = false, staleConnection = false } = more;
   return { kind, stage, detail, afterFinalDot, staleConnection };
 }
 
-export function refusal(stage: SmtpStage, reply: SmtpReply, staleConnection = false): SmtpRefusal {
+export function smtpRejection(stage: SmtpStage, reply: SmtpReply, staleConnection = false): SmtpRejection {
   return { kind: 'refused', stage, reply, afterFinalDot: false, staleConnection };
 }

@@ -2,8 +2,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { TlsaRecord } from '../dns/dns-message.ts';
 import { checkDane } from './check-dane.ts';
-import type { TlsFacts } from './smtp-results.ts';
-import { type SocketTrouble, type SocketWait, socketReady } from './tcp-connect.ts';
+import type { TlsInfo } from './smtp-results.ts';
+import { type SocketError, type SocketWait, socketReady } from './tcp-connect.ts';
 
 /** What we ask of the encryption towards one receiver. */
 export type TlsPolicy =
@@ -20,8 +20,8 @@ export type TlsPolicy =
   | { kind: 'dane'; names: readonly string[]; records: readonly TlsaRecord[] };
 
 export type TlsResult =
-  | { ok: true; socket: tls.TLSSocket; facts: TlsFacts }
-  | ({ ok: false } & SocketTrouble);
+  | { ok: true; socket: tls.TLSSocket; info: TlsInfo }
+  | ({ ok: false } & SocketError);
 
 /** Starts TLS on a connected socket and checks the receiver by the policy. */
 export async function startTls(
@@ -41,10 +41,10 @@ export async function startTls(
     // an exception out of the handshake would not tell a bad certificate from a broken TLS.
     rejectUnauthorized: false,
     checkServerIdentity: (_host, certificate) =>
-      policy.kind === 'verified' ? noNameMatches(policy.names, certificate) : undefined,
+      policy.kind === 'verified' ? checkNames(policy.names, certificate) : undefined,
   });
-  const trouble = await socketReady(secured, 'secureConnect', wait);
-  if (trouble) return { ok: false, ...asTlsTrouble(trouble) };
+  const error = await socketReady(secured, 'secureConnect', wait);
+  if (error) return { ok: false, ...toTlsError(error) };
 
   const checked = checkCertificate(secured, policy, wait.clock.now());
   if ('detail' in checked) {
@@ -53,8 +53,8 @@ export async function startTls(
     return { ok: false, kind: 'certificate_rejected', detail: checked.detail };
   }
   const version = secured.getProtocol() ?? 'unknown';
-  const facts: TlsFacts = { version, cipher: secured.getCipher().name, verified: checked.verified };
-  return { ok: true, socket: secured, facts };
+  const info: TlsInfo = { version, cipher: secured.getCipher().name, verified: checked.verified };
+  return { ok: true, socket: secured, info };
 }
 
 const contexts = new Map<string, tls.SecureContext>();
@@ -79,7 +79,7 @@ function contextFor(policy: TlsPolicy): tls.SecureContext {
   return context;
 }
 
-function noNameMatches(
+function checkNames(
   names: readonly string[],
   certificate: tls.PeerCertificate,
 ): Error | undefined {
@@ -89,16 +89,16 @@ function noNameMatches(
 }
 
 /** A connection that ends within the handshake is a failure of TLS, not of the network. */
-function asTlsTrouble(trouble: SocketTrouble): SocketTrouble {
-  if (trouble.kind === 'timed_out' || trouble.kind === 'aborted') return trouble;
-  return { kind: 'tls_failed', detail: trouble.detail };
+function toTlsError(error: SocketError): SocketError {
+  if (error.kind === 'timed_out' || error.kind === 'aborted') return error;
+  return { kind: 'tls_failed', detail: error.detail };
 }
 
 function checkCertificate(
   socket: tls.TLSSocket,
   policy: TlsPolicy,
   nowMs: number,
-): { verified: TlsFacts['verified'] } | { detail: string } {
+): { verified: TlsInfo['verified'] } | { detail: string } {
   switch (policy.kind) {
     case 'none':
     case 'opportunistic':

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
-import type { SmtpTroubleKind } from './smtp-results.ts';
+import type { SmtpErrorKind } from './smtp-results.ts';
 
 /** How long to wait for a socket, and who may end the wait. */
 export interface SocketWait {
@@ -9,8 +9,8 @@ export interface SocketWait {
   signal: AbortSignal | undefined;
 }
 
-export interface SocketTrouble {
-  kind: SmtpTroubleKind;
+export interface SocketError {
+  kind: SmtpErrorKind;
   detail: string;
 }
 
@@ -18,7 +18,7 @@ export interface SocketTrouble {
 export async function connectTcp(
   address: { ip: string; port: number; localAddress?: string },
   wait: SocketWait,
-): Promise<net.Socket | SocketTrouble> {
+): Promise<net.Socket | SocketError> {
   const { ip, port, localAddress } = address;
   const socket = net.connect({
     host: ip,
@@ -34,10 +34,10 @@ export function socketReady(
   socket: net.Socket,
   event: 'connect' | 'secureConnect',
   { clock, timeoutMs, signal }: SocketWait,
-): Promise<SocketTrouble | undefined> {
+): Promise<SocketError | undefined> {
   return new Promise((resolve) => {
     const onReady = () => settle(undefined);
-    const onError = (error: NodeJS.ErrnoException) => settle(fromError(error));
+    const onError = (error: NodeJS.ErrnoException) => settle(toSocketError(error));
     const onClose = () =>
       settle({ kind: 'connection_lost', detail: 'The receiver closed the connection.' });
     const onAbort = () => settle({ kind: 'aborted', detail: 'We stopped waiting.' });
@@ -48,21 +48,21 @@ export function socketReady(
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
 
-    function settle(trouble: SocketTrouble | undefined): void {
+    function settle(error: SocketError | undefined): void {
       timer.cancel();
       signal?.removeEventListener('abort', onAbort);
       socket.off(event, onReady).off('error', onError).off('close', onClose);
-      if (trouble) {
+      if (error) {
         // Without a listener a late error of a dead socket would end the process.
         socket.on('error', () => {});
         socket.destroy();
       }
-      resolve(trouble);
+      resolve(error);
     }
   });
 }
 
-function fromError(error: NodeJS.ErrnoException): SocketTrouble {
+function toSocketError(error: NodeJS.ErrnoException): SocketError {
   const detail = error.code ? `${error.message} (${error.code})` : error.message;
   switch (error.code) {
     case 'ECONNREFUSED':

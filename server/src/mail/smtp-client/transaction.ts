@@ -1,12 +1,12 @@
 import type { ReceivedReply, SmtpReply } from './reply-parser.ts';
 import type { SendableMessage } from './smtp-message.ts';
 import {
-  refusal,
+  smtpRejection,
   type SmtpFailure,
   type SmtpRecipientResult,
   type SmtpStage,
-  type SmtpTrouble,
-  trouble,
+  type SmtpError,
+  smtpError,
 } from './smtp-results.ts';
 import type { TranscriptRecorder } from './transcript.ts';
 
@@ -39,9 +39,9 @@ export class SmtpTransaction {
   /** True from the moment the final dot is handed to the socket. */
   finalDotSent = false;
 
-  readonly #circumstances: TransactionCircumstances;
+  readonly #context: TransactionContext;
   readonly #commands: readonly SmtpCommand[];
-  #said = 0;
+  #sent = 0;
   #answered = 0;
   #mailAccepted = false;
   #mailFailure: SmtpFailure | undefined;
@@ -54,11 +54,11 @@ export class SmtpTransaction {
   constructor(
     message: SendableMessage,
     transcript: TranscriptRecorder,
-    circumstances: TransactionCircumstances,
+    circumstances: TransactionContext,
   ) {
     this.message = message;
     this.transcript = transcript;
-    this.#circumstances = circumstances;
+    this.#context = circumstances;
     const commands: SmtpCommand[] = circumstances.resetFirst ? [RSET] : [];
     commands.push({ line: message.mailCommand, stage: 'mail' });
     for (const line of message.recipientCommands) commands.push({ line, stage: 'rcpt' });
@@ -68,7 +68,7 @@ export class SmtpTransaction {
 
   /** The next command to say; undefined when all are said. */
   nextCommand(): SmtpCommand | undefined {
-    return this.#commands[this.#said++];
+    return this.#commands[this.#sent++];
   }
 
   /** A transaction that ended before its message leaves MAIL standing at the receiver. */
@@ -77,25 +77,25 @@ export class SmtpTransaction {
   }
 
   /** The reply to the oldest unanswered command, or to the message. */
-  take({ reply }: ReceivedReply): NextStep {
+  handleReply({ reply }: ReceivedReply): NextStep {
     const command = this.#commands[this.#answered];
     if (command === RSET) {
       this.#answered += 1;
       return 'go_on';
     }
-    const next = command ? this.#takeAnswer(command.stage, reply) : this.#takeFinalAnswer(reply);
+    const next = command ? this.#onCommandReply(command.stage, reply) : this.#onFinalReply(reply);
     // A receiver that closes has refused everyone it has not answered yet.
-    if (reply.code === 421) this.#refuseRest(this.#refused(command?.stage ?? 'body', reply));
+    if (reply.code === 421) this.#failRemaining(this.#rejection(command?.stage ?? 'body', reply));
     this.#answered += 1;
     return next;
   }
 
   /** The connection ended: every recipient without an answer of its own shares the reason. */
-  lose(lost: SmtpTrouble): void {
+  fail(error: SmtpError): void {
     if (this.#finalReply) return;
     const stage: SmtpStage = this.#commands[this.#answered]?.stage ?? 'body';
-    this.#refuseRest(
-      trouble(lost.kind, stage, lost.detail, {
+    this.#failRemaining(
+      smtpError(error.kind, stage, error.detail, {
         afterFinalDot: this.finalDotSent,
         staleConnection: this.#isStale(),
       }),
@@ -110,7 +110,7 @@ export class SmtpTransaction {
     });
   }
 
-  #takeAnswer(stage: SmtpCommand['stage'], reply: SmtpReply): NextStep {
+  #onCommandReply(stage: SmtpCommand['stage'], reply: SmtpReply): NextStep {
     if (stage === 'data') return this.#onData(reply);
     if (reply.code >= 300 && reply.code < 400) return 'broken';
     return stage === 'mail' ? this.#onMail(reply) : this.#onRcpt(reply);
@@ -121,17 +121,17 @@ export class SmtpTransaction {
       this.#mailAccepted = true;
       return 'go_on';
     }
-    this.#mailFailure = this.#refused('mail', reply);
-    return this.#circumstances.pipelined ? 'go_on' : 'over';
+    this.#mailFailure = this.#rejection('mail', reply);
+    return this.#context.pipelined ? 'go_on' : 'over';
   }
 
   #onRcpt(reply: SmtpReply): NextStep {
     const index = this.#recipientsAnswered++;
     if (reply.code < 400) this.#recipientsAccepted += 1;
-    else this.#failures[index] = this.#refused('rcpt', reply);
-    const pointless =
+    else this.#failures[index] = this.#rejection('rcpt', reply);
+    const allRejected =
       this.#recipientsAnswered === this.message.recipients.length && this.#recipientsAccepted === 0;
-    return pointless && !this.#circumstances.pipelined ? 'over' : 'go_on';
+    return allRejected && !this.#context.pipelined ? 'over' : 'go_on';
   }
 
   #onData(reply: SmtpReply): NextStep {
@@ -141,13 +141,13 @@ export class SmtpTransaction {
       return this.#mailAccepted ? 'send_body' : 'broken';
     }
     if (reply.code < 400) return 'broken';
-    this.#refuseRest(this.#refused('data', reply));
+    this.#failRemaining(this.#rejection('data', reply));
     return 'over';
   }
 
-  #takeFinalAnswer(reply: SmtpReply): NextStep {
+  #onFinalReply(reply: SmtpReply): NextStep {
     if (reply.code >= 400) {
-      this.#refuseRest(this.#refused('body', reply));
+      this.#failRemaining(this.#rejection('body', reply));
       // Refused while we still write: what follows would be read as commands.
       return this.finalDotSent ? 'over' : 'broken';
     }
@@ -156,24 +156,24 @@ export class SmtpTransaction {
     return 'over';
   }
 
-  #refused(stage: SmtpStage, reply: SmtpReply): SmtpFailure {
-    return refusal(stage, reply, reply.code === 421 && this.#isStale());
+  #rejection(stage: SmtpStage, reply: SmtpReply): SmtpFailure {
+    return smtpRejection(stage, reply, reply.code === 421 && this.#isStale());
   }
 
   /** On a reused connection, before the receiver said anything about this message. */
   #isStale(): boolean {
-    const { reused, resetFirst } = this.#circumstances;
+    const { reused, resetFirst } = this.#context;
     return reused && this.#answered <= (resetFirst ? 1 : 0);
   }
 
-  #refuseRest(failure: SmtpFailure): void {
+  #failRemaining(failure: SmtpFailure): void {
     for (let index = 0; index < this.message.recipients.length; index++) {
       this.#failures[index] ??= failure;
     }
   }
 }
 
-export interface TransactionCircumstances {
+export interface TransactionContext {
   /** All commands are said at once, so each will be answered whatever the others meet. */
   pipelined: boolean;
   /** An earlier transaction was left standing. */

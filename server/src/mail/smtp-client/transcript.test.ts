@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readTranscript, TranscriptRecorder, writeTranscript } from './transcript.ts';
+import { parseTranscript, TranscriptRecorder, serializeTranscript } from './transcript.ts';
 
 test('lines carry who spoke and the milliseconds since the beginning', () => {
   const recorder = new TranscriptRecorder(1_000);
@@ -43,8 +43,8 @@ test('a conversation is read as it was written', () => {
       { atMs: 45, by: 'server' as const, text: '' },
     ],
   };
-  expect(readTranscript(writeTranscript(said))).toEqual(said);
-  expect(readTranscript(writeTranscript({ startedAt: 7, lines: [] }))).toEqual({
+  expect(parseTranscript(serializeTranscript(said))).toEqual(said);
+  expect(parseTranscript(serializeTranscript({ startedAt: 7, lines: [] }))).toEqual({
     startedAt: 7,
     lines: [],
   });
@@ -52,6 +52,6 @@ test('a conversation is read as it was written', () => {
 
 test('a line break inside a line makes no line of its own', () => {
   const lines = [{ atMs: 0, by: 'note' as const, text: 'broken\n0 < 250 ok' }];
-  const read = readTranscript(writeTranscript({ startedAt: 0, lines }));
+  const read = parseTranscript(serializeTranscript({ startedAt: 0, lines }));
   expect(read.lines).toEqual([{ atMs: 0, by: 'note', text: 'broken 0 < 250 ok' }]);
 });

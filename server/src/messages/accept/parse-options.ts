@@ -1,13 +1,13 @@
 import { parseTime } from '../../lib/rfc3339.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
-import { headerValueFault, isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
+import { headerValueError, isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
 import type { FieldErrors } from './field-errors.ts';
-import { runMs, type SendLimits } from './send-limits.ts';
+import { deliveryWindowMs, type SendLimits } from './send-limits.ts';
 import type { AttachmentInput, SendRequest } from './send-request.ts';
 
 /** The parts of a send that are neither people nor words: headers, files, times. */
 
-const CONTROLS = /[\p{Cc}]/u;
+const CONTROL_CHARACTERS = /[\p{Cc}]/u;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}(;[ -~]{1,256})?$/;
 const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,256}$/;
@@ -35,21 +35,21 @@ function checkHeader(name: string, value: string, limits: SendLimits, errors: Fi
     errors.add(pointer, 'invalid_header', 'This is not a header name that RFC 5322 allows.');
   } else if (isReservedHeader(name)) {
     errors.add(pointer, 'reserved_header', `${name} is written by the service and cannot be set.`);
-  } else if (CONTROLS.test(value.replaceAll('\t', ' '))) {
+  } else if (CONTROL_CHARACTERS.test(value.replaceAll('\t', ' '))) {
     const detail = 'A header value cannot hold line breaks or other control characters.';
     errors.add(pointer, 'invalid_text', detail);
   } else checkHeaderSize(name, value, limits, errors);
 }
 
 /** With all its values filled in. */
-export function checkFinishedHeader(
+export function checkRenderedHeader(
   name: string,
   value: string,
   limits: SendLimits,
   errors: FieldErrors,
 ): void {
   checkHeaderSize(name, value, limits, errors);
-  const fault = headerValueFault(name, value);
+  const fault = headerValueError(name, value);
   if (fault) errors.add(headerPointer(name), 'invalid_header_value', fault);
 }
 
@@ -75,7 +75,7 @@ export function parseAttachments(request: Partial<SendRequest>, errors: FieldErr
 
 function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldErrors): Attachment {
   const { filename, content, content_type: contentType, content_id: contentId } = input;
-  if (filename.length === 0 || CONTROLS.test(filename) || /[/\\]/.test(filename)) {
+  if (filename.length === 0 || CONTROL_CHARACTERS.test(filename) || /[/\\]/.test(filename)) {
     const detail = 'A file name is one name: no folders, line breaks or control characters.';
     errors.add(`${pointer}/filename`, 'invalid_filename', detail);
   }
@@ -124,7 +124,7 @@ export function parseSchedule(
   nowMs: number,
   errors: FieldErrors,
 ): Schedule {
-  const windowMs = runMs(limits, request.ttl_seconds ?? null);
+  const windowMs = deliveryWindowMs(limits, request.ttl_seconds ?? null);
   if (request.scheduled_at === undefined) {
     return { scheduledAtMs: null, expiresAtMs: nowMs + windowMs };
   }

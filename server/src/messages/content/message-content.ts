@@ -3,7 +3,7 @@ import { encodeId } from '../../lib/ids.ts';
 import type { Sealer } from '../../lib/sealer.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
-import type { Attachment, Outgoing } from '../../mail/mime/compose.ts';
+import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';
 
 /** An address as it stands in the stored head: already parsed once, at the door. */
 export interface StoredAddress {
@@ -35,16 +35,16 @@ export interface MessageContent {
  * sends the same bytes. `dateMs` is when it was accepted, or was to leave: filters distrust mail
  * that says it is days old.
  */
-export function outgoingOf(id: string, dateMs: number, content: MessageContent): Outgoing {
+export function toOutgoing(id: string, dateMs: number, content: MessageContent): OutgoingMail {
   const { head } = content;
-  const from = mailboxOf(head.from);
+  const from = toMailbox(head.from);
   return {
     messageId: `${encodeId('msg', id)}@${from.domain}`,
     dateMs,
     from,
-    to: head.to.map(mailboxOf),
-    cc: head.cc.map(mailboxOf),
-    replyTo: head.reply_to.map(mailboxOf),
+    to: head.to.map(toMailbox),
+    cc: head.cc.map(toMailbox),
+    replyTo: head.reply_to.map(toMailbox),
     subject: content.subject,
     html: content.html,
     text: content.text ?? htmlToText(content.html),
@@ -53,7 +53,7 @@ export function outgoingOf(id: string, dateMs: number, content: MessageContent):
   };
 }
 
-function mailboxOf(address: StoredAddress): NamedMailbox {
+function toMailbox(address: StoredAddress): NamedMailbox {
   const parsed = parseMailbox(address.email);
   assert(parsed.ok, 'a stored address was parsed before it was stored');
   return address.name === undefined ? parsed.mailbox : { ...parsed.mailbox, name: address.name };
@@ -71,7 +71,7 @@ export function sealContent(sealer: Sealer, content: MessageContent): Buffer {
 }
 
 /** Undefined when the real words are gone: what is left of the content must not be sent. */
-export function openContent(
+export function unsealContent(
   sealer: Sealer,
   sealed: Buffer,
 ): Omit<MessageContent, 'attachments'> | undefined {
@@ -80,4 +80,4 @@ export function openContent(
 }
 
 /** For what the sealer's key is used here, and nowhere else. */
-export const CONTENT_PURPOSE = 'content';
+export const CONTENT_KEY_PURPOSE = 'content';

@@ -1,14 +1,14 @@
+import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { searchWords } from '../../db/search-words.ts';
 import { uuidFloor } from '../../lib/ids.ts';
-import { receivingProvider } from '../../mail/policy/mailbox-provider.ts';
+import { mailboxProvider } from '../../mail/policy/mailbox-provider.ts';
 import type { MessageStatus } from '../message-status.ts';
 import { messageStatus } from '../message-status.ts';
 import {
   findMessages,
   type MessageFilter,
   type ScannedMessage,
-  type Scope,
   type StoredMessage,
   scanMessages,
 } from './message-store.ts';
@@ -35,34 +35,34 @@ const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export async function listMessages(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   query: MessageQuery,
   page: { beforeId: string | undefined; limit: number },
 ): Promise<{ messages: StoredMessage[]; nextBeforeId: string | null }> {
-  const filter = filterOf(query);
+  const filter = toFilter(query);
   const sinceId = uuidFloor(query.createdAfterMs ?? 0);
-  let beforeId = earlier(page.beforeId ?? LAST_UUID, query.createdBeforeMs);
+  let beforeId = earlierId(page.beforeId ?? LAST_UUID, query.createdBeforeMs);
   const found: string[] = [];
   const scanMax = isUnfiltered(query) ? page.limit + 1 : SCAN_STEP;
   for (let scanned = 0; scanned < SCANNED_MAX; ) {
     const step = await scanMessages(pool, scope, filter, { beforeId, sinceId, scanMax });
     for (const match of step.matches) {
-      if (!fits(match, query)) continue;
-      if (found.length === page.limit) return answer(found[found.length - 1] as string);
+      if (!matchesQuery(match, query)) continue;
+      if (found.length === page.limit) return toPage(found[found.length - 1] as string);
       found.push(match.id);
     }
-    if (step.scanned < scanMax) return answer(null);
+    if (step.scanned < scanMax) return toPage(null);
     beforeId = step.lastId as string;
     scanned += step.scanned;
   }
-  return answer(beforeId);
+  return toPage(beforeId);
 
-  async function answer(nextBeforeId: string | null) {
+  async function toPage(nextBeforeId: string | null) {
     return { messages: await findMessages(pool, scope, found), nextBeforeId };
   }
 }
 
-function filterOf(query: MessageQuery): MessageFilter {
+function toFilter(query: MessageQuery): MessageFilter {
   const {
     status: _status,
     provider,
@@ -74,18 +74,18 @@ function filterOf(query: MessageQuery): MessageFilter {
   const words = searchWords(text);
   return {
     ...filter,
-    ...(words === null ? {} : { words }),
-    ...(provider === undefined ? {} : { withReceivers: true }),
+    ...(words === null ? {} : { searchTerms: words }),
+    ...(provider === undefined ? {} : { includeReceivers: true }),
   };
 }
 
-function fits(
+function matchesQuery(
   { statuses, receivers }: ScannedMessage,
   { status, provider }: MessageQuery,
 ): boolean {
   if (status !== undefined && messageStatus(statuses) !== status) return false;
   if (provider === undefined) return true;
-  return receivers.some(({ recipient, mx }) => receivingProvider(recipient, mx) === provider);
+  return receivers.some(({ recipient, mx }) => mailboxProvider(recipient, mx) === provider);
 }
 
 function isUnfiltered(query: MessageQuery): boolean {
@@ -98,7 +98,7 @@ function isUnfiltered(query: MessageQuery): boolean {
   return Object.values(others).every((value) => value === undefined);
 }
 
-function earlier(beforeId: string, createdBeforeMs: number | undefined): string {
+function earlierId(beforeId: string, createdBeforeMs: number | undefined): string {
   if (createdBeforeMs === undefined) return beforeId;
   const floor = uuidFloor(createdBeforeMs);
   return floor < beforeId ? floor : beforeId;

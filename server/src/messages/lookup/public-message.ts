@@ -1,5 +1,5 @@
 import { encodeId } from '../../lib/ids.ts';
-import { readTranscript } from '../../mail/smtp-client/transcript.ts';
+import { parseTranscript } from '../../mail/smtp-client/transcript.ts';
 import { messageStatus } from '../message-status.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 
@@ -62,7 +62,7 @@ const SIDES = { client: 'us', server: 'them', note: 'note' } as const;
 /** Lines count from the beginning of the conversation; readers want the beginning of the attempt. */
 function publicTranscript({ transcript, startedAtMs }: StoredAttempt) {
   if (transcript === null) return [];
-  const { startedAt, lines } = readTranscript(transcript);
+  const { startedAt, lines } = parseTranscript(transcript);
   const offsetMs = Math.max(0, startedAt - startedAtMs);
   return lines.map(({ atMs, by, text }) => ({
     at_ms: Math.round(offsetMs + atMs),

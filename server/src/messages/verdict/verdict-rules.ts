@@ -1,7 +1,7 @@
 import type { BounceReason } from '../../events/event-types.ts';
-import type { SmtpRefusal, SmtpStage } from '../../mail/smtp-client/smtp-results.ts';
 import type { SmtpReply } from '../../mail/smtp-client/reply-parser.ts';
-import type { Words } from './bounce-explanations.ts';
+import type { SmtpRejection, SmtpStage } from '../../mail/smtp-client/smtp-results.ts';
+import type { ExplanationKey } from './bounce-explanations.ts';
 
 /**
  * What receivers mean by their refusals: an ordered table, the first rule that fits wins. First come
@@ -12,13 +12,13 @@ import type { Words } from './bounce-explanations.ts';
  * Receivers may say anything, so no pattern has a run without bound before another one: a text of
  * `exceed` over and over took 30 ms.
  */
-export interface Finding {
+export interface RuleMatch {
   reason: BounceReason;
   /** More precise words than the reason's own. */
-  words?: Words;
+  explanationKey?: ExplanationKey;
 }
 
-interface Rule extends Finding {
+interface Rule extends RuleMatch {
   /** Without the class: 4.1.1 and 5.1.1 mean the same, for now or for good. */
   detail?: RegExp;
   codes?: readonly number[];
@@ -26,9 +26,9 @@ interface Rule extends Finding {
   stages?: readonly SmtpStage[];
 }
 
-export function findRule(reply: SmtpReply, stage: SmtpStage): Finding {
+export function findRule(reply: SmtpReply, stage: SmtpStage): RuleMatch {
   const detail = reply.enhanced?.slice(2) ?? '';
-  const text = withoutNames(reply.text);
+  const text = withoutQuotedNames(reply.text);
   for (const rule of RULES) {
     if (rule.detail && !rule.detail.test(detail)) continue;
     if (rule.codes && !rule.codes.includes(reply.code)) continue;
@@ -40,16 +40,16 @@ export function findRule(reply: SmtpReply, stage: SmtpStage): Finding {
 }
 
 /** Whom servers repeat says nothing: `<disabled@…>` may be unknown, and `<mail.spam.example>` greet. */
-function withoutNames(text: string): string {
-  return text.replaceAll(BRACKETED, '<>').replaceAll(ADDRESS, '@');
+function withoutQuotedNames(text: string): string {
+  return text.replaceAll(BRACKETED_NAME, '<>').replaceAll(ADDRESS, '@');
 }
 
-const BRACKETED = /<[^<>]{1,400}>/g;
+const BRACKETED_NAME = /<[^<>]{1,400}>/g;
 /** All but the addresses that large receivers tell those whom they blocked. */
 const ADDRESS = /(?!delist@)(?<![^\s<>()"':;,])[^\s<>()"'@:;,]{1,64}@[\w.-]{1,255}/gi;
 
 /** The receiver wants fewer messages or connections from us, whatever it thinks of this one. */
-export function asksForLess({ reply, stage }: SmtpRefusal): boolean {
+export function isThrottling({ reply, stage }: SmtpRejection): boolean {
   if (reply.code === 421) return true;
   return reply.code < 500 && findRule(reply, stage).reason === 'rate_limited';
 }
@@ -58,13 +58,13 @@ const SENDER_STAGES: readonly SmtpStage[] = ['connect', 'greeting', 'ehlo', 'sta
 const CONTENT_STAGES: readonly SmtpStage[] = ['data', 'body'];
 
 /** Words that outweigh the code they come with. */
-const TELLING_WORDS: readonly Rule[] = [
+const SPECIFIC_TEXT_RULES: readonly Rule[] = [
   { reason: 'message_too_large', detail: /^(2\.3|3\.4)$/ },
   { reason: 'greylisted', text: /gr[ea]y-?list/i },
   // Blocklists, under whatever code.
   {
     reason: 'blocked_reputation',
-    words: 'blocklisted',
+    explanationKey: 'blocklisted',
     text: /spamhaus|spamcop|barracudacentral|b\.barracuda|sorbs|\brbl\b|dnsbl|\bzen\.|sbl-?xbl|uceprotect|invaluement|abusix|mailspike|senderscore|proofpoint.{0,40}(blocked|reputation)|black ?list|block ?list|blocked using/i,
   },
   // Outlook: "part of their network is on our block list (S3150)"; banned ranges ask for delisting.
@@ -79,19 +79,19 @@ const TELLING_WORDS: readonly Rule[] = [
   },
   {
     reason: 'authentication_failed',
-    words: 'reverseDns',
+    explanationKey: 'reverseDns',
     text: /\bptr\b|reverse (dns|lookup|hostname)|\brdns\b|fcrdns|\b(client|ip)\b.{0,30}host ?name/i,
   },
   // Postfix and Exim say only after RCPT what they have against our greeting or the return path: that
   // a host or an address is not found there is nothing against the recipient.
   {
     reason: 'authentication_failed',
-    words: 'heloRefused',
+    explanationKey: 'heloRefused',
     text: /\b(helo|ehlo)\b.{0,40}(reject|refus|denied|invalid|not (found|accept|resolv|valid|allow|match)|does(n't| not)|must (be|resolve|match)|fully|forged|bogus)|(invalid|bad|forged|bogus|unacceptable) (helo|ehlo)\b/i,
   },
   {
     reason: 'blocked_policy',
-    words: 'senderRefused',
+    explanationKey: 'senderRefused',
     text: /\b(sender|return[- ]path)( address)?( domain)? (is )?(reject|refus|verif|unknown|invalid|not (found|valid|verified|exist)|does(n't| not) exist|must (exist|resolve)|(could not|cannot) be verified)|(domain of|envelope) sender/i,
   },
   {
@@ -109,11 +109,21 @@ const TELLING_WORDS: readonly Rule[] = [
   { reason: 'unknown_mailbox', detail: /^4\.1$/, text: /recipient address rejected/i },
 ];
 
-const ENHANCED_CODES: readonly Rule[] = [
-  { reason: 'blocked_policy', words: 'senderRefused', detail: /^1\.[78]$/ },
-  { reason: 'blocked_policy', words: 'senderRefused', detail: /^1\./, stages: SENDER_STAGES },
+const ENHANCED_CODE_RULES: readonly Rule[] = [
+  { reason: 'blocked_policy', explanationKey: 'senderRefused', detail: /^1\.[78]$/ },
+  {
+    reason: 'blocked_policy',
+    explanationKey: 'senderRefused',
+    detail: /^1\./,
+    stages: SENDER_STAGES,
+  },
   { reason: 'unknown_domain', detail: /^1\.2$/ },
-  { reason: 'unknown_domain', words: 'nullMx', detail: /^1\.10$/, text: /null ?mx|no mail/i },
+  {
+    reason: 'unknown_domain',
+    explanationKey: 'nullMx',
+    detail: /^1\.10$/,
+    text: /null ?mx|no mail/i,
+  },
   {
     reason: 'unknown_mailbox',
     detail: /^1\.(0|1|3|6|10)$/,
@@ -124,11 +134,11 @@ const ENHANCED_CODES: readonly Rule[] = [
   { reason: 'mailbox_full', detail: /^2\.2$/ },
   { reason: 'mailbox_full', detail: /^3\.1$/ },
   { reason: 'unknown_domain', detail: /^4\.(310|312)$/ },
-  { reason: 'network_unreachable', words: 'receiverLoop', detail: /^4\.(6|14)$/ },
+  { reason: 'network_unreachable', explanationKey: 'receiverLoop', detail: /^4\.(6|14)$/ },
   { reason: 'smtputf8_unsupported', detail: /^6\.7$/ },
   { reason: 'content_rejected', detail: /^6\./ },
   // RFC 7372 and the IANA registry: SPF, DKIM, reverse names and their kin.
-  { reason: 'authentication_failed', words: 'reverseDns', detail: /^7\.25$/ },
+  { reason: 'authentication_failed', explanationKey: 'reverseDns', detail: /^7\.25$/ },
   { reason: 'authentication_failed', detail: /^7\.(20|21|22|23|24|26|27|32|509|515)$/ },
   // Google uses 7.29 for a message without TLS and 7.30 for a missing DKIM signature.
   { reason: 'authentication_failed', detail: /^7\.(29|30)$/, text: /dkim|spf|authenticat/i },
@@ -143,10 +153,10 @@ const ENHANCED_CODES: readonly Rule[] = [
   { reason: 'blocked_policy', detail: /^7\.(2|124|133|134|135|136)$/ },
 ];
 
-const WORDS: readonly Rule[] = [
+const TEXT_RULES: readonly Rule[] = [
   {
     reason: 'network_unreachable',
-    words: 'receiverNetwork',
+    explanationKey: 'receiverNetwork',
     text: /retry timeout exceeded|(envelope|delivery time|queue lifetime) (has )?(expired|exceeded)/i,
   },
   {
@@ -185,32 +195,37 @@ const WORDS: readonly Rule[] = [
   },
 ];
 
-const CODES: readonly Rule[] = [
+const REPLY_CODE_RULES: readonly Rule[] = [
   {
     reason: 'unknown',
-    words: 'busy',
+    explanationKey: 'busy',
     codes: [450, 451],
     text: /temporar|unavailable|(try|come) (again|back|later)/i,
   },
   { reason: 'blocked_policy', detail: /^7\./ },
   { reason: 'unknown_mailbox', detail: /^1\.0$/, stages: ['rcpt'] },
-  { reason: 'network_unreachable', words: 'receiverNetwork', detail: /^4\./ },
+  { reason: 'network_unreachable', explanationKey: 'receiverNetwork', detail: /^4\./ },
   { reason: 'rate_limited', detail: /^5\.3$/ },
   { reason: 'unknown', detail: /^5\.0$/ },
   { reason: 'protocol_error', detail: /^5\./ },
   { reason: 'unknown_mailbox', codes: [551] },
   { reason: 'unknown_mailbox', codes: [553], stages: ['rcpt'] },
-  { reason: 'blocked_policy', words: 'senderRefused', codes: [553] },
+  { reason: 'blocked_policy', explanationKey: 'senderRefused', codes: [553] },
   // RFC 7504: hosts and domains that say once and for all that they take no mail.
-  { reason: 'unknown_domain', words: 'nullMx', codes: [521, 556] },
+  { reason: 'unknown_domain', explanationKey: 'nullMx', codes: [521, 556] },
   { reason: 'mailbox_full', codes: [552, 452], stages: ['rcpt'] },
   { reason: 'message_too_large', codes: [523, 552] },
   { reason: 'relaying_denied', codes: [530, 534, 535, 538] },
   { reason: 'protocol_error', codes: [500, 501, 502, 503, 504, 455, 555] },
   { reason: 'blocked_policy', codes: [554], stages: ['greeting', 'ehlo', 'mail'] },
   { reason: 'content_rejected', codes: [554], stages: CONTENT_STAGES },
-  { reason: 'rate_limited', words: 'busy', codes: [421] },
-  { reason: 'unknown', words: 'busy', codes: [450, 451, 452] },
+  { reason: 'rate_limited', explanationKey: 'busy', codes: [421] },
+  { reason: 'unknown', explanationKey: 'busy', codes: [450, 451, 452] },
 ];
 
-const RULES: readonly Rule[] = [...TELLING_WORDS, ...ENHANCED_CODES, ...WORDS, ...CODES];
+const RULES: readonly Rule[] = [
+  ...SPECIFIC_TEXT_RULES,
+  ...ENHANCED_CODE_RULES,
+  ...TEXT_RULES,
+  ...REPLY_CODE_RULES,
+];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { BOUNCE_REASONS } from '../../events/event-types.ts';
-import { type SmtpStage, trouble } from '../../mail/smtp-client/smtp-results.ts';
-import { ReplyReader } from '../../mail/smtp-client/reply-parser.ts';
-import { type AttemptEnd, judge, judgeReport, type Verdict } from './verdict.ts';
+import { ReplyParser } from '../../mail/smtp-client/reply-parser.ts';
+import { type SmtpStage, smtpError } from '../../mail/smtp-client/smtp-results.ts';
+import { type AttemptResult, classifyAttempt, classifyReport, type Verdict } from './verdict.ts';
 
 /**
  * Goal: every answer of a receiver gets the verdict that a postmaster would give it.
@@ -12,13 +12,13 @@ import { type AttemptEnd, judge, judgeReport, type Verdict } from './verdict.ts'
 type Row = [stage: SmtpStage, answer: string, verdict: string];
 
 function judged(stage: SmtpStage, answer: string, relay = false): Verdict {
-  const reader = new ReplyReader();
+  const reader = new ReplyParser();
   reader.push(Buffer.from(`${answer.replaceAll('\n', '\r\n')}\r\n`));
   const received = reader.next();
   if (!received) throw new Error(`not a reply: ${answer}`);
   const { reply } = received;
-  if (reply.code < 400) return judge({ kind: 'accepted', reply });
-  return judge(
+  if (reply.code < 400) return classifyAttempt({ kind: 'accepted', reply });
+  return classifyAttempt(
     { kind: 'refused', stage, reply, afterFinalDot: false, staleConnection: false },
     { relay },
   );
@@ -388,9 +388,9 @@ describe('what receivers say', () => {
   });
 
   test('a relay that cannot be reached is no word about the receiving domain', () => {
-    const end = trouble('connection_refused', 'connect', '');
+    const end = smtpError('connection_refused', 'connect', '');
     const explanations = [true, false].map((relay) => {
-      const verdict = judge(end, { relay });
+      const verdict = classifyAttempt(end, { relay });
       return verdict.kind === 'deferred' && verdict.bounce.explanation;
     });
     expect(explanations).toEqual([
@@ -418,7 +418,7 @@ describe('what receivers say', () => {
   });
 });
 
-const ROADS: [AttemptEnd, string][] = [
+const ROADS: [AttemptResult, string][] = [
   [{ kind: 'domain_not_found', detail: '' }, 'bounced hard unknown_domain'],
   [{ kind: 'domain_takes_no_mail', detail: '' }, 'bounced hard unknown_domain'],
   [{ kind: 'domain_without_address', detail: '' }, 'bounced soft unknown_domain'],
@@ -429,30 +429,30 @@ const ROADS: [AttemptEnd, string][] = [
   [{ kind: 'suspended', detail: '' }, 'deferred block blocked_policy'],
   [{ kind: 'unsigned', detail: '' }, 'deferred block authentication_failed'],
   [{ kind: 'unsendable', reason: 'content_gone', detail: '' }, 'failed content_gone'],
-  [trouble('connection_refused', 'connect', ''), 'deferred soft network_unreachable'],
-  [trouble('network_unreachable', 'connect', ''), 'deferred soft network_unreachable'],
-  [trouble('connection_lost', 'data', ''), 'deferred soft connection_lost'],
-  [trouble('timed_out', 'greeting', ''), 'deferred soft timed_out'],
-  [trouble('protocol_error', 'ehlo', ''), 'deferred soft protocol_error'],
-  [trouble('tls_not_offered', 'starttls', ''), 'deferred soft tls_required'],
-  [trouble('tls_failed', 'starttls', ''), 'deferred soft tls_failed'],
-  [trouble('certificate_rejected', 'starttls', ''), 'deferred soft tls_failed'],
-  [trouble('auth_not_offered', 'auth', ''), 'deferred soft relaying_denied'],
-  [trouble('auth_needs_tls', 'auth', ''), 'deferred soft relaying_denied'],
-  [trouble('smtputf8_unsupported', 'mail', ''), 'bounced soft smtputf8_unsupported'],
-  [trouble('eightbit_unsupported', 'mail', ''), 'bounced soft protocol_error'],
-  [trouble('message_too_large', 'mail', ''), 'bounced soft message_too_large'],
-  [trouble('malformed_message', 'mail', ''), 'failed malformed_message'],
-  [trouble('aborted', 'body', '', { afterFinalDot: true }), 'deferred soft connection_lost'],
+  [smtpError('connection_refused', 'connect', ''), 'deferred soft network_unreachable'],
+  [smtpError('network_unreachable', 'connect', ''), 'deferred soft network_unreachable'],
+  [smtpError('connection_lost', 'data', ''), 'deferred soft connection_lost'],
+  [smtpError('timed_out', 'greeting', ''), 'deferred soft timed_out'],
+  [smtpError('protocol_error', 'ehlo', ''), 'deferred soft protocol_error'],
+  [smtpError('tls_not_offered', 'starttls', ''), 'deferred soft tls_required'],
+  [smtpError('tls_failed', 'starttls', ''), 'deferred soft tls_failed'],
+  [smtpError('certificate_rejected', 'starttls', ''), 'deferred soft tls_failed'],
+  [smtpError('auth_not_offered', 'auth', ''), 'deferred soft relaying_denied'],
+  [smtpError('auth_needs_tls', 'auth', ''), 'deferred soft relaying_denied'],
+  [smtpError('smtputf8_unsupported', 'mail', ''), 'bounced soft smtputf8_unsupported'],
+  [smtpError('eightbit_unsupported', 'mail', ''), 'bounced soft protocol_error'],
+  [smtpError('message_too_large', 'mail', ''), 'bounced soft message_too_large'],
+  [smtpError('malformed_message', 'mail', ''), 'failed malformed_message'],
+  [smtpError('aborted', 'body', '', { afterFinalDot: true }), 'deferred soft connection_lost'],
 ];
 
 test.each(ROADS)('on the way: %o', (end, verdict) => {
-  expect(inShort(judge(end))).toBe(verdict);
+  expect(inShort(classifyAttempt(end))).toBe(verdict);
 });
 
 test('after the final dot the words say that it may have arrived, and nothing is given up', () => {
   for (const kind of ['connection_lost', 'timed_out', 'protocol_error'] as const) {
-    const verdict = judge(trouble(kind, 'body', '', { afterFinalDot: true }));
+    const verdict = classifyAttempt(smtpError(kind, 'body', '', { afterFinalDot: true }));
     expect(verdict).toMatchObject({ kind: 'deferred', bounce: { reason: kind } });
     expect(verdict.kind === 'deferred' && verdict.bounce.explanation).toContain('may have arrived');
   }
@@ -481,7 +481,7 @@ test.each([
   [null, '5.0.0', 'retry timeout exceeded', 'soft network_unreachable'],
   [null, '4.4.7', 'Envelope expired', 'soft network_unreachable'],
 ])('a report that says %s %s %s is final, and %s', (code, status, text, verdict) => {
-  const bounce = judgeReport({ code, status, text });
+  const bounce = classifyReport({ code, status, text });
   expect(`${bounce.class} ${bounce.reason}`).toBe(verdict);
   expect(bounce.explanation).not.toContain('try again later');
 });

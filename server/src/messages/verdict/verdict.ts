@@ -1,9 +1,9 @@
 import type { Bounce, BounceReason } from '../../events/event-types.ts';
 import { unreachable } from '../../lib/assert.ts';
-import type { SmtpFailure, SmtpRefusal, SmtpTrouble } from '../../mail/smtp-client/smtp-results.ts';
 import type { SmtpReply } from '../../mail/smtp-client/reply-parser.ts';
+import type { SmtpError, SmtpFailure, SmtpRejection } from '../../mail/smtp-client/smtp-results.ts';
 import { explain } from './bounce-explanations.ts';
-import { type Finding, findRule } from './verdict-rules.ts';
+import { findRule, type RuleMatch } from './verdict-rules.ts';
 
 /**
  * The one place that decides what an attempt's end means. In come facts: the receiver's reply, or
@@ -11,16 +11,16 @@ import { type Finding, findRule } from './verdict-rules.ts';
  * good) or failed (we cannot send it), with a reason from the closed list and words for the sender.
  * It is pure: the same facts always get the same verdict.
  */
-export type AttemptEnd =
+export type AttemptResult =
   | { kind: 'accepted'; reply: SmtpReply }
   | SmtpFailure
-  | RouteFault
+  | RouteError
   | { kind: 'unsigned'; detail: string }
   | { kind: 'suspended'; detail: string }
   | { kind: 'unsendable'; reason: FailureReason; detail: string };
 
 /** The way to the receiver could not be found, or must not be taken. */
-export interface RouteFault {
+export interface RouteError {
   kind:
     | 'domain_not_found'
     | 'domain_takes_no_mail'
@@ -37,7 +37,7 @@ export type FailureReason =
   | 'sender_domain_lost'
   | 'content_gone'
   | 'malformed_message'
-  | 'internal_fault';
+  | 'internal_error';
 
 export type Verdict =
   | { kind: 'delivered' }
@@ -45,12 +45,15 @@ export type Verdict =
   | { kind: 'bounced'; bounce: Bounce }
   | { kind: 'failed'; reason: FailureReason; explanation: string };
 
-export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: false }): Verdict {
+export function classifyAttempt(
+  end: AttemptResult,
+  context: { relay: boolean } = { relay: false },
+): Verdict {
   switch (end.kind) {
     case 'accepted':
       return { kind: 'delivered' };
     case 'refused':
-      return judgeRefusal(end, context.relay);
+      return classifyRefusal(end, context.relay);
     case 'domain_not_found':
       return bounced('unknown_domain', 'domainNotFound');
     case 'domain_takes_no_mail':
@@ -73,7 +76,7 @@ export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: fa
     case 'unsendable':
       return { kind: 'failed', reason: end.reason, explanation: explain(end.reason, 'failed') };
     default:
-      return judgeTrouble(end, context.relay);
+      return classifyConnectionError(end, context.relay);
   }
 }
 
@@ -81,35 +84,35 @@ export function judge(end: AttemptEnd, context: { relay: boolean } = { relay: fa
  * What a server reports by mail of a message that it had taken: it has given up, so there is no other
  * try, whatever the code. A condition that may pass says nothing against the address.
  */
-export function judgeReport(said: {
+export function classifyReport(failure: {
   code: number | null;
   status: string | null;
   text: string;
 }): Bounce {
-  const passing = said.status ? said.status.startsWith('4') : (said.code ?? 550) < 500;
-  const code = said.code ?? (passing ? 450 : 550);
+  const transient = failure.status ? failure.status.startsWith('4') : (failure.code ?? 550) < 500;
+  const code = failure.code ?? (transient ? 450 : 550);
   // Nobody tells at which command it was said; that of the recipient is by far the most usual.
-  const found = findRule({ code, enhanced: said.status, text: said.text }, 'rcpt');
-  const soft = passing && CLASSES[found.reason] === 'hard';
-  return bounceFor(found.reason, found.words, soft ? 'soft' : undefined);
+  const match = findRule({ code, enhanced: failure.status, text: failure.text }, 'rcpt');
+  const soft = transient && BOUNCE_CLASSES[match.reason] === 'hard';
+  return bounceFor(match.reason, match.explanationKey, soft ? 'soft' : undefined);
 }
 
-function judgeRefusal(end: SmtpRefusal, relay: boolean): Verdict {
+function classifyRefusal(end: SmtpRejection, relay: boolean): Verdict {
   // A relay that refuses our password says nothing about the recipient: the operator mends it.
   if (end.stage === 'auth') return deferred('relaying_denied', 'relayPassword');
-  const found = findRule(end.reply, end.stage);
-  if (relay && (found.reason === 'relaying_denied' || MAY_NOT_RELAY.test(end.reply.text)))
+  const match = findRule(end.reply, end.stage);
+  if (relay && (match.reason === 'relaying_denied' || RELAYING_REFUSED.test(end.reply.text)))
     return deferred('relaying_denied', 'relayPassword');
   // RFC 5321 4.2.1: the first digit alone tells whether another try makes sense.
   return end.reply.code >= 500
-    ? bounced(found.reason, found.words)
-    : deferred(found.reason, found.words);
+    ? bounced(match.reason, match.explanationKey)
+    : deferred(match.reason, match.explanationKey);
 }
 
 /** OpenSMTPD's words for a recipient that does not exist, and for one that it may not relay to. */
-const MAY_NOT_RELAY = /^Invalid recipient\b/;
+const RELAYING_REFUSED = /^Invalid recipient\b/;
 
-function judgeTrouble(end: SmtpTrouble, relay: boolean): Verdict {
+function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
   // The receiver may have it. Trying again may double it, giving up may lose it: mail is not lost.
   const ambiguous = end.afterFinalDot ? 'ambiguous' : undefined;
   switch (end.kind) {
@@ -152,7 +155,7 @@ function judgeTrouble(end: SmtpTrouble, relay: boolean): Verdict {
 }
 
 /** Only a hard bounce adds a suppression: the address itself must be what is wrong. */
-const CLASSES: Record<BounceReason, Bounce['class']> = {
+const BOUNCE_CLASSES: Record<BounceReason, Bounce['class']> = {
   unknown_mailbox: 'hard',
   mailbox_disabled: 'hard',
   unknown_domain: 'hard',
@@ -177,23 +180,23 @@ const CLASSES: Record<BounceReason, Bounce['class']> = {
 
 function bounced(
   reason: BounceReason,
-  words?: Finding['words'],
+  explanationKey?: RuleMatch['explanationKey'],
   class_?: Bounce['class'],
 ): Verdict {
-  return { kind: 'bounced', bounce: bounceFor(reason, words, class_) };
+  return { kind: 'bounced', bounce: bounceFor(reason, explanationKey, class_) };
 }
 
 function bounceFor(
   reason: BounceReason,
-  words?: Finding['words'],
-  class_: Bounce['class'] = CLASSES[reason],
+  explanationKey?: RuleMatch['explanationKey'],
+  class_: Bounce['class'] = BOUNCE_CLASSES[reason],
 ): Bounce {
-  return { class: class_, reason, explanation: explain(words ?? reason, 'bounced') };
+  return { class: class_, reason, explanation: explain(explanationKey ?? reason, 'bounced') };
 }
 
-function deferred(reason: BounceReason, words?: Finding['words']): Verdict {
-  const explanation = explain(words ?? reason, 'deferred');
+function deferred(reason: BounceReason, explanationKey?: RuleMatch['explanationKey']): Verdict {
+  const explanation = explain(explanationKey ?? reason, 'deferred');
   // What may pass is never hard, whatever the reason would be for good.
-  const class_ = CLASSES[reason] === 'hard' ? 'soft' : CLASSES[reason];
+  const class_ = BOUNCE_CLASSES[reason] === 'hard' ? 'soft' : BOUNCE_CLASSES[reason];
   return { kind: 'deferred', bounce: { class: class_, reason, explanation } };
 }

@@ -45,7 +45,7 @@ export function acceptSubmission(
             key: idempotencyKey,
             requestHash: hashRequest('SMTP', 'submission', request),
           };
-    const { answer } = await parts.acceptor.acceptOne(caller, request, key, acceptedResponse, {
+    const { response: answer } = await parts.acceptor.acceptOne(caller, request, key, acceptedResponse, {
       verbatim: true,
     });
     return (JSON.parse(answer.body) as AcceptedMessage).id;
