@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { operatorOf } from '../server/src/accounts/api-keys.ts';
+import { operatorIssuer } from '../server/src/accounts/api-keys.ts';
 import type { Mode } from '../server/src/accounts/tenant-scope.ts';
 import { type App, assemble } from '../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../server/src/config/read-config.ts';
@@ -233,7 +233,7 @@ function withOccasionalBounces(route: Transport): Transport {
 }
 
 async function keyed(app: App, workspaceId: string, mode: Mode): Promise<Call> {
-  const { token } = await app.apiKeys.create(operatorOf(workspaceId), { name: 'Deploy', mode });
+  const { token } = await app.apiKeys.create(operatorIssuer(workspaceId), { name: 'Deploy', mode });
   return (method, where, body) =>
     ask(app, method, where, { authorization: `Bearer ${token}` }, body);
 }

@@ -1,5 +1,5 @@
 import Fastify from 'fastify';
-import { operatorOf } from '../../server/src/accounts/api-keys.ts';
+import { operatorIssuer } from '../../server/src/accounts/api-keys.ts';
 import { assemble } from '../../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
 import { openPool } from '../../server/src/db/pool.ts';
@@ -37,7 +37,7 @@ async function serve(): Promise<void> {
     ...(kind === 'one-transaction-each' ? { acceptGroup: { itemsMax: 1, inFlightMax: 20 } } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Bench'));
-  const made = await app.apiKeys.create(operatorOf(workspace.id), {
+  const made = await app.apiKeys.create(operatorIssuer(workspace.id), {
     name: 'bench',
     mode: (process.env.BENCH_MODE as 'live' | 'test') ?? 'test',
   });

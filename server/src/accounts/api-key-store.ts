@@ -1,8 +1,8 @@
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { holdsWords, type SearchedPage, searchPatterns } from '../db/search-words.ts';
-import type { Mode } from './tenant-scope.ts';
 import type { Scope } from './scopes.ts';
+import type { Mode } from './tenant-scope.ts';
 
 /** An API key as stored: everything but its secret, of which only a hash exists. */
 export interface ApiKey {
@@ -59,7 +59,7 @@ export async function insertSecret(
 }
 
 /** A rotation: secrets so far work until `endsAtMs`, and none longer than they already would. */
-export async function endSecrets(
+export async function expireSecrets(
   db: Queryable,
   key: { workspaceId: string; id: string },
   endsAtMs: number,
@@ -133,11 +133,11 @@ export async function findKeyByHash(
   return rows[0];
 }
 
-const OF_PAGE = `api_keys k where k.workspace_id = $1 and ($2::mode is null or k.mode = $2)
+const PAGE = `api_keys k where k.workspace_id = $1 and ($2::mode is null or k.mode = $2)
   and ($3::uuid is null or k.id < $3) order by k.id desc`;
 
 /** A workspace has any number of keys, since revoked ones stay: one search goes so far. */
-const SEARCHED_MAX = 20_000;
+const SCANNED_MAX = 20_000;
 
 /** Newest first. */
 export async function listKeys(
@@ -147,24 +147,24 @@ export async function listKeys(
 ): Promise<ApiKey[]> {
   const patterns = searchPatterns(page.text);
   const { rows } = await db.query<ApiKey>(
-    `select ${COLUMNS} from (select k.* from ${OF_PAGE} limit $5) k
+    `select ${COLUMNS} from (select k.* from ${PAGE} limit $5) k
      where ${holdsWords('$6', ['k.name', 'k.token_hint'])} order by k.id desc limit $4`,
     [
       ...[workspaceId, page.mode ?? null, page.before ?? null, page.limit],
-      ...[patterns === null ? page.limit : SEARCHED_MAX, patterns],
+      ...[patterns === null ? page.limit : SCANNED_MAX, patterns],
     ],
   );
   return rows;
 }
 
 /** The last key that a search of this page looked at, unless it came to the end. */
-export async function searchedUpTo(
+export async function lastSearchedId(
   db: Queryable,
   workspaceId: string,
   page: { mode?: Mode; before?: string },
 ): Promise<string | undefined> {
   const { rows } = await db.query<{ id: string }>(
-    `select k.id from ${OF_PAGE} offset ${SEARCHED_MAX - 1} limit 1`,
+    `select k.id from ${PAGE} offset ${SCANNED_MAX - 1} limit 1`,
     [workspaceId, page.mode ?? null, page.before ?? null],
   );
   return rows[0]?.id;
@@ -194,7 +194,7 @@ export async function writeLastUsed(
 }
 
 /** Marks and returns keys that run out before `beforeMs` and of which nobody was told yet. */
-export async function takeExpiring(
+export async function markExpiring(
   db: Queryable,
   nowMs: number,
   beforeMs: number,

@@ -6,26 +6,26 @@ import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { isIpOrCidr } from '../lib/net/cidr.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import type { Caller } from './caller.ts';
 import {
   type ApiKey,
   expireSecrets,
   findKey,
   insertKey,
   insertSecret,
-  listKeys,
-  notifyKeyChanged,
   lastSearchedId,
+  listKeys,
   markExpiring,
+  notifyKeyChanged,
   updateKey,
 } from './api-key-store.ts';
 import { hashToken, newToken, tokenHint } from './api-key-token.ts';
-import type { Mode } from './tenant-scope.ts';
-import { IpRanges } from '../lib/net/ip-ranges.ts';
+import type { Caller } from './caller.ts';
 import { SCOPES, type Scope } from './scopes.ts';
+import type { Mode } from './tenant-scope.ts';
 
 /**
  * The life of API keys: made, changed, rotated with a grace period, revoked. Each change commits
@@ -233,7 +233,11 @@ function checkGrant(
     );
   }
   const { allowedDomains, allowedIps = [] } = issuer;
-  if (exceedsLimits(wanted.allowedDomains, allowedDomains, (domain) => allowedDomains.includes(domain))) {
+  if (
+    exceedsLimits(wanted.allowedDomains, allowedDomains, (domain) =>
+      allowedDomains.includes(domain),
+    )
+  ) {
     throw exceedsIssuer(`is limited to ${allowedDomains.join(', ')}`, 'allowed_domains');
   }
   const networks = new IpRanges(allowedIps);
@@ -304,7 +308,12 @@ function parseLimits(
   return { allowedDomains: [...new Set(allowedDomains)], allowedIps, expiresAtMs };
 }
 
-async function appendKeyEvent(client: Queryable, type: EventType, key: ApiKey, atMs: number): Promise<void> {
+async function appendKeyEvent(
+  client: Queryable,
+  type: EventType,
+  key: ApiKey,
+  atMs: number,
+): Promise<void> {
   await appendEvents(client, [
     {
       workspaceId: key.workspaceId,

@@ -1,11 +1,11 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Caller } from './caller.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, isToken } from './api-key-token.ts';
-import { IpRanges } from '../lib/net/ip-ranges.ts';
+import type { Caller } from './caller.ts';
 
 /**
  * From a presented secret to a Caller. Keys that were found are remembered by their secret, in memory
@@ -14,7 +14,7 @@ import { IpRanges } from '../lib/net/ip-ranges.ts';
  * Times of use are gathered and written now and then in one statement, never one per request.
  */
 
-interface Known {
+interface CachedKey {
   caller: Caller;
   key: ApiKey;
   secretEndsAtMs: number | null;
@@ -23,29 +23,29 @@ interface Known {
   readAtMs: number;
 }
 
-const KNOWN_MAX = 10_000;
-const BELIEVED_MS = 60_000;
-const BELIEVED_WITHOUT_NOTICES_MS = 1_000;
+const CACHE_MAX = 10_000;
+const CACHE_TTL_MS = 60_000;
+const CACHE_TTL_NOT_LISTENING_MS = 1_000;
 
 export class Authenticator {
   readonly #pool: Pool;
   readonly #clock: Clock;
-  readonly #noticesArrive: () => boolean;
-  readonly #known = new Map<string, Known>();
-  readonly #reading = new Map<string, Promise<Known | undefined>>();
-  readonly #used = new Map<string, { workspaceId: string; id: string; atMs: number }>();
+  readonly #isListening: () => boolean;
+  readonly #cache = new Map<string, CachedKey>();
+  readonly #reading = new Map<string, Promise<CachedKey | undefined>>();
+  readonly #usedKeys = new Map<string, { workspaceId: string; id: string; atMs: number }>();
   #generation = 0;
 
   constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#noticesArrive = parts.noticesArrive;
+    this.#isListening = parts.noticesArrive;
   }
 
   /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
   authenticate(token: string, ip: string): Caller | Promise<Caller> {
-    const known = this.#known.get(token);
-    if (known && this.#isBelieved(known)) return this.#admit(known, ip);
+    const known = this.#cache.get(token);
+    if (known && this.#isFresh(known)) return this.#authorize(known, ip);
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',
@@ -54,58 +54,58 @@ export class Authenticator {
     }
     return this.#read(token).then((found) => {
       if (!found) throw new RefusedError('invalid_api_key', 'No such API key exists.');
-      return this.#admit(found, ip);
+      return this.#authorize(found, ip);
     });
   }
 
   /** Forget what we know of a workspace's keys: one of them was changed, here or elsewhere. */
-  forgetWorkspace(workspaceId: string): void {
+  invalidateWorkspace(workspaceId: string): void {
     this.#generation += 1;
-    for (const [hash, known] of this.#known) {
-      if (known.key.workspaceId === workspaceId) this.#known.delete(hash);
+    for (const [hash, known] of this.#cache) {
+      if (known.key.workspaceId === workspaceId) this.#cache.delete(hash);
     }
     // A read under way may have begun before the change: whoever asks from now on reads anew.
     this.#reading.clear();
   }
 
   /** Notices were lost: everything is read anew. */
-  forgetAll(): void {
+  invalidateAll(): void {
     this.#generation += 1;
-    this.#known.clear();
+    this.#cache.clear();
     this.#reading.clear();
   }
 
   /** Writes the times of use gathered so far. */
-  async writeUse(): Promise<void> {
-    if (this.#used.size === 0) return;
-    const used = [...this.#used.values()];
-    this.#used.clear();
+  async flushLastUsed(): Promise<void> {
+    if (this.#usedKeys.size === 0) return;
+    const used = [...this.#usedKeys.values()];
+    this.#usedKeys.clear();
     await writeLastUsed(this.#pool, used);
   }
 
-  #isBelieved(known: Known): boolean {
+  #isFresh(known: CachedKey): boolean {
     const age = this.#clock.now() - known.readAtMs;
-    return age < (this.#noticesArrive() ? BELIEVED_MS : BELIEVED_WITHOUT_NOTICES_MS);
+    return age < (this.#isListening() ? CACHE_TTL_MS : CACHE_TTL_NOT_LISTENING_MS);
   }
 
-  #read(token: string): Promise<Known | undefined> {
+  #read(token: string): Promise<CachedKey | undefined> {
     const running = this.#reading.get(token);
     if (running) return running;
-    const reading = this.#readNow(token).finally(() => {
+    const reading = this.#readKey(token).finally(() => {
       if (this.#reading.get(token) === reading) this.#reading.delete(token);
     });
     this.#reading.set(token, reading);
     return reading;
   }
 
-  async #readNow(token: string): Promise<Known | undefined> {
+  async #readKey(token: string): Promise<CachedKey | undefined> {
     const generation = this.#generation;
     const readAtMs = this.#clock.now();
     const row = await findKeyByHash(this.#pool, hashToken(token));
     if (!row) return undefined;
     const { secretEndsAtMs, ...key } = row;
     const known = {
-      caller: callerOf(key, secretEndsAtMs),
+      caller: toCaller(key, secretEndsAtMs),
       key,
       secretEndsAtMs,
       networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
@@ -113,13 +113,13 @@ export class Authenticator {
     };
     // A change that was told while we read may be newer than what we read.
     if (generation === this.#generation) {
-      if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-      this.#known.set(token, known);
+      if (this.#cache.size >= CACHE_MAX) this.#cache.clear();
+      this.#cache.set(token, known);
     }
     return known;
   }
 
-  #admit(known: Known, ip: string): Caller {
+  #authorize(known: CachedKey, ip: string): Caller {
     const { key } = known;
     const nowMs = this.#clock.now();
     if (key.revokedAtMs !== null) {
@@ -137,12 +137,12 @@ export class Authenticator {
     if (known.networks && !known.networks.includes(ip)) {
       throw new RefusedError('ip_not_allowed', `This API key may not be used from ${ip}.`);
     }
-    this.#used.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
+    this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
     return known.caller;
   }
 }
 
-function callerOf(key: ApiKey, secretEndsAtMs: number | null): Caller {
+function toCaller(key: ApiKey, secretEndsAtMs: number | null): Caller {
   return {
     endsAtMs: Math.min(key.expiresAtMs ?? Infinity, secretEndsAtMs ?? Infinity),
     workspaceId: key.workspaceId,

@@ -1,5 +1,5 @@
-import type { Mode } from './tenant-scope.ts';
 import type { Scope } from './scopes.ts';
+import type { Mode } from './tenant-scope.ts';
 
 /** Who asks: the one value that authentication leaves behind and every room trusts. */
 export interface Caller {

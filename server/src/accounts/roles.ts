@@ -52,6 +52,6 @@ export function isTeamRight(text: string): text is TeamRight {
 }
 
 /** Only an owner makes, changes or removes an owner. */
-export function mayGiveOrTake(actor: Role, role: Role): boolean {
+export function canManageRole(actor: Role, role: Role): boolean {
   return role !== 'owner' || actor === 'owner';
 }

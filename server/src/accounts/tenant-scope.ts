@@ -1,2 +1,8 @@
-/** Live mail leaves the house; test mail runs the same way and ends in the test inbox. */
+/** Live mail is delivered to recipients. Test mail takes the same path but ends in the test inbox. */
 export type Mode = 'live' | 'test';
+
+/** The data of one workspace in one mode. Every statement on tenant data is restricted to it. */
+export interface TenantScope {
+  workspaceId: string;
+  mode: Mode;
+}

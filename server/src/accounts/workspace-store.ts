@@ -12,11 +12,11 @@ export interface SuspensionColumns {
 const COLUMNS = `id, name, created_at as "createdAtMs", suspended_at as "suspendedAtMs",
   suspension_reason as "suspendedFor"`;
 
-function workspaceOf({ suspendedAtMs, suspendedFor, ...workspace }: Row): Workspace {
-  return { ...workspace, suspension: suspensionOf({ suspendedAtMs, suspendedFor }) };
+function toWorkspace({ suspendedAtMs, suspendedFor, ...workspace }: Row): Workspace {
+  return { ...workspace, suspension: toSuspension({ suspendedAtMs, suspendedFor }) };
 }
 
-export function suspensionOf({
+export function toSuspension({
   suspendedAtMs,
   suspendedFor,
 }: SuspensionColumns): Suspension | null {
@@ -50,7 +50,7 @@ export async function insertWorkspace(
 }
 
 /** Of the origins that the person owns something of, one that has fewer than `max` workspaces. */
-export async function findOriginWithRoom(
+export async function findOriginBelowLimit(
   db: Queryable,
   personId: string,
   max: number,
@@ -74,22 +74,22 @@ export async function lockWorkspaces(db: Queryable): Promise<void> {
 
 export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces order by id`);
-  return rows.map(workspaceOf);
+  return rows.map(toWorkspace);
 }
 
 export async function firstWorkspace(db: Queryable): Promise<Workspace | undefined> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces order by id limit 1`);
-  return rows[0] && workspaceOf(rows[0]);
+  return rows[0] && toWorkspace(rows[0]);
 }
 
 export async function findWorkspaceByName(db: Queryable, name: string): Promise<Workspace[]> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces where name = $1`, [name]);
-  return rows.map(workspaceOf);
+  return rows.map(toWorkspace);
 }
 
 export async function findWorkspace(db: Queryable, id: string): Promise<Workspace | undefined> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces where id = $1`, [id]);
-  return rows[0] && workspaceOf(rows[0]);
+  return rows[0] && toWorkspace(rows[0]);
 }
 
 export async function renameWorkspace(db: Queryable, id: string, name: string): Promise<void> {

@@ -6,7 +6,7 @@ import { Workspaces } from './workspaces.ts';
 test('of those who make a workspace of one name at the same moment one does', async () => {
   await using database = await freshDatabase();
   const workspaces = new Workspaces({ pool: database.pool, clock: systemClock });
-  const made = await Promise.all([1, 2, 3, 4, 5].map(() => workspaces.createUnlessNamed('Shop')));
+  const made = await Promise.all([1, 2, 3, 4, 5].map(() => workspaces.createIfNameIsFree('Shop')));
   expect(made.filter((one) => one !== undefined)).toHaveLength(1);
   expect((await workspaces.list()).filter(({ name }) => name === 'Shop')).toHaveLength(1);
 });

@@ -39,7 +39,7 @@ export class Workspaces {
   }
 
   /** For whoever tells workspaces apart by their names. Undefined when there is one of this name. */
-  async createUnlessNamed(name: string): Promise<Workspace | undefined> {
+  async createIfNameIsFree(name: string): Promise<Workspace | undefined> {
     return inTransaction(this.#pool, async (client) => {
       await lockWorkspaces(client);
       if ((await findWorkspaceByName(client, name)).length > 0) return undefined;

@@ -8,8 +8,8 @@ import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Rounds } from '../lib/rounds.ts';
-import { deleteOldKeys } from '../messages/accept/idempotency-store.ts';
-import { forgetSealed } from '../messages/content/message-content-store.ts';
+import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
+import { deleteSealedContents } from '../messages/content/message-content-store.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import type { Submission } from './build-submission.ts';
 
@@ -40,24 +40,24 @@ export function startRounds(parts: {
   const { pool, clock, log, authenticator, apiKeys, people, imports, leaving } = parts;
   const { verifier, erasures, suppressions, smtpPorts } = parts;
   const rounds = new Rounds({ clock, log });
-  rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.writeUse());
-  rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.tellExpiring());
+  rounds.every(SWEEP_MS, 'write when keys were used', () => authenticator.flushLastUsed());
+  rounds.every(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.notifyExpiring());
   rounds.every(EXPIRY_ROUND_MS, 'forget ended sessions', () => people.sweep());
   rounds.every(SWEEP_MS, 'verify domains', () => verifier.verifyDue(leaving));
   rounds.every(RESUME_MS, 'go on with imports', () => imports.work());
   rounds.every(RESUME_MS, 'go on with erasures', () => erasures.work());
-  rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.endExpired());
+  rounds.every(SWEEP_MS, 'end suppressions', () => suppressions.removeExpired());
   for (const port of smtpPorts) {
     rounds.every(CERTIFICATE_MS, 'look for a new certificate', () => port.renewCertificate());
   }
   rounds.every(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
   rounds.every(FORGET_MS, 'forget secrets of finished messages', async () => {
-    while ((await forgetSealed(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {
+    while ((await deleteSealedContents(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {
       if (leaving.aborted) return;
     }
   });
   rounds.every(SWEEP_MS, 'forget old idempotency keys', async () => {
-    while (await deleteOldKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
+    while (await deleteExpiredKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
       if (leaving.aborted) return;
     }
   });

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
-import { Reports } from '../bounces/inbound-reports.ts';
+import { InboundReports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import { StorageStartError } from '../db/start-error.ts';
@@ -30,7 +30,7 @@ export interface ReturnPathNeeds {
   suppressions: Suppressions;
   returnPathKey: Buffer;
   /** Events were appended. */
-  told: () => void;
+  onEventsAppended: () => void;
   limits?: Partial<ReturnPathLimits>;
 }
 
@@ -68,7 +68,7 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
 
 function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathListener> {
   const { config, clock, log, registry } = needs;
-  const reports = new Reports({ ...needs, bounceHost: config.domains.bounceHost });
+  const reports = new InboundReports({ ...needs, bounceHost: config.domains.bounceHost });
   return ReturnPathListener.open({
     clock,
     log,

@@ -6,9 +6,9 @@ import { openPool, type Pool } from '../db/pool.ts';
 import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
 import { notifyEventsAppended } from '../events/events-store.ts';
 import { EventNotifier } from '../events/event-notifier.ts';
-import { ledgerCursor } from '../http/routes/events/event-query.ts';
-import type { OperationParts } from '../http/operations.ts';
-import { addTrackedVisits } from '../http/pages/tracking-endpoints.ts';
+import { encodeEventCursor } from '../http/routes/events/event-query.ts';
+import type { RouteDependencies } from '../http/operations.ts';
+import { registerTrackingEndpoints } from '../http/pages/tracking-endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
@@ -30,7 +30,7 @@ import {
  * Whoever appends events rings the bell, and the followers look.
  */
 export interface Telling {
-  parts: Pick<OperationParts, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
+  parts: Pick<RouteDependencies, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
   /** Who sends webhooks here, and over which connections; neither without that role. */
   readonly dispatcher: Dispatcher | undefined;
   readonly pool: Pool | undefined;
@@ -81,7 +81,7 @@ export function openTelling(options: TellingOptions): Telling {
     pool,
     clock,
     log,
-    cursorOf: ledgerCursor,
+    cursorOf: encodeEventCursor,
     ...(options.streams ? { limits: options.streams } : {}),
   });
   bell.subscribe(() => eventStreams.wake());
@@ -113,7 +113,7 @@ export function openTelling(options: TellingOptions): Telling {
     closeStreams: () => eventStreams.closeAll(),
     ring: () => bell.publish(),
     listenTo(http) {
-      addTrackedVisits(http, { links, visits });
+      registerTrackingEndpoints(http, { links, visits });
     },
     start() {
       room.dispatcher?.start();

@@ -1,4 +1,4 @@
-import { operatorOf } from '../accounts/api-keys.ts';
+import { operatorIssuer } from '../accounts/api-keys.ts';
 import type { Config } from '../config/read-config.ts';
 import type { App } from './build-app.ts';
 
@@ -54,7 +54,7 @@ function ownerSteps(url: string, link: string): string[] {
 async function firstKey(app: App): Promise<string | undefined> {
   const workspace = (await app.workspaces.createFirst('Default')) ?? (await app.workspaces.first());
   if (!workspace) return undefined;
-  const maker = operatorOf(workspace.id);
+  const maker = operatorIssuer(workspace.id);
   if ((await app.apiKeys.list(maker, { limit: 1 })).keys.length > 0) return undefined;
   const { token } = await app.apiKeys.create(maker, { name: 'First test key', mode: 'test' });
   return token;

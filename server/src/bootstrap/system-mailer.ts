@@ -1,5 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { Letter, Post } from '../accounts/people/system-emails.ts';
+import type { SystemEmail, SendSystemEmail } from '../accounts/people/system-emails.ts';
 import type { Domains } from '../domains/domains.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
@@ -14,7 +14,7 @@ export function createOwnPost(parts: {
   acceptor: MessageAcceptor;
   domains: Pick<Domains, 'list'>;
   log: Log;
-}): Post {
+}): SendSystemEmail {
   return async (letter, workspaceIds) => {
     for (const workspaceId of new Set(workspaceIds)) {
       const domain = await sendingDomain(parts.domains, workspaceId);
@@ -42,9 +42,9 @@ async function send(
   acceptor: MessageAcceptor,
   workspaceId: string,
   domain: string,
-  letter: Letter,
+  letter: SystemEmail,
 ): Promise<boolean> {
-  const { answer } = await acceptor.acceptOne(
+  const { response: answer } = await acceptor.acceptOne(
     ourselves(workspaceId),
     {
       to: letter.to,

@@ -1,40 +1,40 @@
-import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import type { InboundReportsParts, ReportOutcome } from './inbound-reports.ts';
 import {
-  countTold,
-  factsOf,
-  lockReported,
+  deliveryEventFacts,
+  hasEvent,
+  lockReportedDeliveries,
+  nextEventSequence,
   type ReportedDelivery,
   type SentMessage,
-  wasTold,
 } from './report-store.ts';
-import type { ReportOutcome, ReportsParts } from './inbound-reports.ts';
 
 /**
  * A complaint about a message that was proved to be ours, written: event and suppression in one
  * commit. Where several recipients shared the return path, the report must name one of them.
  */
 export async function recordComplaint(
-  parts: Pick<ReportsParts, 'pool' | 'clock' | 'suppressions'>,
+  parts: Pick<InboundReportsParts, 'pool' | 'clock' | 'suppressions'>,
   sent: SentMessage,
   feedback: FeedbackReport,
   reportId: string,
 ): Promise<ReportOutcome> {
   return inTransaction(parts.pool, async (client) => {
-    const deliveries = await lockReported(client, sent, feedback.recipients);
+    const deliveries = await lockReportedDeliveries(client, sent, feedback.recipients);
     if (deliveries.length === 0) return 'unknown_recipient';
-    let outcome: ReportOutcome = 'ended';
+    let outcome: ReportOutcome = 'not_applicable';
     for (const delivery of deliveries) {
       // Nobody complains of what never left; of an erased address nothing is told.
       if (delivery.attempts === 0 || delivery.recipientKey === ERASED_ADDRESS) continue;
-      if (await wasTold(client, sent, delivery.recipient, { type: 'message.complained' })) {
-        if (outcome === 'ended') outcome = 'repeated';
+      if (await hasEvent(client, sent, delivery.recipient, { type: 'message.complained' })) {
+        if (outcome === 'not_applicable') outcome = 'duplicate';
         continue;
       }
-      await record(parts, client, sent, delivery, {
+      await recordOne(parts, client, sent, delivery, {
         id: reportId,
         reported_by: feedback.reporter,
         feedback_type: feedback.type,
@@ -45,16 +45,16 @@ export async function recordComplaint(
   });
 }
 
-async function record(
-  { clock, suppressions }: Pick<ReportsParts, 'clock' | 'suppressions'>,
+async function recordOne(
+  { clock, suppressions }: Pick<InboundReportsParts, 'clock' | 'suppressions'>,
   client: Queryable,
   sent: SentMessage,
   delivery: ReportedDelivery,
   report: NonNullable<DeliveryEventData['report']>,
 ): Promise<void> {
   const atMs = clock.now();
-  const sequence = await countTold(client, sent, delivery.ordinal);
-  const about = factsOf(sent, delivery);
+  const sequence = await nextEventSequence(client, sent, delivery.ordinal);
+  const about = deliveryEventFacts(sent, delivery);
   const smtp = delivery.smtp ? { smtp: delivery.smtp } : {};
   const data: DeliveryEventData = { ...about, ...smtp, report };
   await appendEvents(client, [{ ...sent, type: 'message.complained', atMs, sequence, data }]);

@@ -3,8 +3,8 @@ import { sqlTime } from '../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { ReturnPath } from '../mail/return-path-address.ts';
-import { addressDomain } from '../messages/queue-shard.ts';
 import type { DeliveryStatus } from '../messages/message-status.ts';
+import { addressDomain } from '../messages/queue-shard.ts';
 
 /**
  * What reports read and write of deliveries. Only live mail leaves the house, so only it comes back.

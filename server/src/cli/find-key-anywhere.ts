@@ -1,4 +1,4 @@
-import { ApiKeys, type KeyMaker, operatorOf } from '../accounts/api-keys.ts';
+import { ApiKeys, type KeyIssuer, operatorIssuer } from '../accounts/api-keys.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
 import { decodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
@@ -10,7 +10,7 @@ import type { OpenParts } from './house.ts';
 export async function findKeyAnywhere(
   given: Given,
   parts: OpenParts,
-): Promise<{ apiKeys: ApiKeys; maker: KeyMaker; id: string }> {
+): Promise<{ apiKeys: ApiKeys; maker: KeyIssuer; id: string }> {
   const text = given.arguments[0] ?? '';
   const id = decodeId('key', text);
   const apiKeys = new ApiKeys(parts);
@@ -19,7 +19,7 @@ export async function findKeyAnywhere(
       ? await new Workspaces(parts).list()
       : [await chooseWorkspace(given, parts)];
   for (const workspace of id === undefined ? [] : places) {
-    const maker = operatorOf(workspace.id);
+    const maker = operatorIssuer(workspace.id);
     if (id !== undefined && (await exists(apiKeys, maker, id))) return { apiKeys, maker, id };
   }
   throw new RefusedError(
@@ -28,7 +28,7 @@ export async function findKeyAnywhere(
   );
 }
 
-async function exists(apiKeys: ApiKeys, maker: KeyMaker, id: string): Promise<boolean> {
+async function exists(apiKeys: ApiKeys, maker: KeyIssuer, id: string): Promise<boolean> {
   try {
     await apiKeys.get(maker, id);
     return true;

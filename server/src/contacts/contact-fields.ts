@@ -30,9 +30,9 @@ const ERRORS_MAX = 100;
 export const NAME_CHARACTERS_MAX = 255;
 
 /** Names that placeholders know already: an attribute of this name could never be reached. */
-const OWN_FIELDS = new Set(['email', 'first_name', 'last_name', 'locale']);
+const BUILT_IN_FIELDS = new Set(['email', 'first_name', 'last_name', 'locale']);
 
-const CONTROLS = /\p{Cc}/u;
+const CONTROL_CHARACTERS = /\p{Cc}/u;
 
 export function parseContact(given: Record<string, unknown>): ParsedContact {
   const errors: FieldError[] = [];
@@ -57,7 +57,9 @@ export function parseContact(given: Record<string, unknown>): ParsedContact {
         change.attributes = parseAttributes(value, errors);
         break;
       default:
-        errors.push(fault(`/${escaped(name)}`, 'unknown_field', 'This field is not known here.'));
+        errors.push(
+          fieldError(`/${pointerSegment(name)}`, 'unknown_field', 'This field is not known here.'),
+        );
     }
   }
   const [first, ...more] = errors;
@@ -65,7 +67,7 @@ export function parseContact(given: Record<string, unknown>): ParsedContact {
 }
 
 /** What is wrong with the fields that are there, of a contact whose other fields cannot be read. */
-export function contactFaults(given: Record<string, unknown>): readonly FieldError[] {
+export function contactFieldErrors(given: Record<string, unknown>): readonly FieldError[] {
   const parsed = parseContact(given);
   return parsed.ok ? [] : parsed.errors;
 }
@@ -86,32 +88,32 @@ export function mergeAttributes(
 }
 
 export function attributesTooLarge(): FieldError {
-  return fault('/attributes', 'too_large', TOO_LARGE);
+  return fieldError('/attributes', 'too_large', TOO_LARGE);
 }
 
 const TOO_LARGE = `Attributes take at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB as JSON.`;
 
 function parseEmail(value: unknown, errors: FieldError[]): Mailbox | undefined {
   if (typeof value !== 'string') {
-    errors.push(fault('/email', 'invalid_type', 'Must be of type string.'));
+    errors.push(fieldError('/email', 'invalid_type', 'Must be of type string.'));
     return undefined;
   }
   const parsed = parseMailbox(value);
   if (parsed.ok) return parsed.mailbox;
-  errors.push(fault('/email', 'invalid_email', parsed.detail));
+  errors.push(fieldError('/email', 'invalid_email', parsed.detail));
   return undefined;
 }
 
 function parseName(name: string, value: unknown, errors: FieldError[]): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') {
-    errors.push(fault(`/${name}`, 'invalid_type', 'Must be of type string or null.'));
-  } else if (CONTROLS.test(value) || !value.isWellFormed()) {
+    errors.push(fieldError(`/${name}`, 'invalid_type', 'Must be of type string or null.'));
+  } else if (CONTROL_CHARACTERS.test(value) || !value.isWellFormed()) {
     const detail = 'A name cannot hold line breaks or other control characters.';
-    errors.push(fault(`/${name}`, 'invalid_text', detail));
+    errors.push(fieldError(`/${name}`, 'invalid_text', detail));
   } else if (value.length > NAME_CHARACTERS_MAX) {
     const detail = `Takes at most ${NAME_CHARACTERS_MAX} characters.`;
-    errors.push(fault(`/${name}`, 'too_long', detail));
+    errors.push(fieldError(`/${name}`, 'too_long', detail));
   } else {
     return value;
   }
@@ -128,24 +130,24 @@ function parseLocale(value: unknown, errors: FieldError[]): string | null {
     }
   }
   const detail = 'Give a language tag of BCP 47, such as de-AT.';
-  errors.push(fault('/locale', 'invalid_locale', detail));
+  errors.push(fieldError('/locale', 'invalid_locale', detail));
   return null;
 }
 
 function parseAttributes(value: unknown, errors: FieldError[]): Attributes | null {
   if (value === null) return null;
   if (typeof value !== 'object' || Array.isArray(value)) {
-    errors.push(fault('/attributes', 'invalid_type', 'Must be of type object.'));
+    errors.push(fieldError('/attributes', 'invalid_type', 'Must be of type object.'));
     return null;
   }
   for (const name of Object.keys(value)) {
-    const pointer = `/attributes/${escaped(name)}`;
-    if (OWN_FIELDS.has(name)) {
+    const pointer = `/attributes/${pointerSegment(name)}`;
+    if (BUILT_IN_FIELDS.has(name)) {
       const detail = `contact.${name} is a field of its own. Choose another name.`;
-      errors.push(fault(pointer, 'reserved_name', detail));
+      errors.push(fieldError(pointer, 'reserved_name', detail));
     } else if (name === '' || name.length > ATTRIBUTE_NAME_CHARACTERS_MAX) {
       const detail = `A name has 1 to ${ATTRIBUTE_NAME_CHARACTERS_MAX} characters.`;
-      errors.push(fault(pointer, 'invalid_name', detail));
+      errors.push(fieldError(pointer, 'invalid_name', detail));
     }
   }
   checkValue(value, '/attributes', 0, errors);
@@ -160,19 +162,20 @@ function checkValue(value: unknown, pointer: string, depth: number, errors: Fiel
   if (errors.length >= ERRORS_MAX) return;
   if (depth > ATTRIBUTES_DEPTH_MAX) {
     const detail = `Attributes are nested at most ${ATTRIBUTES_DEPTH_MAX} levels deep.`;
-    if (errors.at(-1)?.code !== 'too_deep') errors.push(fault('/attributes', 'too_deep', detail));
+    if (errors.at(-1)?.code !== 'too_deep')
+      errors.push(fieldError('/attributes', 'too_deep', detail));
   } else if (typeof value === 'string') {
     if (isText(value)) return;
     const detail = 'NUL and half of a surrogate pair cannot stand in text.';
-    errors.push(fault(pointer, 'invalid_text', detail));
+    errors.push(fieldError(pointer, 'invalid_text', detail));
   } else if (typeof value === 'number') {
     if (Number.isFinite(value)) return;
-    errors.push(fault(pointer, 'invalid_value', 'This number is too large.'));
+    errors.push(fieldError(pointer, 'invalid_value', 'This number is too large.'));
   } else if (value !== null && typeof value === 'object') {
     for (const [name, inner] of Object.entries(value)) {
-      const below = `${pointer}/${escaped(name)}`;
+      const below = `${pointer}/${pointerSegment(name)}`;
       if (name !== '__proto__' && isText(name)) checkValue(inner, below, depth + 1, errors);
-      else errors.push(fault(below, 'invalid_name', 'This name is not allowed.'));
+      else errors.push(fieldError(below, 'invalid_name', 'This name is not allowed.'));
     }
   }
 }
@@ -181,12 +184,12 @@ function isText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-function fault(pointer: string, code: string, detail: string): FieldError {
+function fieldError(pointer: string, code: string, detail: string): FieldError {
   return { pointer, code, detail };
 }
 
 /** JSON Pointer, RFC 6901 section 3; of a name that may be anything, so that it can be shown. */
-function escaped(name: string): string {
+function pointerSegment(name: string): string {
   const shown = name.slice(0, ATTRIBUTE_NAME_CHARACTERS_MAX).toWellFormed();
   return shown
     .replaceAll(/\p{Cc}/gu, '\ufffd')

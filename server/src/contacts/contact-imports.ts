@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { isLostRace } from '../db/lost-race.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { isStorageGone } from '../db/storage-gone.ts';
@@ -7,25 +8,24 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { ContactScope } from './contact-store.ts';
-import { applyLines, BatchRacedError } from './import-batch.ts';
-import { readHead, readLines } from './import-lines.ts';
+import { applyLines, BatchConflictError } from './import-batch.ts';
+import { readLines, readUploadHead } from './import-lines.ts';
 import {
   advanceImport,
   CHUNK_BYTES,
   type ContactImport,
   claimImport,
   countOpenImports,
+  deleteExpiredImports,
   deleteImport,
-  deleteOldImports,
   findImport,
   insertChunk,
   insertFailures,
   insertImport,
   listFailures,
-  noteFault,
   queueImport,
   readWindow,
+  recordBatchFailure,
 } from './import-store.ts';
 
 /**
@@ -52,8 +52,8 @@ export interface Upload {
 const LINES_MAX = 500;
 /** A window must be larger than the longest line, or a batch could not get past it. */
 const WINDOW_CHUNKS = 4;
-const FAULTS_MAX = 5;
-const RACES_MAX = 20;
+const BATCH_FAILURES_MAX = 5;
+const CONFLICTS_MAX = 20;
 const UPLOADING_MAX_MS = 2 * 60 * 60 * 1000;
 const REPORT_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -64,7 +64,7 @@ export class ContactImports {
   readonly #limits: ImportLimits;
   #working: Promise<void> | undefined;
   /** Asked for since the last look: the look that just found nothing may have been too early. */
-  #wanted = false;
+  #workRequested = false;
   #stopped = false;
 
   constructor(parts: { pool: Pool; clock: Clock; log: Log; limits: ImportLimits }) {
@@ -76,12 +76,12 @@ export class ContactImports {
 
   /** Stores an upload. What cannot be read at all is refused here; nothing of it stays. */
   async receive(
-    owner: ContactScope & { actor: string },
+    owner: TenantScope & { actor: string },
     kind: 'ndjson' | 'csv',
     stream: AsyncIterable<Buffer>,
   ): Promise<Upload> {
     const scope = { workspaceId: owner.workspaceId, mode: owner.mode };
-    await this.#refuseTooMany(this.#pool, scope);
+    await this.#checkOpenImports(this.#pool, scope);
     const nowMs = this.#clock.now();
     const id = uuidv7(nowMs);
     const hash = createHash('sha256');
@@ -89,12 +89,12 @@ export class ContactImports {
     let ordinal = 0;
     const store = async (chunk: Buffer, atEnd: boolean): Promise<void> => {
       if (ordinal === 0) {
-        const head = readHead(kind, chunk, atEnd);
+        const head = readUploadHead(kind, chunk, atEnd);
         const upload = { ...scope, id, ...head, createdBy: owner.actor, createdAtMs: nowMs };
         await inTransaction(this.#pool, async (client) => {
           // Again, now that nobody else begins one: those of the same moment have all found room.
           await takeTurn(client, 'imports', scope.workspaceId);
-          await this.#refuseTooMany(client, scope);
+          await this.#checkOpenImports(client, scope);
           await insertImport(client, upload);
         });
       }
@@ -103,7 +103,7 @@ export class ContactImports {
     };
     const discard = () => deleteImport(this.#pool, scope, id);
     try {
-      for await (const { chunk, last } of inChunks(this.#bounded(stream))) {
+      for await (const { chunk, last } of inChunks(this.#limitSize(stream))) {
         hash.update(chunk);
         bytes += chunk.length;
         await store(chunk, last);
@@ -118,7 +118,7 @@ export class ContactImports {
 
   /** The import with a page of the lines that failed. */
   async report(
-    scope: ContactScope,
+    scope: TenantScope,
     id: string,
     page: { afterLine: number; limit: number },
   ): Promise<{ job: ContactImport; failures: Awaited<ReturnType<typeof listFailures>> }> {
@@ -130,8 +130,8 @@ export class ContactImports {
   /** Works until no import is left to do. Called when one is added, and now and then. */
   work(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    this.#wanted = true;
-    this.#working ??= this.#workAll().finally(() => {
+    this.#workRequested = true;
+    this.#working ??= this.#workUntilDone().finally(() => {
       this.#working = undefined;
     });
     return this.#working;
@@ -145,27 +145,27 @@ export class ContactImports {
 
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
-    await deleteOldImports(this.#pool, {
+    await deleteExpiredImports(this.#pool, {
       uploadingBeforeMs: nowMs - UPLOADING_MAX_MS,
       finishedBeforeMs: nowMs - REPORT_KEPT_MS,
     });
   }
 
-  async #refuseTooMany(db: Queryable, scope: ContactScope): Promise<void> {
+  async #checkOpenImports(db: Queryable, scope: TenantScope): Promise<void> {
     const { openMax } = this.#limits;
     if ((await countOpenImports(db, scope)) < openMax) return;
     const detail = `At most ${openMax} imports run at a time. Wait for one to finish.`;
     throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
   }
 
-  async #start(scope: ContactScope, id: string, bytes: number): Promise<ContactImport> {
+  async #start(scope: TenantScope, id: string, bytes: number): Promise<ContactImport> {
     const job = await queueImport(this.#pool, scope, id, bytes, this.#clock.now());
     if (!job) throw new RefusedError('conflict', 'The upload took too long and was dropped.');
     this.work().catch((error: unknown) => this.#log.warn({ err: error }, 'imports wait'));
     return job;
   }
 
-  async *#bounded(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async *#limitSize(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let bytes = 0;
     for await (const piece of stream) {
       bytes += piece.length;
@@ -178,22 +178,22 @@ export class ContactImports {
     }
   }
 
-  async #workAll(): Promise<void> {
-    for (let races = 0; this.#wanted && !this.#stopped; ) {
+  async #workUntilDone(): Promise<void> {
+    for (let conflicts = 0; this.#workRequested && !this.#stopped; ) {
       try {
-        this.#wanted = false;
-        if (await this.#batch()) this.#wanted = true;
-        races = 0;
+        this.#workRequested = false;
+        if (await this.#importBatch()) this.#workRequested = true;
+        conflicts = 0;
       } catch (error) {
-        races += 1;
-        if (!isRace(error) || races > RACES_MAX) throw error;
-        this.#wanted = true;
+        conflicts += 1;
+        if (!isConflict(error) || conflicts > CONFLICTS_MAX) throw error;
+        this.#workRequested = true;
       }
     }
   }
 
   /** One batch of the import that has waited longest; false when there is none. */
-  async #batch(): Promise<boolean> {
+  async #importBatch(): Promise<boolean> {
     let job: ContactImport | undefined;
     try {
       return await inTransaction(this.#pool, async (client) => {
@@ -212,11 +212,11 @@ export class ContactImports {
         return true;
       });
     } catch (error) {
-      if (!job || isRace(error) || isStorageGone(error)) throw error;
+      if (!job || isConflict(error) || isStorageGone(error)) throw error;
       // A fault of ours. Others' imports go on; this one is tried again, a few times.
       const id = encodeId('imp', job.id);
       this.#log.error({ err: error, import: id }, 'a batch of an import failed');
-      await noteFault(this.#pool, job, FAULTS_MAX, this.#clock.now());
+      await recordBatchFailure(this.#pool, job, BATCH_FAILURES_MAX, this.#clock.now());
       return true;
     }
   }
@@ -239,8 +239,8 @@ export function publicImport(job: ContactImport) {
 }
 
 /** Another writer was in the way: a contact made meanwhile, or a deadlock that we lost. */
-function isRace(error: unknown): boolean {
-  return error instanceof BatchRacedError || isLostRace(error);
+function isConflict(error: unknown): boolean {
+  return error instanceof BatchConflictError || isLostRace(error);
 }
 
 /**

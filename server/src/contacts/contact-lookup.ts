@@ -3,14 +3,14 @@ import type { Pool } from '../db/pool.ts';
 import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { MailboxContact } from './contact-source.ts';
-import { type ContactRef, findMailboxContacts } from './contact-store.ts';
+import { type ContactKey, findMailboxContacts } from './contact-store.ts';
 
 /**
  * Finds the contact of a recipient while a message is prepared. Sends that ask at the same moment
  * share one statement. Nothing is cached: a contact changed a moment ago is the one that is used.
  */
 export class ContactLookup {
-  readonly #groups: GroupCommit<ContactRef, MailboxContact | undefined>;
+  readonly #groups: GroupCommit<ContactKey, MailboxContact | undefined>;
 
   constructor(parts: { pool: Pool }) {
     this.#groups = new GroupCommit({

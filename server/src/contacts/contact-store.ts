@@ -1,15 +1,10 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { Attributes } from './contact-fields.ts';
 import type { MailboxContact } from './contact-source.ts';
 
 /** The rows of contacts. Every statement names workspace and mode: there is no other way in. */
-
-export interface ContactScope {
-  workspaceId: string;
-  mode: Mode;
-}
 
 export interface Contact {
   id: string;
@@ -31,7 +26,7 @@ type Lock = '' | 'for update';
 
 export async function findContactByKey(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   emailKey: string,
   lock: Lock = '',
 ): Promise<Contact | undefined> {
@@ -45,7 +40,7 @@ export async function findContactByKey(
 
 export async function findContactById(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   id: string,
   lock: Lock = '',
 ): Promise<Contact | undefined> {
@@ -59,7 +54,7 @@ export async function findContactById(
 /** In the order of the ids. */
 export async function findContactsById(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<Contact[]> {
   const { rows } = await db.query<Contact>({
@@ -78,7 +73,7 @@ export async function findContactsById(
  */
 export async function lockContacts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   emailKeys: readonly string[],
 ): Promise<Contact[]> {
   const { rows } = await db.query<Contact>({
@@ -93,7 +88,7 @@ export async function lockContacts(
 /** Returns the keys that were written; one that exists already is left alone. */
 export async function insertContacts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   contacts: readonly Contact[],
 ): Promise<Set<string>> {
   if (contacts.length === 0) return new Set();
@@ -105,7 +100,7 @@ export async function insertContacts(
         c.attributes, c.created_at, c.updated_at
       from json_to_recordset($3::json) as ${RECORD} order by c.email_key
       on conflict (workspace_id, mode, email_key) do nothing returning email_key as key`,
-    values: [scope.workspaceId, scope.mode, JSON.stringify(contacts.map(recordOf))],
+    values: [scope.workspaceId, scope.mode, JSON.stringify(contacts.map(toRecord))],
   });
   return new Set(rows.map((row) => row.key));
 }
@@ -113,7 +108,7 @@ export async function insertContacts(
 /** By id; throws a unique violation when another contact has the new address. */
 export async function updateContacts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   contacts: readonly Contact[],
 ): Promise<void> {
   if (contacts.length === 0) return;
@@ -123,14 +118,14 @@ export async function updateContacts(
         attributes = c.attributes, updated_at = c.updated_at
       from json_to_recordset($3::json) as ${RECORD}
       where old.workspace_id = $1 and old.mode = $2 and old.id = c.id`,
-    values: [scope.workspaceId, scope.mode, JSON.stringify(contacts.map(recordOf))],
+    values: [scope.workspaceId, scope.mode, JSON.stringify(contacts.map(toRecord))],
   });
 }
 
 const RECORD = `c(email_key text, id uuid, email text, first_name text, last_name text,
   locale text, attributes jsonb, created_at timestamptz, updated_at timestamptz)`;
 
-function recordOf(contact: Contact): object {
+function toRecord(contact: Contact): object {
   return {
     email_key: contact.emailKey,
     id: contact.id,
@@ -146,7 +141,7 @@ function recordOf(contact: Contact): object {
 
 export async function deleteContact(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   emailKey: string,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -158,33 +153,33 @@ export async function deleteContact(
 
 export interface ContactFilter {
   /** Lower-case words, each of which must stand in the address or a name. */
-  words?: readonly string[];
+  searchTerms?: readonly string[];
   locale?: string;
   /** A path below the attributes and the text found there. */
   attribute?: { path: readonly string[]; text: string };
 }
 
 /** Where a walk goes on: back through time by id, or on through addresses that begin alike. */
-export type WalkBounds =
+export type ScanBounds =
   | { beforeId: string; sinceId: string }
   | { beforeId: string; sinceId: string; prefix: string; afterKey: string };
 
-export interface WalkedContact {
+export interface ScannedContact {
   id: string;
   emailKey: string;
   matched: boolean;
 }
 
 /** The next contacts of a walk, `scanMax` at the most, and whether each fits the filter. */
-export async function walkContacts(
+export async function scanContacts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   filter: ContactFilter,
-  bounds: WalkBounds,
+  bounds: ScanBounds,
   scanMax: number,
-): Promise<WalkedContact[]> {
+): Promise<ScannedContact[]> {
   const byKey = 'prefix' in bounds;
-  const { rows } = await db.query<WalkedContact>({
+  const { rows } = await db.query<ScannedContact>({
     name: byKey ? 'walk-contacts-by-key' : 'walk-contacts',
     text: `select id, email_key as "emailKey", id >= $4 and id < $5
         and ($6::text is null or lower(locale) = $6) and ($7::text[] is null or attributes #>> $7 = $8)
@@ -202,7 +197,7 @@ export async function walkContacts(
       filter.locale ?? null,
       filter.attribute?.path ?? null,
       filter.attribute?.text ?? null,
-      filter.words ?? null,
+      filter.searchTerms ?? null,
       // U+10FFFF is in no address: no key that begins with the prefix lies behind it.
       ...(byKey ? [bounds.prefix, `${bounds.prefix}\u{10ffff}`, bounds.afterKey] : []),
     ],
@@ -215,7 +210,7 @@ const BY_KEY = 'email_key >= $10 and email_key < $11 and email_key > $12 order b
 /** Oldest first, after `afterId`: a way through all contacts that new ones do not disturb. */
 export async function readContacts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   afterId: string,
   limit: number,
 ): Promise<Contact[]> {
@@ -234,7 +229,7 @@ export async function readContacts(
  */
 export async function readAttributeNames(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   afterId: string,
   limit: number,
   namesMax: number,
@@ -251,14 +246,14 @@ export async function readAttributeNames(
   return { names: rows[0]?.names ?? [], lastId: rows[0]?.lastId ?? null };
 }
 
-export interface ContactRef extends ContactScope {
+export interface ContactKey extends TenantScope {
   emailKey: string;
 }
 
 /** Many look-ups in one statement; the answers come in the order of the questions. */
 export async function findMailboxContacts(
   db: Queryable,
-  refs: readonly ContactRef[],
+  refs: readonly ContactKey[],
 ): Promise<(MailboxContact | undefined)[]> {
   const { rows } = await db.query<MailboxContact & { n: number }>({
     name: 'find-mailbox-contacts',

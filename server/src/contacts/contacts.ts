@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { decodeId, encodeId, uuidv7 } from '../lib/ids.ts';
@@ -12,7 +13,6 @@ import {
 } from './contact-fields.ts';
 import {
   type Contact,
-  type ContactScope,
   deleteContact,
   findContactById,
   findContactByKey,
@@ -27,7 +27,7 @@ import {
  */
 
 /** How a caller points at a contact: by its address, or by its id. */
-export type ContactPointer = { mailbox: Mailbox } | { id: string };
+export type ContactIdentifier = { mailbox: Mailbox } | { id: string };
 
 export class Contacts {
   readonly #pool: Pool;
@@ -38,38 +38,38 @@ export class Contacts {
     this.#clock = parts.clock;
   }
 
-  async create(scope: ContactScope, given: Record<string, unknown>): Promise<Contact> {
-    const change = parsed(given);
+  async create(scope: TenantScope, given: Record<string, unknown>): Promise<Contact> {
+    const change = parseOrThrow(given);
     if (!change.mailbox) throw new Error('Broken invariant: a new contact has an address');
     const contact = newContact(change.mailbox, change, this.#clock.now());
     const written = await insertContacts(this.#pool, scope, [contact]);
-    if (!written.has(contact.emailKey)) throw taken(contact.email);
+    if (!written.has(contact.emailKey)) throw addressConflict(contact.email);
     return contact;
   }
 
-  async get(scope: ContactScope, pointer: ContactPointer): Promise<Contact> {
-    return found(await find(this.#pool, scope, pointer));
+  async get(scope: TenantScope, identifier: ContactIdentifier): Promise<Contact> {
+    return found(await find(this.#pool, scope, identifier));
   }
 
   async update(
-    scope: ContactScope,
-    pointer: ContactPointer,
+    scope: TenantScope,
+    identifier: ContactIdentifier,
     given: Record<string, unknown>,
   ): Promise<Contact> {
-    const change = parsed(given);
+    const change = parseOrThrow(given);
     return inTransaction(this.#pool, async (client) => {
-      const before = found(await find(client, scope, pointer, 'for update'));
+      const before = found(await find(client, scope, identifier, 'for update'));
       return this.#write(client, scope, before, change);
     });
   }
 
   /** Makes the contact when there is none, else changes it. */
   async upsert(
-    scope: ContactScope,
+    scope: TenantScope,
     mailbox: Mailbox,
     given: Record<string, unknown>,
   ): Promise<{ contact: Contact; created: boolean }> {
-    const change = parsed(given);
+    const change = parseOrThrow(given);
     return inTransaction(this.#pool, async (client) => {
       // Whoever else makes the same contact right now is waited for, and then seen; whoever deletes
       // it in between makes it new again.
@@ -85,23 +85,24 @@ export class Contacts {
     });
   }
 
-  async remove(scope: ContactScope, pointer: ContactPointer): Promise<void> {
-    const { emailKey } = await this.get(scope, pointer);
+  async remove(scope: TenantScope, identifier: ContactIdentifier): Promise<void> {
+    const { emailKey } = await this.get(scope, identifier);
     if (!(await deleteContact(this.#pool, scope, emailKey))) throw notFound();
   }
 
   async #write(
     client: Queryable,
-    scope: ContactScope,
+    scope: TenantScope,
     before: Contact,
     change: ContactChange,
   ): Promise<Contact> {
-    const after = changed(before, change, this.#clock.now());
+    const after = applyChange(before, change, this.#clock.now());
     if (after === before) return before;
     try {
       await updateContacts(client, scope, [after]);
     } catch (error) {
-      if (ADDRESS_TAKEN.has((error as { code?: unknown }).code)) throw taken(after.email);
+      if (ADDRESS_CONFLICT_CODES.has((error as { code?: unknown }).code))
+        throw addressConflict(after.email);
       throw error;
     }
     return after;
@@ -112,10 +113,10 @@ export class Contacts {
  * A unique violation; or a deadlock, which comes about only when whoever has the address is changed
  * at this moment, and waits for us in turn.
  */
-const ADDRESS_TAKEN = new Set<unknown>(['23505', '40P01']);
+const ADDRESS_CONFLICT_CODES = new Set<unknown>(['23505', '40P01']);
 
 /** From the path of a request; undefined when it can be neither an address nor an id. */
-export function parsePointer(text: string): ContactPointer | undefined {
+export function parseContactIdentifier(text: string): ContactIdentifier | undefined {
   const id = decodeId('ctc', text);
   if (id !== undefined) return { id };
   const address = parseMailbox(text);
@@ -135,11 +136,11 @@ export function newContact(mailbox: Mailbox, change: ContactChange, nowMs: numbe
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
-  return changed(empty, { ...change, mailbox }, nowMs);
+  return applyChange(empty, { ...change, mailbox }, nowMs);
 }
 
 /** The contact after a change: the very same object when nothing differs. */
-export function changed(before: Contact, change: ContactChange, nowMs: number): Contact {
+export function applyChange(before: Contact, change: ContactChange, nowMs: number): Contact {
   const attributes = mergeAttributes(before.attributes, change.attributes);
   if (!attributes) {
     const error = attributesTooLarge();
@@ -156,7 +157,7 @@ export function changed(before: Contact, change: ContactChange, nowMs: number): 
 }
 
 /** What users see of a contact: in the API, in exports. */
-export function publicContact(scope: Pick<ContactScope, 'mode'>, contact: Contact) {
+export function publicContact(scope: Pick<TenantScope, 'mode'>, contact: Contact) {
   return {
     id: encodeId('ctc', contact.id),
     email: contact.email,
@@ -172,13 +173,13 @@ export function publicContact(scope: Pick<ContactScope, 'mode'>, contact: Contac
 
 function find(
   db: Queryable,
-  scope: ContactScope,
-  pointer: ContactPointer,
+  scope: TenantScope,
+  identifier: ContactIdentifier,
   lock: '' | 'for update' = '',
 ): Promise<Contact | undefined> {
-  return 'id' in pointer
-    ? findContactById(db, scope, pointer.id, lock)
-    : findContactByKey(db, scope, pointer.mailbox.key, lock);
+  return 'id' in identifier
+    ? findContactById(db, scope, identifier.id, lock)
+    : findContactByKey(db, scope, identifier.mailbox.key, lock);
 }
 
 function found(contact: Contact | undefined): Contact {
@@ -190,11 +191,11 @@ export function notFound(): RefusedError {
   return new RefusedError('not_found', 'There is no contact with this address or id.');
 }
 
-function taken(email: string): RefusedError {
+function addressConflict(email: string): RefusedError {
   return new RefusedError('conflict', `There is a contact with the address ${email} already.`);
 }
 
-function parsed(given: Record<string, unknown>): ContactChange {
+function parseOrThrow(given: Record<string, unknown>): ContactChange {
   const result = parseContact(given);
   if (result.ok) return result.change;
   throw invalidFields(result.errors);

@@ -15,10 +15,10 @@ export interface CsvRecord {
   linesBefore: number;
   /** Undefined when the record is broken. */
   fields: Buffer[] | undefined;
-  fault?: CsvFault;
+  error?: CsvError;
 }
 
-export type CsvFault = 'quote_not_closed' | 'text_after_quote' | 'too_long';
+export type CsvError = 'quote_not_closed' | 'text_after_quote' | 'too_long';
 
 export interface CsvWindow {
   records: CsvRecord[];
@@ -51,7 +51,7 @@ export function readCsv(window: Buffer, options: CsvOptions): CsvWindow {
     const record = readRecord(window, at, options);
     if (record.kind === 'cut') break;
     if (record.kind === 'broken') {
-      records.push({ linesBefore: lines, fields: undefined, fault: record.fault });
+      records.push({ linesBefore: lines, fields: undefined, error: record.fault });
       inBrokenLine = record.lines === 0;
     } else if (!isBlank(record.fields)) {
       records.push({ linesBefore: lines, fields: record.fields });
@@ -77,7 +77,7 @@ export function endOfLine(
 
 type ReadRecord =
   | { kind: 'record'; fields: Buffer[]; end: number; lines: number }
-  | { kind: 'broken'; fault: CsvFault; end: number; lines: number }
+  | { kind: 'broken'; fault: CsvError; end: number; lines: number }
   /** It may go on behind the window. */
   | { kind: 'cut' };
 
@@ -88,12 +88,14 @@ function readRecord(window: Buffer, start: number, options: CsvOptions): ReadRec
   let at = start;
   for (;;) {
     const field =
-      window[at] === QUOTE ? quotedField(window, at, delimiter) : bareField(window, at, delimiter);
+      window[at] === QUOTE
+        ? readQuotedField(window, at, delimiter)
+        : readUnquotedField(window, at, delimiter);
     if (field.end - start > recordBytesMax) {
-      return broken(window, start, field.fault ?? 'too_long', options);
+      return broken(window, start, field.error ?? 'too_long', options);
     }
     if (field.cut && !atEnd) return { kind: 'cut' };
-    if (field.fault) return broken(window, start, field.fault, options);
+    if (field.error) return broken(window, start, field.error, options);
     fields.push(field.content);
     lines += field.lines;
     at = field.end;
@@ -111,10 +113,10 @@ interface Field {
   lines: number;
   /** The window ended first, so that more of it may follow. */
   cut: boolean;
-  fault?: CsvFault;
+  error?: CsvError;
 }
 
-function bareField(window: Buffer, start: number, delimiter: number): Field {
+function readUnquotedField(window: Buffer, start: number, delimiter: number): Field {
   let end = start;
   while (end < window.length) {
     const byte = window[end];
@@ -124,14 +126,14 @@ function bareField(window: Buffer, start: number, delimiter: number): Field {
   return { content: window.subarray(start, end), end, lines: 0, cut: isCut(window, end) };
 }
 
-function quotedField(window: Buffer, start: number, delimiter: number): Field {
+function readQuotedField(window: Buffer, start: number, delimiter: number): Field {
   const pieces: Buffer[] = [];
   let from = start + 1;
   for (;;) {
     const quote = window.indexOf(QUOTE, from);
     if (quote < 0) {
       const end = window.length;
-      return { content: EMPTY, end, lines: 0, cut: true, fault: 'quote_not_closed' };
+      return { content: EMPTY, end, lines: 0, cut: true, error: 'quote_not_closed' };
     }
     if (window[quote + 1] === QUOTE) {
       pieces.push(window.subarray(from, quote + 1));
@@ -146,7 +148,7 @@ function quotedField(window: Buffer, start: number, delimiter: number): Field {
     if (next === undefined || next === delimiter || next === LF || next === CR) {
       return { content, end, lines, cut: isCut(window, end) };
     }
-    return { content, end, lines, cut: false, fault: 'text_after_quote' };
+    return { content, end, lines, cut: false, error: 'text_after_quote' };
   }
 }
 
@@ -158,7 +160,7 @@ function isCut(window: Buffer, end: number): boolean {
 }
 
 /** A broken record ends with its first line, whatever its quotes say. */
-function broken(window: Buffer, start: number, fault: CsvFault, options: CsvOptions): ReadRecord {
+function broken(window: Buffer, start: number, fault: CsvError, options: CsvOptions): ReadRecord {
   const { end, found } = endOfLine(window, start, options.atEnd);
   if (found) return { kind: 'broken', fault, end, lines: 1 };
   if (end - start <= options.recordBytesMax) return { kind: 'cut' };
@@ -209,6 +211,6 @@ function csvCell(value: unknown): string {
  */
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-export function withoutGuard(text: string): string {
+export function stripFormulaGuard(text: string): string {
   return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
 }

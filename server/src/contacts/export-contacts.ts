@@ -1,12 +1,8 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import {
-  type Contact,
-  type ContactScope,
-  readAttributeNames,
-  readContacts,
-} from './contact-store.ts';
+import { type Contact, readAttributeNames, readContacts } from './contact-store.ts';
 import { publicContact } from './contacts.ts';
 import { csvLine } from './csv.ts';
 
@@ -27,24 +23,29 @@ const FIRST_UUID = uuidFloor(0);
 /** The first piece is read before this returns: a database that is away is told as a refusal. */
 export async function exportContacts(
   pool: Pool,
-  scope: ContactScope,
+  scope: TenantScope,
   format: ExportFormat,
 ): Promise<AsyncIterable<string>> {
   const names = format === 'csv' ? await attributeNames(pool, scope) : [];
   const first = await readContacts(pool, scope, FIRST_UUID, ROWS_MAX);
-  return flow(pool, scope, first, format === 'csv' ? csvForm(names) : ndjsonForm(scope));
+  return exportChunks(
+    pool,
+    scope,
+    first,
+    format === 'csv' ? csvFormatter(names) : ndjsonFormatter(scope),
+  );
 }
 
-interface Form {
+interface ExportFormatter {
   head: string;
   line: (contact: Contact) => string;
 }
 
-async function* flow(
+async function* exportChunks(
   pool: Pool,
-  scope: ContactScope,
+  scope: TenantScope,
   first: Contact[],
-  { head, line }: Form,
+  { head, line }: ExportFormatter,
 ): AsyncGenerator<string> {
   if (head !== '') yield head;
   for (let contacts = first; contacts.length > 0; ) {
@@ -54,11 +55,11 @@ async function* flow(
   }
 }
 
-function ndjsonForm(scope: ContactScope): Form {
+function ndjsonFormatter(scope: TenantScope): ExportFormatter {
   return { head: '', line: (contact) => `${JSON.stringify(publicContact(scope, contact))}\n` };
 }
 
-function csvForm(names: readonly string[]): Form {
+function csvFormatter(names: readonly string[]): ExportFormatter {
   const own = ['email', 'first_name', 'last_name', 'locale', 'created_at', 'updated_at'];
   return {
     head: csvLine([...own, ...names]),
@@ -76,7 +77,7 @@ function csvForm(names: readonly string[]): Form {
 }
 
 /** Every name in use, since a CSV file must say its columns before its first line. */
-async function attributeNames(pool: Pool, scope: ContactScope): Promise<string[]> {
+async function attributeNames(pool: Pool, scope: TenantScope): Promise<string[]> {
   const names = new Set<string>();
   for (let after: string | null = FIRST_UUID; after !== null; ) {
     const part: Awaited<ReturnType<typeof readAttributeNames>> = await readAttributeNames(

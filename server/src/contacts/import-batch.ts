@@ -1,13 +1,14 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Contact, ContactScope } from './contact-store.ts';
+import type { Contact } from './contact-store.ts';
 import { insertContacts, lockContacts, updateContacts } from './contact-store.ts';
-import { changed, newContact } from './contacts.ts';
-import { failureOf, type ImportLine, type LineFailure } from './import-lines.ts';
+import { applyChange, newContact } from './contacts.ts';
+import { type ImportLine, type LineFailure, toLineFailure } from './import-lines.ts';
 import type { ImportCounts } from './import-store.ts';
 
 /** Somebody made a contact of the batch between our look and our insert: do the batch again. */
-export class BatchRacedError extends Error {
+export class BatchConflictError extends Error {
   override name = 'BatchRacedError';
 }
 
@@ -22,7 +23,7 @@ export interface BatchResult {
  */
 export async function applyLines(
   client: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   lines: readonly ImportLine[],
   nowMs: number,
 ): Promise<BatchResult> {
@@ -54,27 +55,27 @@ function applyLine(
   const { mailbox, change } = line;
   const old = contacts.get(mailbox.key);
   try {
-    const contact = old ? changed(old, change, nowMs) : newContact(mailbox, change, nowMs);
+    const contact = old ? applyChange(old, change, nowMs) : newContact(mailbox, change, nowMs);
     contacts.set(mailbox.key, contact);
     if (!old) return 'created';
     return contact === old ? 'unchanged' : 'updated';
   } catch (error) {
     const [first] = error instanceof RefusedError ? error.errors : [];
     if (!first) throw error;
-    return failureOf(first);
+    return toLineFailure(first);
   }
 }
 
 async function write(
   client: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   before: ReadonlyMap<string, Contact>,
   after: ReadonlyMap<string, Contact>,
 ): Promise<void> {
   const all = [...after.values()];
   const made = all.filter(({ emailKey }) => !before.has(emailKey));
   const written = await insertContacts(client, scope, made);
-  if (written.size < made.length) throw new BatchRacedError();
+  if (written.size < made.length) throw new BatchConflictError();
   await updateContacts(
     client,
     scope,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ImportLine, readHead, readLines } from './import-lines.ts';
+import { type ImportLine, readLines, readUploadHead } from './import-lines.ts';
 
 /**
  * Goal: each line of an upload becomes a contact or a reason, with its place in the file, however the
@@ -9,7 +9,7 @@ import { type ImportLine, readHead, readLines } from './import-lines.ts';
 
 function read(kind: 'csv' | 'ndjson', content: string | Buffer, step = 1_000_000): ImportLine[] {
   const file = Buffer.from(content as string);
-  const { format, start } = readHead(kind, file, true);
+  const { format, start } = readUploadHead(kind, file, true);
   const lines: ImportLine[] = [];
   let cursor = start;
   for (let to = cursor.bytes; cursor.bytes < file.length; ) {
@@ -98,7 +98,7 @@ describe('CSV', () => {
     ['a column that can be no attribute', `email,${'x'.repeat(200)}\n`, 'invalid_column'],
     ['UTF-16', Buffer.from('\ufeffemail\n', 'utf16le'), 'wrong_encoding'],
   ])('refuses %s at once', (_, file, code) => {
-    expect(() => readHead('csv', Buffer.from(file as string), true)).toThrowError(
+    expect(() => readUploadHead('csv', Buffer.from(file as string), true)).toThrowError(
       expect.objectContaining({ errors: [expect.objectContaining({ code })] }),
     );
   });

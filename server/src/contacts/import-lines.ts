@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mailbox } from '../mail/address.ts';
 import { type ContactChange, parseContact } from './contact-fields.ts';
-import { type CsvFault, endOfLine, readCsv, withoutGuard } from './csv.ts';
+import { type CsvError, endOfLine, readCsv, stripFormulaGuard } from './csv.ts';
 
 /**
  * From the bytes of an upload to contacts, line by line, NDJSON or CSV. Pure: it is given a window of
@@ -71,16 +71,16 @@ const DELIMITERS = [',', ';', '\t'];
  * Judges the beginning of an upload, so that a file that cannot be read at all is refused at once:
  * the encoding, and a CSV file's header. `start` is where the lines begin.
  */
-export function readHead(
+export function readUploadHead(
   kind: 'ndjson' | 'csv',
   head: Buffer,
   atEnd: boolean,
 ): { format: ImportFormat; start: ImportCursor } {
   const utf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  if (utf16) throw unreadable('wrong_encoding', 'The file is in UTF-16. Save it as UTF-8.');
+  if (utf16) throw unreadableUpload('wrong_encoding', 'The file is in UTF-16. Save it as UTF-8.');
   const skipped = head.subarray(0, 3).equals(UTF8_BOM) ? 3 : 0;
   const text = head.subarray(skipped);
-  if (text.length === 0) throw unreadable('empty', 'The body is empty.');
+  if (text.length === 0) throw unreadableUpload('empty', 'The body is empty.');
   if (kind === 'ndjson') {
     return {
       format: { kind },
@@ -95,17 +95,20 @@ export function readHead(
       recordBytesMax: LINE_BYTES_MAX,
     });
     const names = read.records[0]?.fields?.map((field) => cellText(field) ?? '');
-    const columns = names?.map(columnOf);
+    const columns = names?.map(toColumn);
     if (!columns?.some((column) => column.to === 'field' && column.name === 'email')) continue;
     refuseBadColumns(columns);
     const start = { bytes: skipped + read.used, lines: read.lines, inBrokenLine: false };
     return { format: { kind, delimiter, columns }, start };
   }
-  throw unreadable('missing_column', 'The first line must name the columns, one of them "email".');
+  throw unreadableUpload(
+    'missing_column',
+    'The first line must name the columns, one of them "email".',
+  );
 }
 
-function columnOf(header: string): Column {
-  const name = withoutGuard(header).trim();
+function toColumn(header: string): Column {
+  const name = stripFormulaGuard(header).trim();
   const plain = name.toLowerCase().replaceAll(/[\s-]+/g, '_');
   switch (plain) {
     case 'email':
@@ -133,16 +136,16 @@ function refuseBadColumns(columns: readonly Column[]): void {
     if (column.to === 'nothing') continue;
     const name = `${column.to} ${column.name}`;
     if (seen.has(name)) {
-      throw unreadable('doubled_column', `The column "${column.name}" is there twice.`);
+      throw unreadableUpload('doubled_column', `The column "${column.name}" is there twice.`);
     }
     seen.add(name);
     if (column.to === 'field') continue;
     const tried = parseContact({ attributes: Object.fromEntries([[column.name, '']]) });
-    if (!tried.ok) throw unreadable('invalid_column', `A column: ${tried.errors[0].detail}`);
+    if (!tried.ok) throw unreadableUpload('invalid_column', `A column: ${tried.errors[0].detail}`);
   }
 }
 
-function unreadable(code: string, detail: string): RefusedError {
+function unreadableUpload(code: string, detail: string): RefusedError {
   return new RefusedError('validation_failed', detail, { errors: [{ pointer: '', code, detail }] });
 }
 
@@ -158,11 +161,11 @@ function readCsvLines(
     recordsMax: linesMax,
     recordBytesMax: LINE_BYTES_MAX,
   });
-  const lines = read.records.map(({ linesBefore, fields, fault }): ImportLine => {
+  const lines = read.records.map(({ linesBefore, fields, error: fault }): ImportLine => {
     const line = cursor.lines + linesBefore + 1;
-    if (!fields) return { line, failure: csvFailure(fault ?? 'too_long') };
-    const given = objectOf(fields, format.columns);
-    return 'code' in given ? { line, failure: given } : lineOf(line, given.object);
+    if (!fields) return { line, failure: csvLineFailure(fault ?? 'too_long') };
+    const given = fieldsToObject(fields, format.columns);
+    return 'code' in given ? { line, failure: given } : toImportLine(line, given.object);
   });
   const next = {
     bytes: cursor.bytes + read.used,
@@ -173,13 +176,13 @@ function readCsvLines(
 }
 
 /** An empty cell says nothing: what the contact has there stays. */
-function objectOf(
+function fieldsToObject(
   fields: readonly Buffer[],
   columns: readonly Column[],
 ): { object: Record<string, unknown> } | LineFailure {
   if (fields.length !== columns.length) {
     const detail = `This line has ${fields.length} fields, the first one has ${columns.length}.`;
-    return whole('wrong_field_count', detail);
+    return lineFailure('wrong_field_count', detail);
   }
   const object: Record<string, unknown> = {};
   // Without a prototype, so that no column or name is special before it is judged.
@@ -187,12 +190,12 @@ function objectOf(
   for (const [index, column] of columns.entries()) {
     const text = cellText(fields[index] as Buffer);
     if (text === undefined) return NOT_UTF8;
-    const cell = withoutGuard(text);
+    const cell = stripFormulaGuard(text);
     if (cell === '' || column.to === 'nothing') continue;
     if (column.to === 'attribute') attributes[column.name] = cell;
     else if (column.name !== 'attributes') object[column.name] = cell.trim();
     else {
-      const parsed = jsonOf(cell);
+      const parsed = parseJson(cell);
       if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
         const detail = 'Attributes must be a JSON object.';
         return { field: '/attributes', code: 'invalid_json', detail };
@@ -219,7 +222,7 @@ function readJsonLines(
     if (!found && !tooLong) break;
     const text = window.subarray(at, end);
     const line = cursor.lines + passed + 1;
-    if (tooLong) lines.push({ line, failure: csvFailure('too_long') });
+    if (tooLong) lines.push({ line, failure: csvLineFailure('too_long') });
     else if (!isBlank(text)) lines.push(jsonLine(line, text));
     inBrokenLine = !found;
     if (found) passed += 1;
@@ -231,12 +234,12 @@ function readJsonLines(
 
 function jsonLine(line: number, text: Buffer): ImportLine {
   if (!isUtf8(text)) return { line, failure: NOT_UTF8 };
-  const given = jsonOf(text.toString());
+  const given = parseJson(text.toString());
   if (given === null || typeof given !== 'object' || Array.isArray(given)) {
-    return { line, failure: whole('invalid_json', 'This line is not a JSON object.') };
+    return { line, failure: lineFailure('invalid_json', 'This line is not a JSON object.') };
   }
   const { id: _id, mode: _mode, created_at: _c, updated_at: _u, ...fields } = given as ExportedLine;
-  return lineOf(line, fields);
+  return toImportLine(line, fields);
 }
 
 /** What an export adds to the fields of a contact. */
@@ -247,33 +250,33 @@ type ExportedLine = Record<string, unknown> & {
   updated_at?: unknown;
 };
 
-function lineOf(line: number, given: Record<string, unknown>): ImportLine {
+function toImportLine(line: number, given: Record<string, unknown>): ImportLine {
   const parsed = parseContact(given);
-  if (!parsed.ok) return { line, failure: failureOf(parsed.errors[0]) };
+  if (!parsed.ok) return { line, failure: toLineFailure(parsed.errors[0]) };
   const { mailbox, ...change } = parsed.change;
   if (mailbox) return { line, mailbox, change };
   const detail = 'This line has no address.';
   return { line, failure: { field: '/email', code: 'required', detail } };
 }
 
-export function failureOf({ pointer, code, detail }: FieldError): LineFailure {
+export function toLineFailure({ pointer, code, detail }: FieldError): LineFailure {
   return { field: pointer || null, code, detail };
 }
 
-const NOT_UTF8 = whole('invalid_text', 'This line is not valid UTF-8.');
+const NOT_UTF8 = lineFailure('invalid_text', 'This line is not valid UTF-8.');
 
-function csvFailure(fault: CsvFault): LineFailure {
+function csvLineFailure(fault: CsvError): LineFailure {
   switch (fault) {
     case 'quote_not_closed':
-      return whole(fault, 'A quote on this line is never closed.');
+      return lineFailure(fault, 'A quote on this line is never closed.');
     case 'text_after_quote':
-      return whole(fault, 'There is text right behind a closing quote.');
+      return lineFailure(fault, 'There is text right behind a closing quote.');
     case 'too_long':
-      return whole(fault, `A line takes at most ${LINE_BYTES_MAX / 1024} KiB.`);
+      return lineFailure(fault, `A line takes at most ${LINE_BYTES_MAX / 1024} KiB.`);
   }
 }
 
-function whole(code: string, detail: string): LineFailure {
+function lineFailure(code: string, detail: string): LineFailure {
   return { field: null, code, detail };
 }
 
@@ -281,7 +284,7 @@ function cellText(field: Buffer): string | undefined {
   return isUtf8(field) ? field.toString() : undefined;
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

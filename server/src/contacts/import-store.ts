@@ -1,13 +1,13 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import type { ContactScope } from './contact-store.ts';
 import type { ImportCursor, ImportFormat, LineFailure } from './import-lines.ts';
 
 /** The rows of imports: the upload in pieces, the cursor, the counts, the lines that failed. */
 
 export type ImportStatus = 'uploading' | 'queued' | 'running' | 'finished' | 'failed';
 
-export interface ContactImport extends ContactScope {
+export interface ContactImport extends TenantScope {
   id: string;
   format: ImportFormat;
   status: ImportStatus;
@@ -28,7 +28,7 @@ export interface ImportCounts {
 /** All pieces but the last have this size, so that a place in the file names its piece. */
 export const CHUNK_BYTES = 64 * 1024;
 
-interface ImportRow extends ContactScope, ImportCounts {
+interface ImportRow extends TenantScope, ImportCounts {
   id: string;
   kind: ImportFormat['kind'];
   columns: Omit<Extract<ImportFormat, { kind: 'csv' }>, 'kind'> | null;
@@ -46,7 +46,7 @@ const COLUMNS = `workspace_id as "workspaceId", mode, id, format as kind, column
   in_skipped_line as "inBrokenLine", created, updated, unchanged, failed,
   created_at as "createdAtMs", finished_at as "finishedAtMs"`;
 
-function importOf(row: ImportRow): ContactImport {
+function toImport(row: ImportRow): ContactImport {
   const { kind, columns, bytesDone, lines, inBrokenLine, created, updated, ...rest } = row;
   const { unchanged, failed, ...plain } = rest;
   return {
@@ -57,7 +57,7 @@ function importOf(row: ImportRow): ContactImport {
   };
 }
 
-export async function countOpenImports(db: Queryable, scope: ContactScope): Promise<number> {
+export async function countOpenImports(db: Queryable, scope: TenantScope): Promise<number> {
   const { rows } = await db.query<{ open: number }>(
     `select count(*) as open from contact_imports
      where workspace_id = $1 and mode = $2 and status in ('uploading', 'queued', 'running')`,
@@ -69,7 +69,7 @@ export async function countOpenImports(db: Queryable, scope: ContactScope): Prom
 /** An upload that begins. */
 export async function insertImport(
   db: Queryable,
-  upload: ContactScope & {
+  upload: TenantScope & {
     id: string;
     format: ImportFormat;
     start: ImportCursor;
@@ -98,7 +98,7 @@ export async function insertImport(
 
 export async function insertChunk(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   importId: string,
   ordinal: number,
   content: Buffer,
@@ -114,7 +114,7 @@ export async function insertChunk(
 /** The upload is complete: from now on it will be worked off, whatever happens to this process. */
 export async function queueImport(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   id: string,
   bytesTotal: number,
   nowMs: number,
@@ -125,10 +125,10 @@ export async function queueImport(
      returning ${COLUMNS}`,
     [scope.workspaceId, scope.mode, id, bytesTotal, sqlTime(nowMs)],
   );
-  return rows[0] && importOf(rows[0]);
+  return rows[0] && toImport(rows[0]);
 }
 
-export async function deleteImport(db: Queryable, scope: ContactScope, id: string): Promise<void> {
+export async function deleteImport(db: Queryable, scope: TenantScope, id: string): Promise<void> {
   await db.query('delete from contact_imports where workspace_id = $1 and mode = $2 and id = $3', [
     scope.workspaceId,
     scope.mode,
@@ -138,7 +138,7 @@ export async function deleteImport(db: Queryable, scope: ContactScope, id: strin
 
 export async function findImport(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   id: string,
 ): Promise<ContactImport | undefined> {
   const { rows } = await db.query<ImportRow>(
@@ -146,7 +146,7 @@ export async function findImport(
      where workspace_id = $1 and mode = $2 and id = $3 and status <> 'uploading'`,
     [scope.workspaceId, scope.mode, id],
   );
-  return rows[0] && importOf(rows[0]);
+  return rows[0] && toImport(rows[0]);
 }
 
 /**
@@ -159,7 +159,7 @@ export async function claimImport(db: Queryable): Promise<ContactImport | undefi
     text: `select ${COLUMNS} from contact_imports where status in ('queued', 'running')
       order by last_progress_at limit 1 for update skip locked`,
   });
-  return rows[0] && importOf(rows[0]);
+  return rows[0] && toImport(rows[0]);
 }
 
 /** What the upload says from the cursor on, `chunksMax` pieces at the most. */
@@ -242,7 +242,7 @@ export async function insertFailures(
 
 export async function listFailures(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   importId: string,
   page: { afterLine: number; limit: number },
 ): Promise<(LineFailure & { line: number })[]> {
@@ -256,10 +256,10 @@ export async function listFailures(
 }
 
 /** A batch broke on our side. Too often in a row, and the import is given up as it is. */
-export async function noteFault(
+export async function recordBatchFailure(
   db: Queryable,
   job: ContactImport,
-  faultsMax: number,
+  failuresMax: number,
   nowMs: number,
 ): Promise<void> {
   await db.query(
@@ -267,12 +267,12 @@ export async function noteFault(
        status = case when failed_batches + 1 >= $4 then 'failed' else status end,
        finished_at = case when failed_batches + 1 >= $4 then $5::timestamptz end
      where workspace_id = $1 and mode = $2 and id = $3 and status in ('queued', 'running')`,
-    [job.workspaceId, job.mode, job.id, faultsMax, sqlTime(nowMs)],
+    [job.workspaceId, job.mode, job.id, failuresMax, sqlTime(nowMs)],
   );
 }
 
 /** Uploads that never came to an end, and reports that are past their time. */
-export async function deleteOldImports(
+export async function deleteExpiredImports(
   pool: Pool,
   bounds: { uploadingBeforeMs: number; finishedBeforeMs: number },
 ): Promise<void> {

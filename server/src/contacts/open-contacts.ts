@@ -9,7 +9,7 @@ import { ContactImports } from './contact-imports.ts';
 import { Contacts } from './contacts.ts';
 
 /** An upload is never held in memory, so it may be larger than what is. */
-const UPLOAD_BODIES = 8;
+const UPLOAD_SIZE_FACTOR = 8;
 const OPEN_IMPORTS_MAX = 10;
 
 export interface ContactParts {
@@ -33,7 +33,10 @@ export interface OpenContacts {
 /** The parts of this room, joined. */
 export function openContacts(parts: ContactParts): OpenContacts {
   const { pool, clock, log, suppressions, sealer, withdraw } = parts;
-  const limits = { uploadBytesMax: UPLOAD_BODIES * parts.bodyBytesMax, openMax: OPEN_IMPORTS_MAX };
+  const limits = {
+    uploadBytesMax: UPLOAD_SIZE_FACTOR * parts.bodyBytesMax,
+    openMax: OPEN_IMPORTS_MAX,
+  };
   return {
     contacts: new Contacts({ pool, clock }),
     imports: new ContactImports({ pool, clock, log, limits }),

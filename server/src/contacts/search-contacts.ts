@@ -1,13 +1,13 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { searchWords } from '../db/search-words.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import {
   type Contact,
   type ContactFilter,
-  type ContactScope,
   findContactsById,
-  type WalkBounds,
-  walkContacts,
+  type ScanBounds,
+  scanContacts,
 } from './contact-store.ts';
 
 /**
@@ -43,38 +43,38 @@ const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export async function searchContacts(
   pool: Pool,
-  scope: ContactScope,
+  scope: TenantScope,
   query: ContactQuery,
   page: { after: ContactPosition | undefined; limit: number },
 ): Promise<ContactPage> {
-  const filter = filterOf(query);
+  const filter = toFilter(query);
   const scanMax = Object.keys(filter).length === 0 ? page.limit + 1 : SCAN_STEP;
   const found: ContactPosition[] = [];
   let after = page.after;
   for (let scanned = 0; scanned < SCANNED_MAX; scanned += scanMax) {
-    const step = await walkContacts(pool, scope, filter, boundsOf(query, after), scanMax);
+    const step = await scanContacts(pool, scope, filter, scanBounds(query, after), scanMax);
     for (const contact of step) {
       if (!contact.matched) continue;
-      if (found.length === page.limit) return answer(found.at(-1));
+      if (found.length === page.limit) return toPage(found.at(-1));
       found.push(contact);
     }
-    if (step.length < scanMax) return answer(undefined);
+    if (step.length < scanMax) return toPage(undefined);
     after = step.at(-1);
   }
-  return answer(after);
+  return toPage(after);
 
-  async function answer(last: ContactPosition | undefined): Promise<ContactPage> {
+  async function toPage(last: ContactPosition | undefined): Promise<ContactPage> {
     const ids = found.map(({ id }) => id);
     const next = last ? { id: last.id, emailKey: last.emailKey } : null;
     return { contacts: await findContactsById(pool, scope, ids), next };
   }
 }
 
-function boundsOf(query: ContactQuery, after: ContactPosition | undefined): WalkBounds {
+function scanBounds(query: ContactQuery, after: ContactPosition | undefined): ScanBounds {
   const sinceId = uuidFloor(query.createdAfterMs ?? 0);
   const untilId =
     query.createdBeforeMs === undefined ? LAST_UUID : uuidFloor(query.createdBeforeMs);
-  const prefix = prefixOf(query);
+  const prefix = addressPrefix(query);
   if (prefix !== undefined) {
     return { sinceId, beforeId: untilId, prefix, afterKey: after?.emailKey ?? '' };
   }
@@ -82,20 +82,20 @@ function boundsOf(query: ContactQuery, after: ContactPosition | undefined): Walk
 }
 
 /** Whether contacts come in order of addresses, instead of newest first. */
-export function isByAddress(query: ContactQuery): boolean {
-  return prefixOf(query) !== undefined;
+export function isSortedByAddress(query: ContactQuery): boolean {
+  return addressPrefix(query) !== undefined;
 }
 
 /** No address begins with an @: who writes one there looks for a domain. */
-function prefixOf({ text = '' }: ContactQuery): string | undefined {
+function addressPrefix({ text = '' }: ContactQuery): string | undefined {
   const address = text.trim().toLowerCase();
   return address.indexOf('@') > 0 ? address : undefined;
 }
 
-function filterOf(query: ContactQuery): ContactFilter {
-  const words = prefixOf(query) === undefined ? searchWords(query.text) : null;
+function toFilter(query: ContactQuery): ContactFilter {
+  const words = addressPrefix(query) === undefined ? searchWords(query.text) : null;
   return {
-    ...(words === null ? {} : { words }),
+    ...(words === null ? {} : { searchTerms: words }),
     ...(query.locale === undefined ? {} : { locale: query.locale.toLowerCase() }),
     ...(query.attribute === undefined ? {} : { attribute: query.attribute }),
   };

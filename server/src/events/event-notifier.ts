@@ -7,52 +7,52 @@ import type { Clock } from '../lib/clock.ts';
  * inside the writing statements was rejected: PostgreSQL lines up all commits that carry one behind
  * a single lock. A ring that is lost costs little: followers look by themselves every 200 ms.
  */
-export class LedgerBell {
+export class EventNotifier {
   readonly #clock: Clock;
-  readonly #announce: (from: string) => Promise<void>;
-  readonly #followers = new Set<() => void>();
-  readonly #self = randomBytes(8).toString('hex');
+  readonly #notifyNodes: (from: string) => Promise<void>;
+  readonly #subscribers = new Set<() => void>();
+  readonly #nodeId = randomBytes(8).toString('hex');
   /** How often events were committed in this process. */
-  rings = 0;
-  #announcedAtMs = Number.NEGATIVE_INFINITY;
-  #planned = false;
+  publishedCount = 0;
+  #notifiedAtMs = Number.NEGATIVE_INFINITY;
+  #isScheduled = false;
 
   constructor(parts: { clock: Clock; announce: (from: string) => Promise<void> }) {
     this.#clock = parts.clock;
-    this.#announce = parts.announce;
+    this.#notifyNodes = parts.announce;
   }
 
-  onRing(follower: () => void): () => void {
-    this.#followers.add(follower);
-    return () => this.#followers.delete(follower);
+  subscribe(subscriber: () => void): () => void {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
   }
 
   /** Events were committed here. */
-  ring(): void {
-    this.rings += 1;
-    this.#tell();
-    if (this.#planned) return;
-    this.#planned = true;
-    const waitMs = this.#announcedAtMs + ANNOUNCE_EVERY_MS - this.#clock.now();
-    if (waitMs <= 0) this.#send();
-    else this.#clock.after(waitMs, () => this.#send());
+  publish(): void {
+    this.publishedCount += 1;
+    this.#wakeSubscribers();
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const waitMs = this.#notifiedAtMs + NOTIFY_INTERVAL_MS - this.#clock.now();
+    if (waitMs <= 0) this.#sendNotification();
+    else this.#clock.after(waitMs, () => this.#sendNotification());
   }
 
   /** A notice came in; our own come back to us as well. */
-  heard(from: string): void {
-    if (from !== this.#self) this.#tell();
+  receive(from: string): void {
+    if (from !== this.#nodeId) this.#wakeSubscribers();
   }
 
-  #tell(): void {
-    for (const follower of this.#followers) follower();
+  #wakeSubscribers(): void {
+    for (const subscriber of this.#subscribers) subscriber();
   }
 
-  #send(): void {
-    this.#planned = false;
-    this.#announcedAtMs = this.#clock.now();
+  #sendNotification(): void {
+    this.#isScheduled = false;
+    this.#notifiedAtMs = this.#clock.now();
     // Nobody waits for it, and who misses it looks by himself.
-    this.#announce(this.#self).catch(() => {});
+    this.#notifyNodes(this.#nodeId).catch(() => {});
   }
 }
 
-const ANNOUNCE_EVERY_MS = 100;
+const NOTIFY_INTERVAL_MS = 100;

@@ -6,10 +6,10 @@ import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
 import {
+  committedPosition,
   isAfter,
   type LedgerEvent,
   type LedgerPosition,
-  ledgerEdge,
   publicEvent,
   readLedger,
 } from './events-store.ts';
@@ -21,7 +21,7 @@ import { type FeedFilter, readFeed } from './feed-store.ts';
  * first led through the feed at its own speed. One that cannot keep up is let go rather than waited
  * for: it comes back with the place it had reached, so it loses nothing and holds up nobody.
  */
-export interface StreamScope {
+export interface StreamReader {
   workspaceId: string;
   mode: Mode;
   /** Who reads, key or person, and when they will no longer be admitted. */
@@ -42,34 +42,34 @@ export interface StreamLimits {
   /** What may wait for a reader before it is let go. */
   bufferedBytesMax: number;
   perWorkspaceMax: number;
-  inAllMax: number;
+  totalMax: number;
   heartbeatMs: number;
   /** After this a reader has to come back, and to show its key again. */
   lifetimeMs: number;
   pollMs: number;
 }
 
-const DEFAULT_LIMITS: StreamLimits = {
+const DEFAULT_STREAM_LIMITS: StreamLimits = {
   bufferedBytesMax: 1024 * 1024,
   perWorkspaceMax: 20,
-  inAllMax: 2_000,
+  totalMax: 2_000,
   heartbeatMs: 15_000,
   lifetimeMs: 300_000,
   pollMs: 200,
 };
 
-const READ_AT_A_TIME = 1_000;
-const PAGE = 100;
+const READ_BATCH = 1_000;
+const CATCH_UP_PAGE = 100;
 const SOON_MS = 5;
 
 interface Stream {
-  scope: StreamScope;
+  scope: StreamReader;
   filter: FeedFilter;
   position: LedgerPosition;
   /** False while it is led through the feed. */
-  live: boolean;
+  following: boolean;
   /** Nothing is written any more. */
-  over: boolean;
+  closed: boolean;
   body: Readable;
   timers: Timer[];
 }
@@ -78,15 +78,15 @@ export class EventStreams {
   readonly #parts: EventStreamsParts;
   readonly #limits: StreamLimits;
   readonly #streams = new Set<Stream>();
-  readonly #reading: WorkLoop;
+  readonly #readLoop: WorkLoop;
   #position: LedgerPosition | undefined;
   #stopped = false;
 
   constructor(parts: EventStreamsParts) {
     this.#parts = parts;
-    this.#limits = { ...DEFAULT_LIMITS, ...parts.limits };
+    this.#limits = { ...DEFAULT_STREAM_LIMITS, ...parts.limits };
     const { clock, log } = parts;
-    this.#reading = new WorkLoop({
+    this.#readLoop = new WorkLoop({
       clock,
       log,
       purpose: 'reading events for streams',
@@ -95,7 +95,7 @@ export class EventStreams {
       soonMs: SOON_MS,
       spacingMs: () => SOON_MS,
     });
-    this.#reading.start();
+    this.#readLoop.start();
   }
 
   get count(): number {
@@ -104,60 +104,60 @@ export class EventStreams {
 
   /** Events were appended. */
   wake(): void {
-    if (this.#streams.size > 0) this.#reading.wake();
+    if (this.#streams.size > 0) this.#readLoop.wake();
   }
 
   /** From a place on, or from now. The stream ends with its reader, and the other way round. */
   async open(
-    scope: StreamScope,
+    scope: StreamReader,
     from: LedgerPosition | undefined,
     filter: FeedFilter,
   ): Promise<Readable> {
-    this.#refuseTooMany(scope);
-    const position = from ?? (await ledgerEdge(this.#parts.pool));
-    const first = await readFeed(this.#parts.pool, scope, position, PAGE, filter);
+    this.#checkLimits(scope);
+    const position = from ?? (await committedPosition(this.#parts.pool));
+    const first = await readFeed(this.#parts.pool, scope, position, CATCH_UP_PAGE, filter);
     // The database was asked meanwhile, and others came in.
-    this.#refuseTooMany(scope);
-    const stream = this.#add(scope, filter, position);
+    this.#checkLimits(scope);
+    const stream = this.#register(scope, filter, position);
     this.#write(stream, 'retry: 2000\n\n');
-    this.#tell(stream, first.events, first.next);
-    void this.#leadOn(stream);
+    this.#sendEvents(stream, first.events, first.next);
+    void this.#catchUp(stream);
     return stream.body;
   }
 
   /** A key of the workspace has changed: its readers come back and show theirs. */
   closeWorkspace(workspaceId: string): void {
     for (const stream of this.#streams) {
-      if (stream.scope.workspaceId === workspaceId) this.#end(stream);
+      if (stream.scope.workspaceId === workspaceId) this.#close(stream);
     }
   }
 
   /** Somebody's session or role has changed: what they read ends, and they come back if they may. */
   closeReader(actor: string): void {
     for (const stream of this.#streams) {
-      if (stream.scope.actor === actor) this.#end(stream);
+      if (stream.scope.actor === actor) this.#close(stream);
     }
   }
 
   /** Notices were lost: nobody knows whose rights have changed. */
-  closeForAdmission(): void {
-    for (const stream of this.#streams) this.#end(stream);
+  closeForReauthentication(): void {
+    for (const stream of this.#streams) this.#close(stream);
   }
 
   /** The server closes: whoever is here is asked to go, and nobody comes in any more. */
   closeAll(): void {
     this.#stopped = true;
-    this.closeForAdmission();
+    this.closeForReauthentication();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#reading.stop();
+    await this.#readLoop.stop();
     for (const stream of this.#streams) stream.body.destroy();
   }
 
-  #refuseTooMany({ workspaceId }: StreamScope): void {
-    const { perWorkspaceMax, inAllMax } = this.#limits;
+  #checkLimits({ workspaceId }: StreamReader): void {
+    const { perWorkspaceMax, totalMax: inAllMax } = this.#limits;
     const own = [...this.#streams].filter((one) => one.scope.workspaceId === workspaceId).length;
     if (own >= perWorkspaceMax) {
       const detail = `A workspace may have ${perWorkspaceMax} streams open at a time.`;
@@ -168,7 +168,7 @@ export class EventStreams {
     }
   }
 
-  #add(scope: StreamScope, filter: FeedFilter, position: LedgerPosition): Stream {
+  #register(scope: StreamReader, filter: FeedFilter, position: LedgerPosition): Stream {
     const { clock } = this.#parts;
     const { heartbeatMs, lifetimeMs } = this.#limits;
     const body = new Readable({ read: () => {}, highWaterMark: this.#limits.bufferedBytesMax });
@@ -177,8 +177,8 @@ export class EventStreams {
       scope: { workspaceId, mode, ...(actor === undefined ? {} : { actor }) },
       filter,
       position,
-      live: false,
-      over: false,
+      following: false,
+      closed: false,
       body,
       timers: [],
     };
@@ -189,11 +189,11 @@ export class EventStreams {
     };
     stream.timers = [
       clock.after(heartbeatMs, beat),
-      clock.after(Math.min(lifetimeMs, endsAtMs - clock.now()), () => this.#end(stream)),
+      clock.after(Math.min(lifetimeMs, endsAtMs - clock.now()), () => this.#close(stream)),
     ];
     body.on('error', () => {});
     body.once('close', () => {
-      stream.over = true;
+      stream.closed = true;
       for (const timer of stream.timers) timer.cancel();
       this.#streams.delete(stream);
     });
@@ -202,21 +202,27 @@ export class EventStreams {
   }
 
   /** Through the feed until it has caught up with what this node reads for everybody. */
-  async #leadOn(stream: Stream): Promise<void> {
+  async #catchUp(stream: Stream): Promise<void> {
     try {
-      while (!stream.over) {
-        if (this.#isBehind(stream)) {
-          await this.#flowed(stream);
+      while (!stream.closed) {
+        if (this.#isBacklogged(stream)) {
+          await this.#waitForDrain(stream);
           continue;
         }
         const reached = this.#position;
         const { pool } = this.#parts;
-        const page = await readFeed(pool, stream.scope, stream.position, PAGE, stream.filter);
-        this.#tell(stream, page.events, page.next);
+        const page = await readFeed(
+          pool,
+          stream.scope,
+          stream.position,
+          CATCH_UP_PAGE,
+          stream.filter,
+        );
+        this.#sendEvents(stream, page.events, page.next);
         // Nothing was handed out while the page was read: from here on the common reading serves,
         // but nobody enters it with so much before him that the next event would drive him out.
-        if (!page.hasMore && reached && reached === this.#position && !this.#isBehind(stream)) {
-          stream.live = true;
+        if (!page.hasMore && reached && reached === this.#position && !this.#isBacklogged(stream)) {
+          stream.following = true;
           return;
         }
         if (!page.hasMore) await this.#pause(SOON_MS);
@@ -227,16 +233,16 @@ export class EventStreams {
     }
   }
 
-  #isBehind({ body }: Stream): boolean {
+  #isBacklogged({ body }: Stream): boolean {
     return body.readableLength > this.#limits.bufferedBytesMax / 2;
   }
 
   /** Waits until the reader has taken some; one that takes nothing for long is let go. */
-  async #flowed(stream: Stream): Promise<void> {
+  async #waitForDrain(stream: Stream): Promise<void> {
     const before = stream.body.readableLength;
-    await this.#pause(FLOW_LOOK_MS);
+    await this.#pause(DRAIN_CHECK_MS);
     if (stream.body.readableLength < before) return;
-    await this.#pause(FLOW_PATIENCE_MS);
+    await this.#pause(DRAIN_TIMEOUT_MS);
     if (stream.body.readableLength >= before) stream.body.destroy();
   }
 
@@ -252,32 +258,32 @@ export class EventStreams {
     }
     const { pool } = this.#parts;
     if (!this.#position) {
-      this.#position = await ledgerEdge(pool);
+      this.#position = await committedPosition(pool);
       return false;
     }
     const workspaces = new Set([...this.#streams].map(({ scope }) => scope.workspaceId));
-    const { events, next, scanned } = await readLedger(pool, this.#position, READ_AT_A_TIME, [
+    const { events, next, scanned } = await readLedger(pool, this.#position, READ_BATCH, [
       ...workspaces,
     ]);
     if (scanned === 0) return false;
     this.#position = next;
     for (const stream of this.#streams) {
-      if (!stream.live) continue;
+      if (!stream.following) continue;
       const own = events.filter(
         (event) =>
           event.workspaceId === stream.scope.workspaceId &&
           event.mode === stream.scope.mode &&
           isAfter(event, stream.position) &&
-          wanted(event, stream.filter),
+          matchesTypes(event, stream.filter),
       );
-      this.#tell(stream, own, next);
+      this.#sendEvents(stream, own, next);
       // Led through the feed, a reader sets the pace; here it must not.
       if (stream.body.readableLength > this.#limits.bufferedBytesMax) stream.body.destroy();
     }
-    return scanned === READ_AT_A_TIME;
+    return scanned === READ_BATCH;
   }
 
-  #tell(stream: Stream, events: readonly LedgerEvent[], next: LedgerPosition): void {
+  #sendEvents(stream: Stream, events: readonly LedgerEvent[], next: LedgerPosition): void {
     if (isAfter(next, stream.position)) stream.position = next;
     if (events.length === 0) return;
     const { cursorOf } = this.#parts;
@@ -288,20 +294,20 @@ export class EventStreams {
   }
 
   #write(stream: Stream, text: string): void {
-    if (!stream.over) stream.body.push(text);
+    if (!stream.closed) stream.body.push(text);
   }
 
-  #end(stream: Stream): void {
-    if (stream.over) return;
-    stream.over = true;
+  #close(stream: Stream): void {
+    if (stream.closed) return;
+    stream.closed = true;
     stream.body.push(null);
   }
 }
 
-const FLOW_LOOK_MS = 50;
-const FLOW_PATIENCE_MS = 10_000;
+const DRAIN_CHECK_MS = 50;
+const DRAIN_TIMEOUT_MS = 10_000;
 
-function wanted({ type }: LedgerEvent, { types }: FeedFilter): boolean {
+function matchesTypes({ type }: LedgerEvent, { types }: FeedFilter): boolean {
   if (!types) return true;
   return types.includes(type) || types.includes(`${type.split('.')[0]}.*`);
 }

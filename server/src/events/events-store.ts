@@ -72,7 +72,7 @@ export function eventRow(event: NewEvent): EventRow {
 }
 
 /** Tells other nodes that events were appended; in a statement of its own, see ledger-bell.ts. */
-export async function announceEvents(pool: Pool, from: string): Promise<void> {
+export async function notifyEventsAppended(pool: Pool, from: string): Promise<void> {
   await pool.query(`select pg_notify('events', $1)`, [from]);
 }
 
@@ -101,22 +101,22 @@ export const HORIZON = 'event_log_horizon()';
 export const LEDGER_START: LedgerPosition = { tx: 0, id: uuidFloor(0) };
 
 /** The place up to which everything is decided now. */
-export async function ledgerEdge(pool: Pool): Promise<LedgerPosition> {
+export async function committedPosition(pool: Pool): Promise<LedgerPosition> {
   const { rows } = await pool.query<{ tx: number }>({
     name: 'ledger-edge',
     text: 'select event_log_horizon() - 1 as tx',
   });
-  return behind(rows[0]?.tx ?? 0);
+  return positionAfterTransaction(rows[0]?.tx ?? 0);
 }
 
 /** The place behind everything that a transaction wrote. */
-export function behind(tx: number): LedgerPosition {
+export function positionAfterTransaction(tx: number): LedgerPosition {
   return { tx, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 }
 
 /** Whether a place lies behind another; lower-case hex compares as its bytes do. */
-export function isAfter(place: LedgerPosition, other: LedgerPosition): boolean {
-  return place.tx > other.tx || (place.tx === other.tx && place.id > other.id);
+export function isAfter(position: LedgerPosition, other: LedgerPosition): boolean {
+  return position.tx > other.tx || (position.tx === other.tx && position.id > other.id);
 }
 
 export interface LedgerPage {
@@ -149,7 +149,7 @@ export async function readLedger(
   if (scanned === 0) return { events: [], next: after, scanned };
   const found = rows.filter((row) => row.id !== null);
   return {
-    events: found.map((row) => ({ ...eventOf(row), workspaceId: row.workspace_id })),
+    events: found.map((row) => ({ ...toLedgerEvent(row), workspaceId: row.workspace_id })),
     next: { tx: Number(rows[0]?.last_tx), id: rows[0]?.last_id as string },
     scanned,
   };
@@ -168,7 +168,7 @@ export async function readTimeline(
     // An event is never older than its message: partitions before it are not looked at.
     values: [scope.workspaceId, scope.mode, messageId, uuidFloor(uuidTime(messageId) - 60_000)],
   });
-  return rows.map(eventOf);
+  return rows.map(toLedgerEvent);
 }
 
 /** What users see of an event: in the feed, in webhooks, in timelines. */
@@ -202,7 +202,7 @@ interface Scanned {
   last_id: string;
 }
 
-export function eventOf(row: LedgerRow): LedgerEvent {
+export function toLedgerEvent(row: LedgerRow): LedgerEvent {
   return {
     id: row.id,
     tx: Number(row.tx),
@@ -215,7 +215,7 @@ export function eventOf(row: LedgerRow): LedgerEvent {
   };
 }
 
-export interface EventParts {
+export interface EventBodyInput {
   id: string;
   type: string;
   mode: Mode;
@@ -229,7 +229,7 @@ export interface EventParts {
  * The text of `publicEvent`, made without reading the data: the same bytes whenever it is made, at a
  * fraction of the cost.
  */
-export function eventBody(event: EventParts): string {
+export function eventBody(event: EventBodyInput): string {
   return (
     `{"id":"${encodeId('evt', event.id)}","type":"${event.type}","api_version":"v1",` +
     `"mode":"${event.mode}","created_at":"${new Date(event.createdAtMs).toISOString()}",` +

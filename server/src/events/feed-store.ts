@@ -1,10 +1,8 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { IDS_AHEAD_MAX_MS, uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
-  behind,
-  eventOf,
   HORIZON,
   isAfter,
   LEDGER_COLUMNS,
@@ -12,6 +10,8 @@ import {
   type LedgerEvent,
   type LedgerPosition,
   type LedgerRow,
+  positionAfterTransaction,
+  toLedgerEvent,
 } from './events-store.ts';
 
 /**
@@ -38,12 +38,7 @@ export interface FeedPage {
   next: LedgerPosition;
   hasMore: boolean;
   /** Behind all that was decided when the page was read. */
-  edge: LedgerPosition;
-}
-
-interface FeedScope {
-  workspaceId: string;
-  mode: Mode;
+  committed: LedgerPosition;
 }
 
 /** Places between which events are looked for, without the two themselves. */
@@ -53,7 +48,7 @@ interface Range {
 }
 
 /** Behind every transaction that can be. */
-export const LEDGER_END: LedgerPosition = behind(Number.MAX_SAFE_INTEGER);
+export const LEDGER_END: LedgerPosition = positionAfterTransaction(Number.MAX_SAFE_INTEGER);
 
 /** What matches often is found in the first step; what matches seldom must not read everything. */
 const FILTERED_STEPS = [1_000, 3_000, 6_000];
@@ -70,19 +65,19 @@ const OUT_OF_ORDER_MS = 3_600_000;
 /** Reads on from a place: up from it, or down. */
 export async function readFeed(
   pool: Pool,
-  scope: FeedScope,
+  scope: TenantScope,
   from: LedgerPosition,
   limit: number,
   filter: FeedFilter = {},
   order: FeedOrder = 'asc',
 ): Promise<FeedPage> {
   return inTransaction(pool, async (db) => {
-    await db.query(BY_INDEX_ONLY);
-    const range = await rangeOf(db, scope, from, filter, order);
-    const few = await fewMessages(db, scope, filter);
-    return few
-      ? readOfMessages(db, scope, few, { from, range, limit, filter, order })
-      : walk(db, scope, { from, range, limit, filter, order });
+    await db.query(USE_INDEXES_ONLY);
+    const range = await feedRange(db, scope, from, filter, order);
+    const candidates = await findCandidateMessages(db, scope, filter);
+    return candidates
+      ? readMessageEvents(db, scope, candidates, { from, range, limit, filter, order })
+      : scanInSteps(db, scope, { from, range, limit, filter, order });
   });
 }
 
@@ -90,16 +85,16 @@ export async function readFeed(
  * The planner thinks little of a range within one workspace: it would read all of it and sort. Every
  * statement here has an index that gives the rows in order.
  */
-const BY_INDEX_ONLY = ['sort', 'seqscan', 'bitmapscan']
+const USE_INDEXES_ONLY = ['sort', 'seqscan', 'bitmapscan']
   .map((way) => `set local enable_${way} = off`)
   .join('; ');
 
-interface Read extends Pick<Scan, 'limit' | 'filter' | 'order'> {
+interface FeedRead extends Pick<Scan, 'limit' | 'filter' | 'order'> {
   from: LedgerPosition;
   range: Range;
 }
 
-async function walk(db: Queryable, scope: FeedScope, read: Read): Promise<FeedPage> {
+async function scanInSteps(db: Queryable, scope: TenantScope, read: FeedRead): Promise<FeedPage> {
   const { from, range, limit, filter, order } = read;
   const unfiltered = Object.values(filter).every((value) => value === undefined);
   const steps = unfiltered ? UNFILTERED_STEPS : FILTERED_STEPS;
@@ -111,24 +106,24 @@ async function walk(db: Queryable, scope: FeedScope, read: Read): Promise<FeedPa
     const step = await scan(db, scope, { ...range, order, size, filter, limit: wanted });
     edge ??= step.edge;
     events.push(...step.events);
-    if (events.length > limit) return { ...cut(events, limit), edge };
+    if (events.length > limit) return { ...truncatePage(events, limit), committed: edge };
     next = step.last ?? next;
-    if (step.scanned < size) return { events, next, hasMore: false, edge };
+    if (step.scanned < size) return { events, next, hasMore: false, committed: edge };
     if (order === 'asc') range.low = next;
     else range.high = next;
   }
-  return { events, next, hasMore: true, edge: edge as LedgerPosition };
+  return { events, next, hasMore: true, committed: edge as LedgerPosition };
 }
 
-function cut(events: LedgerEvent[], limit: number) {
+function truncatePage(events: LedgerEvent[], limit: number) {
   const page = events.slice(0, limit);
   const { tx, id } = page[limit - 1] as LedgerEvent;
   return { events: page, next: { tx, id }, hasMore: true };
 }
 
-async function rangeOf(
+async function feedRange(
   db: Queryable,
-  scope: FeedScope,
+  scope: TenantScope,
   from: LedgerPosition,
   filter: FeedFilter,
   order: FeedOrder,
@@ -137,11 +132,11 @@ async function rangeOf(
   const range: Range =
     order === 'asc' ? { low: from, high: LEDGER_END } : { low: LEDGER_START, high: from };
   if (createdAfterMs !== undefined) {
-    const low = await placeOfTime(db, scope, createdAfterMs - OUT_OF_ORDER_MS);
+    const low = await positionOfTime(db, scope, createdAfterMs - OUT_OF_ORDER_MS);
     if (isAfter(low, range.low)) range.low = low;
   }
   if (createdBeforeMs !== undefined) {
-    const high = await placeOfTime(db, scope, createdBeforeMs + OUT_OF_ORDER_MS);
+    const high = await positionOfTime(db, scope, createdBeforeMs + OUT_OF_ORDER_MS);
     if (isAfter(range.high, high)) range.high = high;
   }
   return range;
@@ -162,7 +157,11 @@ const BY_KEY = {
  * The place before the first event of a time or later, found by halving the span of transactions.
  * An index on times would be paid for by every event written.
  */
-async function placeOfTime(db: Queryable, scope: FeedScope, ms: number): Promise<LedgerPosition> {
+async function positionOfTime(
+  db: Queryable,
+  scope: TenantScope,
+  ms: number,
+): Promise<LedgerPosition> {
   const { rows } = await db.query<{ tx: number }>({
     name: 'feed-place-of-time',
     text: `with recursive search (low, high) as (
@@ -180,7 +179,7 @@ async function placeOfTime(db: Queryable, scope: FeedScope, ms: number): Promise
       select max(low) - 1 as tx from search`,
     values: [scope.workspaceId, scope.mode, sqlTime(ms), uuidFloor(0)],
   });
-  return behind(Number(rows[0]?.tx ?? 0));
+  return positionAfterTransaction(Number(rows[0]?.tx ?? 0));
 }
 
 interface Scan extends Range {
@@ -198,7 +197,7 @@ interface ScanRow extends LedgerRow {
   edge_tx: number;
 }
 
-async function scan(db: Queryable, scope: FeedScope, bounds: Scan) {
+async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
   const { low, high, order, size, filter, limit } = bounds;
   const back = order === 'asc' ? 'desc' : 'asc';
   const { rows } = await db.query<ScanRow>({
@@ -234,13 +233,13 @@ async function scan(db: Queryable, scope: FeedScope, bounds: Scan) {
   });
   const first = rows[0] as ScanRow;
   return {
-    events: rows.filter((row) => row.id !== null).map(eventOf),
+    events: rows.filter((row) => row.id !== null).map(toLedgerEvent),
     scanned: first.scanned,
     last:
       first.last_tx === null || first.last_id === null
         ? undefined
         : { tx: Number(first.last_tx), id: first.last_id },
-    edge: behind(Number(first.edge_tx)),
+    edge: positionAfterTransaction(Number(first.edge_tx)),
   };
 }
 
@@ -267,18 +266,18 @@ function timeOrNull(ms: number | undefined): string | null {
 }
 
 /** Messages that hold all that the filter may let through, where they are few. */
-interface FewMessages {
+interface CandidateMessages {
   ids: readonly string[];
   /** Nothing beyond it: a message may have come in after the ids were looked up. */
-  edge: LedgerPosition;
+  committed: LedgerPosition;
 }
 
-async function fewMessages(
+async function findCandidateMessages(
   db: Queryable,
-  scope: FeedScope,
+  scope: TenantScope,
   { messageId, recipient }: FeedFilter,
-): Promise<FewMessages | undefined> {
-  if (messageId !== undefined) return { ids: [messageId], edge: LEDGER_END };
+): Promise<CandidateMessages | undefined> {
+  if (messageId !== undefined) return { ids: [messageId], committed: LEDGER_END };
   if (recipient === undefined) return undefined;
   const { rows } = await db.query<{ ids: string[]; edge_tx: number }>({
     name: 'feed-messages-of-recipient',
@@ -288,18 +287,20 @@ async function fewMessages(
     values: [scope.workspaceId, scope.mode, recipient],
   });
   const { ids = [], edge_tx = 0 } = rows[0] ?? {};
-  return ids.length > RECIPIENT_MESSAGES_MAX ? undefined : { ids, edge: behind(Number(edge_tx)) };
+  return ids.length > RECIPIENT_MESSAGES_MAX
+    ? undefined
+    : { ids, committed: positionAfterTransaction(Number(edge_tx)) };
 }
 
-async function readOfMessages(
+async function readMessageEvents(
   db: Queryable,
-  scope: FeedScope,
-  few: FewMessages,
-  read: Read,
+  scope: TenantScope,
+  candidates: CandidateMessages,
+  read: FeedRead,
 ): Promise<FeedPage> {
   const { from, range, limit, filter, order } = read;
-  const high = isAfter(range.high, few.edge) ? few.edge : range.high;
-  const bornMs = Math.min(...few.ids.map(uuidTime));
+  const high = isAfter(range.high, candidates.committed) ? candidates.committed : range.high;
+  const oldestMs = Math.min(...candidates.ids.map(uuidTime));
   const { rows } = await db.query<LedgerRow & { edge_tx: number }>({
     name: `feed-of-messages-${order}`,
     text: `with own as materialized (
@@ -319,15 +320,15 @@ async function readOfMessages(
       high.id,
       limit + 1,
       ...matchValues(filter),
-      few.ids,
+      candidates.ids,
       // An event is never older than its message: partitions before it are not looked at.
-      uuidFloor(few.ids.length === 0 ? 0 : bornMs - 60_000),
+      uuidFloor(candidates.ids.length === 0 ? 0 : oldestMs - 60_000),
     ],
   });
-  const events = rows.filter((row) => row.id !== null).map(eventOf);
-  const decided = behind(Number(rows[0]?.edge_tx ?? 0));
-  const edge = isAfter(decided, few.edge) ? few.edge : decided;
-  if (events.length > limit) return { ...cut(events, limit), edge };
+  const events = rows.filter((row) => row.id !== null).map(toLedgerEvent);
+  const horizon = positionAfterTransaction(Number(rows[0]?.edge_tx ?? 0));
+  const edge = isAfter(horizon, candidates.committed) ? candidates.committed : horizon;
+  if (events.length > limit) return { ...truncatePage(events, limit), committed: edge };
   const { tx, id } = events.at(-1) ?? from;
-  return { events, next: { tx, id }, hasMore: false, edge };
+  return { events, next: { tx, id }, hasMore: false, committed: edge };
 }

@@ -1,3 +1,4 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -15,7 +16,6 @@ import {
   notifyDeliveriesDue,
   rescheduleDeliveries,
   retryDeliveries,
-  type Scope,
   type StoredMessage,
 } from './lookup/message-store.ts';
 
@@ -43,7 +43,7 @@ export class MessageChanges {
   }
 
   /** All recipients that wait are cancelled; refused when none does, or one is on the wire. */
-  async cancel(scope: Scope, id: string): Promise<StoredMessage> {
+  async cancel(scope: TenantScope, id: string): Promise<StoredMessage> {
     const message = await this.#find(scope, id);
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
@@ -70,7 +70,11 @@ export class MessageChanges {
   }
 
   /** To another time, or with null to this one. */
-  async reschedule(scope: Scope, id: string, scheduledAt: string | null): Promise<StoredMessage> {
+  async reschedule(
+    scope: TenantScope,
+    id: string,
+    scheduledAt: string | null,
+  ): Promise<StoredMessage> {
     const message = await this.#find(scope, id);
     const nowMs = this.#clock.now();
     const errors = new FieldErrors();
@@ -118,7 +122,7 @@ export class MessageChanges {
    * Deferred deliveries become due now and keep their end; bounced, failed and expired ones begin a
    * new run, with as much time as a message sent now would get.
    */
-  async retry(scope: Scope, id: string): Promise<StoredMessage> {
+  async retry(scope: TenantScope, id: string): Promise<StoredMessage> {
     const { ttlSeconds } = await this.#find(scope, id);
     if (await isSealedContentDeleted(this.#pool, scope, id)) {
       throw new RefusedError(
@@ -150,7 +154,7 @@ export class MessageChanges {
     return this.#find(scope, id);
   }
 
-  async #find(scope: Scope, id: string): Promise<StoredMessage> {
+  async #find(scope: TenantScope, id: string): Promise<StoredMessage> {
     const message = await findMessage(this.#pool, scope, id);
     if (!message) throw new RefusedError('not_found', 'There is no message with this id.');
     return message;
@@ -166,13 +170,19 @@ const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
  */
 const CHANGES_PER_DELIVERY_MAX = 10_000;
 
-function hasTooManyChanges({ eventSequence, attempts }: { eventSequence: number; attempts: number }): boolean {
+function hasTooManyChanges({
+  eventSequence,
+  attempts,
+}: {
+  eventSequence: number;
+  attempts: number;
+}): boolean {
   return Math.max(eventSequence, attempts) >= CHANGES_PER_DELIVERY_MAX;
 }
 
 function recipientEvent(
   type: NewEvent['type'],
-  scope: Scope,
+  scope: TenantScope,
   message: StoredMessage,
   atMs: number,
   recipient: string,

@@ -9,7 +9,7 @@ export function isSimulatorAddress(recipientKey: string): boolean {
 }
 
 /** The part an address plays, or undefined when it is no simulator address. */
-export function simulatedPart(recipientKey: string): string | undefined {
+export function simulatedBehavior(recipientKey: string): string | undefined {
   if (!isSimulatorAddress(recipientKey)) return undefined;
   const local = recipientKey.slice(0, -SIMULATOR_DOMAIN.length);
   const label = local.indexOf('+');
@@ -18,7 +18,7 @@ export function simulatedPart(recipientKey: string): string | undefined {
 
 /** This address is on the suppression list of every workspace's test mode, without a row there. */
 export function isSimulatedSuppression(recipientKey: string): boolean {
-  return simulatedPart(recipientKey) === 'suppressed';
+  return simulatedBehavior(recipientKey) === 'suppressed';
 }
 
 export const SIMULATED_SUPPRESSION_REASON = 'manual';

@@ -9,16 +9,13 @@ export interface Eraser {
 }
 
 export function createEraser(emailKey: string): Eraser {
-  const address = [...formsOf(emailKey)].map(literally).join('|');
-  const pattern = new RegExp(
-    `${NOT_WITHIN_A_LOCAL_PART}(?:${address})${NOT_WITHIN_A_DOMAIN}`,
-    'giu',
-  );
+  const address = [...addressForms(emailKey)].map(escapeRegExp).join('|');
+  const pattern = new RegExp(`${LOCAL_PART_START}(?:${address})${DOMAIN_END}`, 'giu');
   const text = (given: string): string => given.replace(pattern, ERASED_ADDRESS);
-  return { text, json: (given) => erased(given, text) as typeof given };
+  return { text, json: (given) => eraseIn(given, text) as typeof given };
 }
 
-function formsOf(emailKey: string): Set<string> {
+function addressForms(emailKey: string): Set<string> {
   const at = emailKey.lastIndexOf('@') + 1;
   const shown = emailKey.slice(0, at) + domainToUnicode(emailKey.slice(at));
   return new Set(
@@ -32,22 +29,22 @@ function formsOf(emailKey: string): Set<string> {
 }
 
 /** The hex digits of a percent-encoded sign are no part of what follows. */
-const NOT_WITHIN_A_LOCAL_PART = '(?:(?<=%[0-9a-f]{2})|(?<![\\p{L}\\p{N}_.+-]))';
-const NOT_WITHIN_A_DOMAIN = '(?!\\.?[\\p{L}\\p{N}-])';
+const LOCAL_PART_START = '(?:(?<=%[0-9a-f]{2})|(?<![\\p{L}\\p{N}_.+-]))';
+const DOMAIN_END = '(?!\\.?[\\p{L}\\p{N}-])';
 
-function literally(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-function erased(value: unknown, text: (given: string) => string): unknown {
+function eraseIn(value: unknown, text: (given: string) => string): unknown {
   if (typeof value === 'string') return text(value);
   if (Array.isArray(value)) {
-    const items = value.map((item) => erased(item, text));
+    const items = value.map((item) => eraseIn(item, text));
     return items.every((item, index) => item === value[index]) ? value : items;
   }
   if (value === null || typeof value !== 'object') return value;
   const before = Object.entries(value);
-  const after = before.map(([name, inner]) => [text(name), erased(inner, text)] as const);
+  const after = before.map(([name, inner]) => [text(name), eraseIn(inner, text)] as const);
   const same = after.every(([name, inner], index) => {
     const [oldName, oldInner] = before[index] as [string, unknown];
     return name === oldName && inner === oldInner;

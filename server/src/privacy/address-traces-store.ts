@@ -1,4 +1,4 @@
-import type { ContactScope } from '../contacts/contact-store.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
@@ -65,7 +65,7 @@ export interface ErasableMessage {
 
 export async function readMessages(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<ErasableMessage[]> {
   const { rows } = await db.query<ErasableMessage>({
@@ -79,7 +79,7 @@ export async function readMessages(
 
 export async function writeMessages(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   messages: readonly Pick<ErasableMessage, 'id' | 'subject' | 'metadata'>[],
 ): Promise<void> {
   await db.query({
@@ -99,7 +99,7 @@ export async function writeMessages(
 /** What was said to this recipient alone: content, attachments and the copy in the test inbox. */
 export async function deleteContents(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
@@ -135,7 +135,7 @@ export interface ErasableContent {
 
 export async function readContent(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   id: string,
 ): Promise<ErasableContent | undefined> {
   const { rows } = await db.query<ErasableContent>(
@@ -149,7 +149,7 @@ export async function readContent(
 /** Other words need another signature: the one that was kept would not fit any more. */
 export async function writeContent(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   id: string,
   content: ErasableContent,
 ): Promise<void> {
@@ -179,7 +179,7 @@ export interface ErasedDelivery {
 /** The recipient becomes nobody. What still waits is cancelled and taken out of any worker's hands. */
 export async function writeDeliveries(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   deliveries: readonly ErasedDelivery[],
   nowMs: number,
 ): Promise<void> {
@@ -225,7 +225,7 @@ export interface ErasableAttempt {
 
 export async function readAttempts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<ErasableAttempt[]> {
   const { rows } = await db.query<ErasableAttempt>({
@@ -239,7 +239,7 @@ export async function readAttempts(
 
 export async function writeAttempts(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   attempts: readonly ErasableAttempt[],
 ): Promise<void> {
   if (attempts.length === 0) return;
@@ -271,7 +271,7 @@ const EVENT = `tx, id, type, message_id as "messageId", data`;
 
 export async function readEventsOf(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<ErasableEvent[]> {
   const { rows } = await db.query<ErasableEvent>({
@@ -286,7 +286,7 @@ export async function readEventsOf(
 /** Of the next events that belong to no message, those that hold the text; and where they end. */
 export async function readOtherEvents(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   needle: string,
   afterId: string,
   limit: number,
@@ -306,7 +306,7 @@ export async function readOtherEvents(
 /** The place of an event in the ledger stays: readers notice nothing but the missing words. */
 export async function writeEvents(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   events: readonly Pick<ErasableEvent, 'tx' | 'id' | 'data'>[],
 ): Promise<void> {
   if (events.length === 0) return;
@@ -331,9 +331,9 @@ export async function writeEvents(
  * not written, and is sent again without the address. Endpoints that were removed have rows too:
  * hence the walk from endpoint to endpoint.
  */
-export async function eraseWebhookAnswers(
+export async function eraseWebhookResponses(
   db: Queryable,
-  scope: ContactScope,
+  scope: TenantScope,
   eventIds: readonly string[],
   nowMs: number,
 ): Promise<void> {

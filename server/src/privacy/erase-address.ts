@@ -1,5 +1,5 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
-import { type ContactScope, deleteContact } from '../contacts/contact-store.ts';
+import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
+import { deleteContact } from '../contacts/contact-store.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { isStorageGone } from '../db/storage-gone.ts';
 import { appendEvents } from '../events/events-store.ts';
@@ -29,13 +29,13 @@ import {
 } from './address-traces-store.ts';
 import {
   addErasureCounts,
+  advanceEventCursor,
   deleteErasure,
   type ErasureCounts,
   type ErasureRef,
   insertErasure,
   listErasures,
   lockErasure,
-  advanceEventCursor,
 } from './erasure-store.ts';
 
 /**
@@ -82,7 +82,7 @@ export class Erasures {
   }
 
   async erase(
-    scope: ContactScope,
+    scope: TenantScope,
     emailKey: string,
     options: { keepSuppression: boolean },
   ): Promise<ErasureResult> {
@@ -170,7 +170,9 @@ export class Erasures {
   ): Promise<Omit<ErasureCounts, 'contacts'>> {
     const recipients = Map.groupBy(deliveries, ({ messageId }) => messageId);
     const ids = [...recipients.keys()];
-    const soleRecipient = new Set(ids.filter((id) => recipients.get(id)?.every(isTo(ref.emailKey))));
+    const soleRecipient = new Set(
+      ids.filter((id) => recipients.get(id)?.every(isTo(ref.emailKey))),
+    );
     const messages = await readMessages(client, ref, ids);
     const own = deliveries.filter(isTo(ref.emailKey));
     const waiting = own.filter(({ status }) => WAITING.has(status));

@@ -1,4 +1,4 @@
-import type { ContactScope } from '../contacts/contact-store.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
@@ -11,7 +11,7 @@ export interface ErasureCounts {
   events: number;
 }
 
-export interface ErasureRef extends ContactScope {
+export interface ErasureRef extends TenantScope {
   emailKey: string;
 }
 
@@ -33,7 +33,7 @@ export async function insertErasure(
   );
 }
 
-export interface ErasureUnderWay {
+export interface ErasureProgress {
   counts: ErasureCounts;
   /** How far it has come through the events of no message. */
   eventsAfter: string | null;
@@ -43,7 +43,7 @@ export interface ErasureUnderWay {
 export async function lockErasure(
   db: Queryable,
   ref: ErasureRef,
-): Promise<ErasureUnderWay | undefined> {
+): Promise<ErasureProgress | undefined> {
   const { rows } = await db.query<ErasureCounts & { eventsAfter: string | null }>(
     `select ${COUNTS}, events_cursor as "eventsAfter" from erasures
      where workspace_id = $1 and mode = $2 and email_key = $3 for update`,
@@ -54,7 +54,7 @@ export async function lockErasure(
   return { counts, eventsAfter };
 }
 
-export async function passEvents(
+export async function advanceEventCursor(
   db: Queryable,
   ref: ErasureRef,
   eventsAfter: string,
@@ -66,7 +66,7 @@ export async function passEvents(
   );
 }
 
-export async function countErased(
+export async function addErasureCounts(
   db: Queryable,
   ref: ErasureRef,
   more: Omit<ErasureCounts, 'contacts'>,

@@ -4,11 +4,11 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import {
   type AlarmKind,
+  type AlarmReading,
   deleteAlarm,
   insertAlarm,
   lockAlarms,
   type RaisedAlarm,
-  type Reading,
   readDegradedDomains,
   readExpiringKeys,
   readFailingWebhooks,
@@ -37,7 +37,7 @@ export interface AlarmThresholds {
   domainRecords: number;
 }
 
-const CLEARED_BELOW = 0.8;
+const CLEAR_RATIO = 0.8;
 
 export class Alarms {
   readonly #pool: Pool;
@@ -51,19 +51,19 @@ export class Alarms {
   }
 
   /** Looks once; any number of nodes may. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       if (!(await lockAlarms(client))) return;
       const readings = await this.#readAll(client, nowMs);
-      const raised = new Map((await readRaised(client)).map((alarm) => [keyOf(alarm), alarm]));
+      const raised = new Map((await readRaised(client)).map((alarm) => [alarmKey(alarm), alarm]));
       const events: NewEvent[] = [];
       for (const reading of readings) {
-        const known = raised.get(keyOf(reading));
+        const isRaised = raised.get(alarmKey(reading));
         const threshold = this.#thresholdOf(reading.kind);
-        if (known) {
-          if (goesOn(reading, threshold)) raised.delete(keyOf(reading));
-        } else if (begins(reading, threshold)) {
+        if (isRaised) {
+          if (shouldStayRaised(reading, threshold)) raised.delete(alarmKey(reading));
+        } else if (shouldRaise(reading, threshold)) {
           await insertAlarm(client, { ...reading, raisedAtMs: nowMs });
           events.push(this.#event('alarm.raised', reading, nowMs, nowMs, reading.value));
         }
@@ -71,7 +71,7 @@ export class Alarms {
       // Those that no reading keeps up any more are over.
       for (const alarm of raised.values()) {
         await deleteAlarm(client, alarm);
-        const reading = readings.find((one) => keyOf(one) === keyOf(alarm));
+        const reading = readings.find((one) => alarmKey(one) === alarmKey(alarm));
         const value = reading?.value ?? null;
         events.push(this.#event('alarm.cleared', alarm, alarm.raisedAtMs, nowMs, value));
       }
@@ -79,7 +79,7 @@ export class Alarms {
     });
   }
 
-  async #readAll(db: Queryable, nowMs: number): Promise<Reading[]> {
+  async #readAll(db: Queryable, nowMs: number): Promise<AlarmReading[]> {
     const { windowMs, recipientsMin, queueAgeMs, webhookFailingMs, keyExpiryMs, domainRecords } =
       this.#thresholds;
     return [
@@ -111,7 +111,7 @@ export class Alarms {
 
   #event(
     type: 'alarm.raised' | 'alarm.cleared',
-    about: Reading | RaisedAlarm,
+    about: AlarmReading | RaisedAlarm,
     sinceMs: number,
     nowMs: number,
     value: number | null,
@@ -120,20 +120,20 @@ export class Alarms {
     const threshold = this.#thresholdOf(kind);
     const alarm = {
       kind,
-      subject: subjectOf(about),
+      subject: publicAlarmSubject(about),
       value,
       threshold,
       raised_at: new Date(sinceMs).toISOString(),
-      explanation: explanationOf(about),
+      explanation: alarmExplanation(about),
     };
     return { workspaceId, mode, type, atMs: nowMs, data: { alarm } };
   }
 }
 
-type About = Pick<RaisedAlarm, 'kind' | 'subject'>;
+type AlarmTopic = Pick<RaisedAlarm, 'kind' | 'subject'>;
 
 /** What it is about, as users know it. */
-export function subjectOf({ kind, subject }: About): string | null {
+export function publicAlarmSubject({ kind, subject }: AlarmTopic): string | null {
   switch (kind) {
     case 'webhook_failing':
       return encodeId('whk', subject);
@@ -144,11 +144,11 @@ export function subjectOf({ kind, subject }: About): string | null {
   }
 }
 
-export function explanationOf({ kind, subject }: About): string {
-  return EXPLANATIONS[kind](subject);
+export function alarmExplanation({ kind, subject }: AlarmTopic): string {
+  return ALARM_EXPLANATIONS[kind](subject);
 }
 
-const EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
+const ALARM_EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
   bounce_rate: (domain) => `Too much of what ${domain} sends bounces.`,
   complaint_rate: (domain) => `Too many recipients call mail from ${domain} spam.`,
   queue_age: () => 'Mail has been waiting to leave for too long.',
@@ -158,16 +158,16 @@ const EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
 };
 
 /** What is left of a key is the one figure that is bad when it is small. */
-function begins({ kind, value }: Reading, threshold: number): boolean {
+function shouldRaise({ kind, value }: AlarmReading, threshold: number): boolean {
   if (threshold === 0) return false;
   return kind === 'key_expiring' ? value <= threshold : value >= threshold;
 }
 
-function goesOn({ kind, value }: Reading, threshold: number): boolean {
+function shouldStayRaised({ kind, value }: AlarmReading, threshold: number): boolean {
   if (threshold === 0) return false;
-  return kind === 'key_expiring' ? value <= threshold : value >= threshold * CLEARED_BELOW;
+  return kind === 'key_expiring' ? value <= threshold : value >= threshold * CLEAR_RATIO;
 }
 
-function keyOf({ workspaceId, mode, kind, subject }: Omit<Reading, 'value'>): string {
+function alarmKey({ workspaceId, mode, kind, subject }: Omit<AlarmReading, 'value'>): string {
   return `${workspaceId} ${mode} ${kind} ${subject}`;
 }

@@ -1,14 +1,20 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { BOUNCED_FOR, COUNTERS, type Counter, type Dimension, LATENCY } from './count-events.ts';
+import {
+  BOUNCE_REASON_PREFIX,
+  COUNTERS,
+  type Counter,
+  type Dimension,
+  LATENCY_PREFIX,
+} from './count-events.ts';
 import { percentileMs } from './latency-histogram.ts';
-import { type PointRow, readPoints, readTotals, type Span } from './stats-store.ts';
+import { type PointRow, readPoints, readTotals, type StatsInterval } from './stats-store.ts';
 
 /** What users see of the counts: numbers, rates and times, over time and by group. */
 
 export interface StatsRequest {
-  span: Span;
+  span: StatsInterval;
   fromMs: number;
   toMs: number;
   groupBy?: Exclude<Dimension, 'all'>;
@@ -34,7 +40,7 @@ export interface Series {
 const POINTS_MAX = 50_000;
 
 /** The groups with most recipients first. Times at which nothing happened are left out. */
-export async function lookUpStats(
+export async function queryStats(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode },
   request: StatsRequest,
@@ -44,7 +50,7 @@ export async function lookUpStats(
   const wanted = { value, valuesMax: groupBy ? groupsMax : 1 };
   const totals = Map.groupBy(await readTotals(pool, scope, query, wanted), (row) => row.value);
   if (!groupBy && totals.size === 0) {
-    return [{ group: null, totals: figuresOf([]), points: [] }];
+    return [{ group: null, totals: computeFigures([]), points: [] }];
   }
   const found = withPoints
     ? await readPoints(pool, scope, query, [...totals.keys()], POINTS_MAX + 1)
@@ -60,11 +66,11 @@ export async function lookUpStats(
         : rows.map(({ counter, n }) => [counter, n] as const);
       return {
         group: groupBy ? group : null,
-        totals: figuresOf(counts),
-        points: own.map(pointOf),
+        totals: computeFigures(counts),
+        points: own.map(toPoint),
       };
     })
-    .sort((a, b) => weight(b.totals) - weight(a.totals));
+    .sort((a, b) => volume(b.totals) - volume(a.totals));
 }
 
 function tooManyPoints(): RefusedError {
@@ -74,24 +80,24 @@ function tooManyPoints(): RefusedError {
   });
 }
 
-function pointOf({ atMs, counts }: PointRow): Series['points'][number] {
-  return { start: new Date(atMs).toISOString(), ...figuresOf(Object.entries(counts)) };
+function toPoint({ atMs, counts }: PointRow): Series['points'][number] {
+  return { start: new Date(atMs).toISOString(), ...computeFigures(Object.entries(counts)) };
 }
 
-function weight({ accepted, delivered, bounced }: Figures): number {
+function volume({ accepted, delivered, bounced }: Figures): number {
   return Math.max(accepted, delivered + bounced);
 }
 
-function figuresOf(counts: readonly (readonly [counter: string, n: number])[]): Figures {
+function computeFigures(counts: readonly (readonly [counter: string, n: number])[]): Figures {
   const sums = new Map<string, number>();
   for (const [counter, n] of counts) sums.set(counter, (sums.get(counter) ?? 0) + n);
   const of = (counter: string): number => sums.get(counter) ?? 0;
   const plain = Object.fromEntries(COUNTERS.map((counter) => [counter, of(counter)]));
-  const reasons = [...sums].filter(([counter]) => counter.startsWith(BOUNCED_FOR));
+  const reasons = [...sums].filter(([counter]) => counter.startsWith(BOUNCE_REASON_PREFIX));
   const latencies = new Map(
     [...sums]
-      .filter(([counter]) => counter.startsWith(LATENCY))
-      .map(([counter, n]) => [Number(counter.slice(LATENCY.length)), n]),
+      .filter(([counter]) => counter.startsWith(LATENCY_PREFIX))
+      .map(([counter, n]) => [Number(counter.slice(LATENCY_PREFIX.length)), n]),
   );
   // What bounced later was counted as delivered first; its delivery may lie in a time before this one.
   const arrived = Math.max(0, of('delivered') - of('bounced_later'));
@@ -100,7 +106,7 @@ function figuresOf(counts: readonly (readonly [counter: string, n: number])[]): 
   return {
     ...(plain as Record<Counter, number>),
     bounced_by_reason: Object.fromEntries(
-      reasons.map(([counter, n]) => [counter.slice(BOUNCED_FOR.length), n]),
+      reasons.map(([counter, n]) => [counter.slice(BOUNCE_REASON_PREFIX.length), n]),
     ),
     rates: {
       delivered: rate(arrived, ended),

@@ -3,7 +3,7 @@ import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
 /** What has not left yet at this moment, of a workspace or of all. */
-export interface QueueNow {
+export interface QueueSnapshot {
   queued: number;
   deferred: number;
   scheduled: number;
@@ -20,7 +20,7 @@ export async function readQueue(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode } | 'all',
   nowMs: number,
-): Promise<QueueNow> {
+): Promise<QueueSnapshot> {
   const narrowed = scope === 'all' ? '' : 'workspace_id = $3 and mode = $4 and';
   const { rows } = await pool.query<{ status: string; n: number; oldest: number | null }>(
     // What a node has in hand is due at the end of its lease, and so does not count as late.
@@ -42,7 +42,7 @@ export async function readQueue(
 }
 
 /** Live mail of one workspace to one receiving domain that has not left. */
-export interface WaitingMail {
+export interface QueueGroup {
   workspaceId: string;
   workspaceName: string;
   domain: string;
@@ -58,11 +58,11 @@ export interface WaitingMail {
 const GROUPS_MAX = 100;
 
 /** Where most waits comes first. Of more than is counted, it is a sample. */
-export async function listWaiting(
+export async function listQueueByDomain(
   pool: Pool,
   workspaceId: string | undefined,
-): Promise<{ waiting: WaitingMail[]; more: boolean }> {
-  const { rows } = await pool.query<WaitingMail & { counted: number }>(
+): Promise<{ waiting: QueueGroup[]; more: boolean }> {
+  const { rows } = await pool.query<QueueGroup & { counted: number }>(
     // The most frequent value; a type of ours has the same name.
     `select d.workspace_id as "workspaceId", w.name as "workspaceName", d.domain,
         count(*) filter (where d.status = 'queued')::int as queued,

@@ -12,36 +12,36 @@ import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stat
  * place reached: killed at any moment, it goes on without counting anything twice or leaving anything
  * out. It has a room of its own because it needs nothing but events, and nobody needs it but readers.
  */
-export interface StatisticsParts {
+export interface StatsAggregatorParts {
   pool: Pool;
   clock: Clock;
   log: Log;
 }
 
-const EVENTS_AT_A_TIME = 2_000;
+const BATCH_SIZE = 2_000;
 /** Counts may be a little late: what came meanwhile is one write instead of many. */
 const SPACING_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MINUTES_KEPT_MS = 2 * DAY_MS;
 const HOURS_KEPT_MS = 90 * DAY_MS;
 /** A tenant who tags every message with its number must not make a table of his own out of it. */
-const VALUES_MAX = 500;
-const VALUES_KNOWN_MS = 600_000;
+const VALUES_PER_DIMENSION_MAX = 500;
+const KNOWN_VALUES_TTL_MS = 600_000;
 const OTHER_VALUES = '(other)';
 
-export class StatisticsFollower {
-  readonly #parts: StatisticsParts;
+export class StatsAggregator {
+  readonly #parts: StatsAggregatorParts;
   readonly #loop: WorkLoop;
   /** By workspace and mode. */
   readonly #known = new Map<string, KnownValues>();
 
-  constructor(parts: StatisticsParts) {
+  constructor(parts: StatsAggregatorParts) {
     this.#parts = parts;
     this.#loop = new WorkLoop({
       clock: parts.clock,
       log: parts.log,
       purpose: 'counting events',
-      work: () => this.countNext(),
+      work: () => this.aggregateNext(),
       idleMs: SPACING_MS,
       spacingMs: () => SPACING_MS,
     });
@@ -56,17 +56,17 @@ export class StatisticsFollower {
   }
 
   /** Counts the next batch; true when there may be more. */
-  async countNext(eventsMax = EVENTS_AT_A_TIME): Promise<boolean> {
+  async aggregateNext(eventsMax = BATCH_SIZE): Promise<boolean> {
     const { pool } = this.#parts;
     const batch = await readUncounted(pool, eventsMax);
-    if (batch.seen === 0) return false;
-    const knownOf = await this.#learnValues(batch.events);
+    if (batch.scanned === 0) return false;
+    const knownOf = await this.#loadKnownValues(batch.events);
     const counts = countEvents(batch.events, (event, dimension, value) =>
-      isOpen(dimension) ? admit(knownOf(event)[dimension], value) : value,
+      isUserDefined(dimension) ? labelFor(knownOf(event)[dimension], value) : value,
     );
     const written = await writeCounts(pool, batch, counts);
     // Another node was quicker, and goes on: two that race would do everything twice.
-    return written && batch.seen === eventsMax;
+    return written && batch.scanned === eventsMax;
   }
 
   /** Minutes are for now, hours for the season, days stay. */
@@ -79,7 +79,7 @@ export class StatisticsFollower {
   }
 
   /** What is known of the workspaces in these events. */
-  async #learnValues(
+  async #loadKnownValues(
     events: readonly CountedEvent[],
   ): Promise<(event: CountedEvent) => KnownValues['values']> {
     const nowMs = this.#parts.clock.now();
@@ -95,12 +95,18 @@ export class StatisticsFollower {
   async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<KnownValues> {
     const key = `${workspaceId} ${mode}`;
     const known = this.#known.get(key);
-    if (known && nowMs - known.readAtMs < VALUES_KNOWN_MS) return known;
+    if (known && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS) return known;
     const { pool } = this.#parts;
-    const read = async (dimension: OpenDimension): Promise<Set<string>> => {
+    const read = async (dimension: UserDefinedDimension): Promise<Set<string>> => {
       const sinceMs = nowMs - 7 * DAY_MS;
       return new Set(
-        await knownValues(pool, { workspaceId, mode }, dimension, sinceMs, VALUES_MAX),
+        await knownValues(
+          pool,
+          { workspaceId, mode },
+          dimension,
+          sinceMs,
+          VALUES_PER_DIMENSION_MAX,
+        ),
       );
     };
     const values = {
@@ -115,21 +121,21 @@ export class StatisticsFollower {
 }
 
 /** Those whose values tenants choose. */
-type OpenDimension = 'tag' | 'template' | 'domain';
+type UserDefinedDimension = 'tag' | 'template' | 'domain';
 
 interface KnownValues {
   readAtMs: number;
-  values: Readonly<Record<OpenDimension, Set<string>>>;
+  values: Readonly<Record<UserDefinedDimension, Set<string>>>;
 }
 
-function isOpen(dimension: Dimension): dimension is OpenDimension {
+function isUserDefined(dimension: Dimension): dimension is UserDefinedDimension {
   return dimension === 'tag' || dimension === 'template' || dimension === 'domain';
 }
 
 /** The name under which a value is counted. */
-function admit(known: Set<string>, value: string): string {
+function labelFor(known: Set<string>, value: string): string {
   if (known.has(value)) return value;
-  if (known.size >= VALUES_MAX) return OTHER_VALUES;
+  if (known.size >= VALUES_PER_DIMENSION_MAX) return OTHER_VALUES;
   known.add(value);
   return value;
 }

@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
@@ -10,11 +10,11 @@ import type { Count, CountedEvent, Dimension } from './count-events.ts';
 export interface EventBatch {
   from: LedgerPosition;
   to: LedgerPosition;
-  seen: number;
+  scanned: number;
   events: CountedEvent[];
 }
 
-interface EventRow {
+interface UncountedRow {
   tx: number;
   id: string;
   workspace_id: string;
@@ -44,8 +44,8 @@ interface MessageData {
  * as it is: taking it apart here costs ten times what the process takes to parse it.
  */
 export async function readUncounted(pool: Pool, limit: number): Promise<EventBatch> {
-  const from = await readPlace(pool);
-  const { rows } = await pool.query<EventRow>({
+  const from = await readCursor(pool);
+  const { rows } = await pool.query<UncountedRow>({
     name: 'statistics-read',
     text: `select e.tx, e.id, e.workspace_id, e.mode, e.type, e.created_at,
         case when e.type like 'message.%' then e.data end as data,
@@ -63,10 +63,10 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
   });
   let to = from;
   for (const { tx, id } of rows) if (tx > to.tx || (tx === to.tx && id > to.id)) to = { tx, id };
-  return { from, to, seen: rows.length, events: rows.map(eventOf) };
+  return { from, to, scanned: rows.length, events: rows.map(toCountedEvent) };
 }
 
-async function readPlace(pool: Pool): Promise<LedgerPosition> {
+async function readCursor(pool: Pool): Promise<LedgerPosition> {
   const { rows } = await pool.query<LedgerPosition>({
     name: 'statistics-place',
     text: `select tx, id from event_consumers where name = 'statistics'`,
@@ -74,7 +74,7 @@ async function readPlace(pool: Pool): Promise<LedgerPosition> {
   return rows[0] as LedgerPosition;
 }
 
-function eventOf(row: EventRow): CountedEvent {
+function toCountedEvent(row: UncountedRow): CountedEvent {
   const data = row.data ?? {};
   return {
     workspaceId: row.workspace_id,
@@ -85,7 +85,7 @@ function eventOf(row: EventRow): CountedEvent {
     recipients: (data.recipients ?? []).map(({ email }) => email),
     tags: data.tags ?? [],
     bounceReason: data.bounce?.reason ?? null,
-    later: data.report !== undefined && data.report.previous_status !== 'deferred',
+    afterDelivery: data.report !== undefined && data.report.previous_status !== 'deferred',
     mx: data.smtp?.mx ?? null,
     machine: data.machine ?? false,
     first: data.first ?? true,
@@ -95,8 +95,8 @@ function eventOf(row: EventRow): CountedEvent {
   };
 }
 
-const SPANS = ['minute', 'hour', 'day'] as const;
-export type Span = (typeof SPANS)[number];
+const INTERVALS = ['minute', 'hour', 'day'] as const;
+export type StatsInterval = (typeof INTERVALS)[number];
 
 /**
  * Adds counts and moves the place, in one statement and so all or nothing. The place must still be
@@ -111,7 +111,7 @@ counts as materialized (
     select * from json_to_recordset($5::json) as c(
       w uuid, m mode, d text, v text, at timestamptz, c text, n bigint)
      where exists (select from moved)),
-${SPANS.map(
+${INTERVALS.map(
   (span) => `${span} as (
     insert into statistics_${span} as s (workspace_id, mode, dimension, at, value, counter, n)
     select w, m, d, date_trunc('${span}', at, 'UTC'), v, c, sum(n) from counts
@@ -169,13 +169,11 @@ export async function knownValues(
 }
 
 export interface StatsQuery {
-  span: Span;
+  span: StatsInterval;
   fromMs: number;
   toMs: number;
   dimension: Dimension;
 }
-
-type Scope = { workspaceId: string; mode: Mode };
 
 export interface TotalRow {
   value: string;
@@ -189,7 +187,7 @@ export interface TotalRow {
  */
 export async function readTotals(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   query: StatsQuery,
   wanted: { value: string | undefined; valuesMax: number },
 ): Promise<TotalRow[]> {
@@ -218,7 +216,7 @@ export interface PointRow {
 /** The counts of these values over time; `limit` points at the most. */
 export async function readPoints(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   query: StatsQuery,
   values: readonly string[],
   limit: number,
@@ -235,7 +233,10 @@ export async function readPoints(
 
 const IN_RANGE = 'workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5';
 
-function rangeOf({ workspaceId, mode }: Scope, { dimension, fromMs, toMs }: StatsQuery): unknown[] {
+function rangeOf(
+  { workspaceId, mode }: TenantScope,
+  { dimension, fromMs, toMs }: StatsQuery,
+): unknown[] {
   return [workspaceId, mode, dimension, sqlTime(fromMs), sqlTime(toMs)];
 }
 

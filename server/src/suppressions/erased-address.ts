@@ -14,15 +14,15 @@ export function createAddressHash(secretKey: Buffer): AddressHash {
   const hmac = createHmacSha256(key);
   return (workspaceId, mode, emailKey) => {
     const mac = hmac(Buffer.from(`${workspaceId}/${mode}/${emailKey}`));
-    return HASH_MARK + mac.toString('base64url');
+    return HASH_PREFIX + mac.toString('base64url');
   };
 }
 
 /** An address always has an @, and a domain's key begins with one: no key of theirs looks like it. */
-const HASH_MARK = '#';
+const HASH_PREFIX = '#';
 
 export function isAddressHash(key: string): boolean {
-  return key.startsWith(HASH_MARK) && !key.includes('@');
+  return key.startsWith(HASH_PREFIX) && !key.includes('@');
 }
 
 /**

@@ -17,12 +17,12 @@ export interface NewSuppression {
 /** Only what was named; the rest of an entry stays as it is. */
 export type SuppressionChange = Partial<Pick<Suppression, 'reason' | 'note' | 'expiresAtMs'>>;
 
-interface Faults {
+interface InvalidSuppression {
   ok: false;
   errors: [FieldError, ...FieldError[]];
 }
 
-interface Wanted {
+interface ParsedSuppression {
   ok: true;
   key: string;
   email: string | null;
@@ -30,7 +30,10 @@ interface Wanted {
   change: SuppressionChange;
 }
 
-export function parseSuppression(given: NewSuppression, nowMs: number): Wanted | Faults {
+export function parseSuppression(
+  given: NewSuppression,
+  nowMs: number,
+): ParsedSuppression | InvalidSuppression {
   const target = parseTarget(given);
   const parsed = parseChange(given, nowMs);
   if ('code' in target) {
@@ -42,7 +45,7 @@ export function parseSuppression(given: NewSuppression, nowMs: number): Wanted |
 export function parseChange(
   given: Pick<NewSuppression, 'reason' | 'note' | 'expires_at'>,
   nowMs: number,
-): { ok: true; change: SuppressionChange } | Faults {
+): { ok: true; change: SuppressionChange } | InvalidSuppression {
   const change: SuppressionChange = {};
   if (given.reason !== undefined) change.reason = given.reason;
   if (given.note !== undefined) change.note = given.note;
@@ -54,7 +57,9 @@ export function parseChange(
   return { ok: false, errors: [{ pointer: '/expires_at', code: 'invalid_time', detail }] };
 }
 
-function parseTarget(given: NewSuppression): Pick<Wanted, 'key' | 'email' | 'domain'> | FieldError {
+function parseTarget(
+  given: NewSuppression,
+): Pick<ParsedSuppression, 'key' | 'email' | 'domain'> | FieldError {
   if (given.email !== undefined && given.domain !== undefined) {
     const detail = 'Give either an email or a domain.';
     return { pointer: '/domain', code: 'conflicting_field', detail };

@@ -1,13 +1,8 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
 /** The rows of the suppression list. A row past its end is as good as none, wherever it is read. */
-
-export interface SuppressionScope {
-  workspaceId: string;
-  mode: Mode;
-}
 
 export const SUPPRESSION_REASONS = ['hard_bounce', 'complaint', 'manual', 'unsubscribe'] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
@@ -31,7 +26,7 @@ const COLUMNS = `key, id, email, domain, reason, evidence, note, created_at as "
 const RECORD = `r(key text, id uuid, email text, domain text, reason text, evidence json, note text,
   created_at timestamptz, expires_at timestamptz)`;
 
-function recordOf(one: Suppression): object {
+function toRecord(one: Suppression): object {
   return {
     key: one.key,
     id: one.id,
@@ -51,7 +46,7 @@ function recordOf(one: Suppression): object {
  */
 export async function insertSuppressions(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   entries: readonly Suppression[],
   nowMs: number,
 ): Promise<Set<string>> {
@@ -67,15 +62,15 @@ export async function insertSuppressions(
         note = excluded.note, created_at = excluded.created_at, expires_at = excluded.expires_at
         where old.expires_at <= $4
       returning key`,
-    values: [scope.workspaceId, scope.mode, JSON.stringify(entries.map(recordOf)), sqlTime(nowMs)],
+    values: [scope.workspaceId, scope.mode, JSON.stringify(entries.map(toRecord)), sqlTime(nowMs)],
   });
   return new Set(rows.map((row) => row.key));
 }
 
 /** An entry that was to end stays for good, for a better reason. The insert before has locked it. */
-export async function keepForGood(
+export async function makePermanent(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   { key, reason, evidence }: Pick<Suppression, 'key' | 'reason' | 'evidence'>,
 ): Promise<void> {
   await db.query(
@@ -91,7 +86,7 @@ export async function keepForGood(
  */
 export async function lockSuppressions(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   keys: readonly string[],
   nowMs: number,
 ): Promise<Suppression[]> {
@@ -108,7 +103,7 @@ export async function lockSuppressions(
 
 export async function findSuppression(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   id: string,
   nowMs: number,
   lock: '' | 'for update' = '',
@@ -124,7 +119,7 @@ export async function findSuppression(
 /** The parts of entries that may change, by their ids. */
 export async function updateSuppressions(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   entries: readonly Suppression[],
 ): Promise<void> {
   if (entries.length === 0) return;
@@ -133,13 +128,13 @@ export async function updateSuppressions(
     text: `update suppressions s set reason = r.reason, note = r.note, expires_at = r.expires_at
       from json_to_recordset($3::json) as ${RECORD}
       where s.workspace_id = $1 and s.mode = $2 and s.key = r.key and s.id = r.id`,
-    values: [scope.workspaceId, scope.mode, JSON.stringify(entries.map(recordOf))],
+    values: [scope.workspaceId, scope.mode, JSON.stringify(entries.map(toRecord))],
   });
 }
 
 export async function deleteSuppressions(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   keys: readonly string[],
 ): Promise<void> {
   await db.query(
@@ -157,7 +152,7 @@ export interface SuppressionFilter {
 /** Newest first, made between the two ids; `limit` at the most. */
 export async function listSuppressions(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   filter: SuppressionFilter,
   bounds: { beforeId: string; sinceId: string; limit: number },
   nowMs: number,
@@ -192,7 +187,7 @@ export async function listSuppressions(
 /** Addresses and domains that begin so, in order of keys behind `afterKey`. */
 export async function listSuppressionsByPrefix(
   db: Queryable,
-  scope: SuppressionScope,
+  scope: TenantScope,
   prefix: string,
   filter: SuppressionFilter,
   bounds: { afterKey: string; sinceId: string; untilId: string; limit: number },
@@ -227,7 +222,7 @@ export async function listSuppressionsByPrefix(
   return rows;
 }
 
-export async function anyExpired(db: Queryable, nowMs: number): Promise<boolean> {
+export async function hasExpired(db: Queryable, nowMs: number): Promise<boolean> {
   const { rowCount } = await db.query('select from suppressions where expires_at <= $1 limit 1', [
     sqlTime(nowMs),
   ]);
@@ -235,12 +230,12 @@ export async function anyExpired(db: Queryable, nowMs: number): Promise<boolean>
 }
 
 /** Entries whose end has come, taken off the list; `limit` at the most. */
-export async function takeExpired(
+export async function deleteExpired(
   db: Queryable,
   nowMs: number,
   limit: number,
-): Promise<(Suppression & SuppressionScope)[]> {
-  const { rows } = await db.query<Suppression & SuppressionScope>(
+): Promise<(Suppression & TenantScope)[]> {
+  const { rows } = await db.query<Suppression & TenantScope>(
     `delete from suppressions s using (
        select workspace_id, mode, key from suppressions where expires_at <= $1
        order by expires_at limit $2 for update skip locked) ended

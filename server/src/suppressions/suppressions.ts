@@ -1,3 +1,4 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { timeToForgetBy } from '../db/time-to-forget-by.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
@@ -8,19 +9,18 @@ import { parseMailbox } from '../mail/address.ts';
 import { type AddressHash, isAddressHash } from './erased-address.ts';
 import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
 import {
-  anyExpired,
+  deleteExpired,
   deleteSuppressions,
   findSuppression,
+  hasExpired,
   insertSuppressions,
-  keepForGood,
   listSuppressions,
   listSuppressionsByPrefix,
   lockSuppressions,
+  makePermanent,
   type Suppression,
   type SuppressionFilter,
   type SuppressionReason,
-  type SuppressionScope,
-  takeExpired,
   updateSuppressions,
 } from './suppression-store.ts';
 
@@ -52,7 +52,7 @@ export type AddResult =
   | { errors: [FieldError, ...FieldError[]] };
 
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-const EXPIRED_MAX = 500;
+const EXPIRED_BATCH = 500;
 
 export class Suppressions {
   readonly #pool: Pool;
@@ -67,7 +67,7 @@ export class Suppressions {
 
   /** Newest first; by the beginning of an address in order of addresses. */
   list(
-    scope: SuppressionScope,
+    scope: TenantScope,
     query: SuppressionQuery,
     page: { after: SuppressionPosition | undefined; limit: number },
   ): Promise<Suppression[]> {
@@ -77,19 +77,19 @@ export class Suppressions {
     const untilId =
       query.createdBeforeMs === undefined ? LAST_UUID : uuidFloor(query.createdBeforeMs);
     const filter: SuppressionFilter = query.reason === undefined ? {} : { reason: query.reason };
-    if (isByKey(query)) {
+    if (isSortedByKey(query)) {
       const bounds = { afterKey: after?.key ?? '', sinceId, untilId, limit };
       const prefix = query.prefix.toLowerCase();
       return listSuppressionsByPrefix(this.#pool, scope, prefix, filter, bounds, nowMs);
     }
-    const keys = query.email === undefined ? {} : { keys: this.#keysOf(scope, query.email) };
+    const keys = query.email === undefined ? {} : { keys: this.#lookupKeys(scope, query.email) };
     const beforeId = after && after.id < untilId ? after.id : untilId;
     const bounds = { beforeId, sinceId, limit };
     return listSuppressions(this.#pool, scope, { ...filter, ...keys }, bounds, nowMs);
   }
 
   /** What is wrong with the fields that are there, of an entry whose other fields cannot be read. */
-  faultsIn(given: NewSuppression, isWhole: boolean): readonly FieldError[] {
+  fieldErrors(given: NewSuppression, isWhole: boolean): readonly FieldError[] {
     const nowMs = this.#clock.now();
     const parsed = isWhole ? parseSuppression(given, nowMs) : parseChange(given, nowMs);
     return parsed.ok ? [] : parsed.errors;
@@ -97,7 +97,7 @@ export class Suppressions {
 
   /** Puts an entry on the list, or changes the one that is there. */
   async add(
-    scope: SuppressionScope,
+    scope: TenantScope,
     given: NewSuppression,
   ): Promise<{ suppression: Suppression; created: boolean }> {
     const [result] = await this.addMany(scope, [given]);
@@ -107,7 +107,7 @@ export class Suppressions {
   }
 
   /** Those that are right are added in one commit; each has its result. */
-  async addMany(scope: SuppressionScope, given: readonly NewSuppression[]): Promise<AddResult[]> {
+  async addMany(scope: TenantScope, given: readonly NewSuppression[]): Promise<AddResult[]> {
     const nowMs = this.#clock.now();
     const wanted = given.map((one) => parseSuppression(one, nowMs));
     const entries = new Map<string, Suppression>();
@@ -115,24 +115,24 @@ export class Suppressions {
       if (one.ok && !entries.has(one.key)) entries.set(one.key, newEntry(one, nowMs));
     }
     return inTransaction(this.#pool, async (client) => {
-      const made = await insertSuppressions(client, scope, [...entries.values()], nowMs);
+      const inserted = await insertSuppressions(client, scope, [...entries.values()], nowMs);
       // The insert has locked those that were there already: they cannot vanish any more.
-      const there = await lockSuppressions(client, scope, [...entries.keys()], nowMs);
-      const now = new Map(there.map((one) => [one.key, one]));
-      const fresh = new Set(made);
+      const existing = await lockSuppressions(client, scope, [...entries.keys()], nowMs);
+      const current = new Map(existing.map((one) => [one.key, one]));
+      const fresh = new Set(inserted);
       const results = wanted.map((one): AddResult => {
         if (!one.ok) return { errors: one.errors };
         const created = fresh.delete(one.key);
-        const before = now.get(one.key) as Suppression;
+        const before = current.get(one.key) as Suppression;
         const suppression = created ? before : { ...before, ...one.change };
-        now.set(one.key, suppression);
+        current.set(one.key, suppression);
         return { suppression, created };
       });
-      const unchanged = new Set(there);
-      const changed = [...now.values()].filter((one) => !unchanged.has(one));
+      const unchanged = new Set(existing);
+      const changed = [...current.values()].filter((one) => !unchanged.has(one));
       await updateSuppressions(client, scope, changed);
-      const added = [...made].map((key) => now.get(key) as Suppression);
-      await tell(client, 'suppression.created', scope, added, nowMs);
+      const added = [...inserted].map((key) => current.get(key) as Suppression);
+      await appendSuppressionEvents(client, 'suppression.created', scope, added, nowMs);
       return results;
     });
   }
@@ -143,7 +143,7 @@ export class Suppressions {
    */
   async suppress(
     client: Queryable,
-    scope: SuppressionScope,
+    scope: TenantScope,
     given: { emailKey: string; reason: 'hard_bounce' | 'complaint'; evidence: object },
   ): Promise<void> {
     const nowMs = this.#clock.now();
@@ -151,16 +151,17 @@ export class Suppressions {
     const wanted = { key: emailKey, email: emailKey, domain: null, change: { reason } };
     const entry = { ...newEntry(wanted, nowMs), evidence };
     const made = await insertSuppressions(client, scope, [entry], nowMs);
-    if (made.size > 0) await tell(client, 'suppression.created', scope, [entry], nowMs);
-    else await keepForGood(client, scope, entry);
+    if (made.size > 0)
+      await appendSuppressionEvents(client, 'suppression.created', scope, [entry], nowMs);
+    else await makePermanent(client, scope, entry);
   }
 
-  async get(scope: SuppressionScope, id: string): Promise<Suppression> {
+  async get(scope: TenantScope, id: string): Promise<Suppression> {
     return found(await findSuppression(this.#pool, scope, id, this.#clock.now()));
   }
 
   async change(
-    scope: SuppressionScope,
+    scope: TenantScope,
     id: string,
     given: Pick<NewSuppression, 'reason' | 'note' | 'expires_at'>,
   ): Promise<Suppression> {
@@ -175,22 +176,22 @@ export class Suppressions {
     });
   }
 
-  async remove(scope: SuppressionScope, id: string): Promise<void> {
+  async remove(scope: TenantScope, id: string): Promise<void> {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       const entry = found(await findSuppression(client, scope, id, nowMs, 'for update'));
-      await this.#take(client, scope, [entry], nowMs);
+      await this.#delete(client, scope, [entry], nowMs);
     });
   }
 
   /** The address's own entry, by name or by hash; its domain's stays. */
-  async removeByEmail(scope: SuppressionScope, email: string): Promise<void> {
+  async removeByEmail(scope: TenantScope, email: string): Promise<void> {
     const nowMs = this.#clock.now();
-    const keys = this.#keysOf(scope, email).filter((key) => !key.startsWith('@'));
+    const keys = this.#lookupKeys(scope, email).filter((key) => !key.startsWith('@'));
     await inTransaction(this.#pool, async (client) => {
       const entries = await lockSuppressions(client, scope, keys, nowMs);
       if (entries.length === 0) throw notFound();
-      await this.#take(client, scope, entries, nowMs);
+      await this.#delete(client, scope, entries, nowMs);
     });
   }
 
@@ -200,7 +201,7 @@ export class Suppressions {
    */
   async eraseAddress(
     client: Queryable,
-    scope: SuppressionScope,
+    scope: TenantScope,
     emailKey: string,
     keep: boolean,
   ): Promise<void> {
@@ -209,58 +210,60 @@ export class Suppressions {
     const entries = await lockSuppressions(client, scope, [emailKey, hashKey], nowMs);
     if (keep && entries.some(({ key }) => key === hashKey)) {
       const named = entries.filter(({ key }) => key === emailKey);
-      await this.#take(client, scope, named.map(anonymous), nowMs, [emailKey]);
+      await this.#delete(client, scope, named.map(anonymized), nowMs, [emailKey]);
       return;
     }
     const reason = entries[0]?.reason ?? 'manual';
-    await this.#take(client, scope, entries.map(anonymous), nowMs, [emailKey, hashKey]);
+    await this.#delete(client, scope, entries.map(anonymized), nowMs, [emailKey, hashKey]);
     if (!keep) return;
     const change = { reason, note: null, expiresAtMs: entries[0]?.expiresAtMs ?? null };
     const hashed = newEntry({ key: hashKey, email: null, domain: null, change }, nowMs);
     await insertSuppressions(client, scope, [hashed], nowMs);
-    await tell(client, 'suppression.created', scope, [hashed], nowMs);
+    await appendSuppressionEvents(client, 'suppression.created', scope, [hashed], nowMs);
   }
 
   /**
    * Takes entries whose time has come off the list. Runs now and then on every node. A clock that is
    * wrong by years must not take them all: they count again when it is right.
    */
-  async endExpired(): Promise<void> {
-    if (!(await anyExpired(this.#pool, this.#clock.now()))) return;
+  async removeExpired(): Promise<void> {
+    if (!(await hasExpired(this.#pool, this.#clock.now()))) return;
     const time = await timeToForgetBy(this.#pool, this.#clock.now());
     if (!('nowMs' in time)) return;
     const { nowMs } = time;
-    for (let taken = EXPIRED_MAX; taken === EXPIRED_MAX; ) {
+    for (let taken = EXPIRED_BATCH; taken === EXPIRED_BATCH; ) {
       taken = await inTransaction(this.#pool, async (client) => {
-        const ended = await takeExpired(client, nowMs, EXPIRED_MAX);
-        const events = ended.map((one) => eventOf('suppression.deleted', one, one, nowMs));
+        const ended = await deleteExpired(client, nowMs, EXPIRED_BATCH);
+        const events = ended.map((one) => suppressionEvent('suppression.deleted', one, one, nowMs));
         await appendEvents(client, events);
         return ended.length;
       });
     }
   }
 
-  #keysOf(scope: SuppressionScope, email: string): string[] {
+  #lookupKeys(scope: TenantScope, email: string): string[] {
     const parsed = parseMailbox(email);
     if (!parsed.ok) return [];
     const { key, domain } = parsed.mailbox;
     return [key, `@${domain}`, this.#hash(scope.workspaceId, scope.mode, key)];
   }
 
-  async #take(
+  async #delete(
     client: Queryable,
-    scope: SuppressionScope,
+    scope: TenantScope,
     entries: readonly Suppression[],
     nowMs: number,
     keys = entries.map(({ key }) => key),
   ): Promise<void> {
     await deleteSuppressions(client, scope, keys);
-    await tell(client, 'suppression.deleted', scope, entries, nowMs);
+    await appendSuppressionEvents(client, 'suppression.deleted', scope, entries, nowMs);
   }
 }
 
 /** Whether entries come in order of addresses, instead of newest first. */
-export function isByKey(query: SuppressionQuery): query is SuppressionQuery & { prefix: string } {
+export function isSortedByKey(
+  query: SuppressionQuery,
+): query is SuppressionQuery & { prefix: string } {
   return query.prefix !== undefined && query.email === undefined;
 }
 
@@ -294,28 +297,28 @@ function newEntry(
 }
 
 /** An event about an address that is being forgotten must not name it. */
-function anonymous(entry: Suppression): Suppression {
+function anonymized(entry: Suppression): Suppression {
   return { ...entry, key: '#', email: null, evidence: null, note: null };
 }
 
-async function tell(
+async function appendSuppressionEvents(
   client: Queryable,
   type: SuppressionEvent,
-  scope: SuppressionScope,
+  scope: TenantScope,
   entries: readonly Suppression[],
   atMs: number,
 ): Promise<void> {
   await appendEvents(
     client,
-    entries.map((entry) => eventOf(type, scope, entry, atMs)),
+    entries.map((entry) => suppressionEvent(type, scope, entry, atMs)),
   );
 }
 
 type SuppressionEvent = 'suppression.created' | 'suppression.deleted';
 
-function eventOf(
+function suppressionEvent(
   type: SuppressionEvent,
-  { workspaceId, mode }: SuppressionScope,
+  { workspaceId, mode }: TenantScope,
   entry: Suppression,
   atMs: number,
 ): NewEvent {

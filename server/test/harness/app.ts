@@ -1,4 +1,4 @@
-import { operatorOf } from '../../src/accounts/api-keys.ts';
+import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import type { Mode } from '../../src/accounts/tenant-scope.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
 import { type App, type AssembleOptions, assemble } from '../../src/bootstrap/build-app.ts';
@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import { type AnswerCheck, answerCheck } from './response-schemas.ts';
+import { type ResponseCheck, createResponseCheck } from './response-schemas.ts';
 import { recordAnswer } from './response-log.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 
@@ -96,7 +96,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
   const newKey = async (wanted: NewKey): Promise<string> => {
-    const made = await app.apiKeys.create(operatorOf(wanted.workspaceId ?? workspace.id), {
+    const made = await app.apiKeys.create(operatorIssuer(wanted.workspaceId ?? workspace.id), {
       name: 'A key',
       mode: wanted.mode ?? 'test',
       ...(wanted.scopes ? { scopes: wanted.scopes } : {}),
@@ -107,7 +107,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   };
   const testKey = await newKey({ mode: 'test' });
   const liveKey = await newKey({ mode: 'live' });
-  const check = config.roles.has('api') ? await answerCheck(app.address) : () => {};
+  const check = config.roles.has('api') ? await createResponseCheck(app.address) : () => {};
   return {
     app,
     url: app.address,
@@ -127,7 +127,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
 async function request(
   base: string,
   testKey: string,
-  check: AnswerCheck,
+  check: ResponseCheck,
   method: string,
   path: string,
   { key, body, rawBody, headers = {} }: CallOptions,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { decodeId } from '../../src/lib/ids.ts';
 import { compose } from '../../src/mail/mime/compose.ts';
-import { outgoingOf } from '../../src/messages/content/message-content.ts';
+import { toOutgoing } from '../../src/messages/content/message-content.ts';
 import { expectSigned } from './signed-live-route.ts';
 import { contentOf, type QueuedMessage } from './enqueue-messages.ts';
 import type { ReceivedMessage } from './smtp-receiver.ts';
@@ -22,7 +22,7 @@ export async function expectAsMeant(
   for (const { raw, recipients } of arrived) {
     const [id, message] = meantBy(raw, queued);
     const dateMs = message.status === 'scheduled' ? message.dueAtMs : undefined;
-    const meant = compose(outgoingOf(id, dateMs ?? message.nowMs, contentOf(message)));
+    const meant = compose(toOutgoing(id, dateMs ?? message.nowMs, contentOf(message)));
     const at = raw.length - meant.length;
     expect(raw.toString('latin1', Math.max(at, 0))).toBe(meant.toString('latin1'));
     expect(raw.toString('latin1', 0, at)).toMatch(TWO_SIGNATURES);

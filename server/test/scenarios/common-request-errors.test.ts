@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operatorOf } from '../../src/accounts/api-keys.ts';
+import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
     env: { REQUEST_BODY_MAX_BYTES: '65536' },
   });
   operations = (await documentedOperations(app)).filter((one) => !one.isPublic);
-  const maker = operatorOf(app.workspaceId);
+  const maker = operatorIssuer(app.workspaceId);
   const { apiKeys } = app.app;
   const expiring = await apiKeys.create(maker, {
     name: 'expired',

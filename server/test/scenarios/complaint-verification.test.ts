@@ -105,7 +105,7 @@ test('without proof it changes nothing, whatever it says', async () => {
   expect(await complaints(house, id)).toEqual([]);
   expect(await suppressed(house)).toEqual([]);
   const metrics = await fetch(`${house.app.url}/metrics`).then((answer) => answer.text());
-  expect(metrics).toMatch(/reports_total\{outcome="unproved".*\} 4$/m);
+  expect(metrics).toMatch(/reports_total\{outcome="unverified".*\} 4$/m);
   expect(metrics).toMatch(/reports_total\{outcome="feedback".*\} 5$/m);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ApiKeys, operatorOf } from '../../src/accounts/api-keys.ts';
+import { ApiKeys, operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { Workspaces } from '../../src/accounts/workspaces.ts';
 import { ContactImports } from '../../src/contacts/contact-imports.ts';
 import { CHUNK_BYTES } from '../../src/contacts/import-store.ts';
@@ -27,7 +27,7 @@ test('a killed node’s import is finished by another, each line once', {
   const clock = systemClock;
   const workspace = await new Workspaces({ pool, clock }).create('Test');
   const keys = new ApiKeys({ pool, clock });
-  const { token } = await keys.create(operatorOf(workspace.id), { name: 'K', mode: 'test' });
+  const { token } = await keys.create(operatorIssuer(workspace.id), { name: 'K', mode: 'test' });
   const env = {
     DATABASE_URL: database.url,
     SECRET_KEY: 'a secret key for tests, long enough to be one',

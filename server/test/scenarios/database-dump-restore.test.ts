@@ -5,7 +5,7 @@ import { appendEvents, LEDGER_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { StatisticsFollower } from '../../src/stats/stats-aggregator.ts';
+import { StatsAggregator } from '../../src/stats/stats-aggregator.ts';
 import { fanOut } from '../../src/webhooks/fan-out-store.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
@@ -36,7 +36,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, clock.now());
   const scope = { workspaceId, mode: 'live' } as const;
-  const followed = new StatisticsFollower({ pool, clock, log: silentLog });
+  const followed = new StatsAggregator({ pool, clock, log: silentLog });
   const toWebhooks = async () => {
     const nowMs = clock.now();
     const terms = { nowMs, lease: 1, leaseEndsAtMs: nowMs + 1_000 };
@@ -44,7 +44,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   };
   await happens(pool, workspaceId, 'before');
   await toWebhooks();
-  await followed.countNext();
+  await followed.aggregateNext();
   await comeFromElsewhere(pool);
 
   expect(await migrate(pool, silentLog)).toBe(0);
@@ -54,7 +54,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   const after = await readFeed(pool, scope, before.next, 10);
   expect(after.events.map(({ data }) => data.template)).toMatchObject([{ key: 'after' }]);
   expect(await toWebhooks()).toBe(1);
-  expect(await followed.countNext(1)).toBe(true);
+  expect(await followed.aggregateNext(1)).toBe(true);
 
   // Started again, and moved once more.
   await migrate(pool, silentLog);

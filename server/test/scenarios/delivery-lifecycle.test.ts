@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MessageChanges } from '../../src/messages/change-message.ts';
-import { DEFAULT_LIMITS } from '../../src/messages/accept/send-limits.ts';
+import { DEFAULT_SEND_LIMITS } from '../../src/messages/accept/send-limits.ts';
 import { deliveryRig, type Rig } from '../harness/delivery-setup.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
 
@@ -201,7 +201,7 @@ describe('a cancel', () => {
     const changes = new MessageChanges({
       pool,
       clock,
-      limits: DEFAULT_LIMITS,
+      limits: DEFAULT_SEND_LIMITS,
       handover: node.engine,
     });
     const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;

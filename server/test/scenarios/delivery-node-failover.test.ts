@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Gate, type Route } from '../../src/delivery/delivery.ts';
+import { ConcurrencyLimit } from '../../src/delivery/concurrency-limit.ts';
+import type { Transport } from '../../src/delivery/delivery.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { freshDatabase } from '../harness/database.ts';
@@ -146,11 +147,11 @@ describe('a stop', () => {
       })),
     );
     const held = latch();
-    const gate = new Gate(5);
+    const limit = new ConcurrencyLimit(5);
     let begun = 0;
-    const route: Route = {
+    const route: Transport = {
       needsContent: true,
-      gateFor: () => gate,
+      limitFor: () => limit,
       attempt: async (_message, deliveries) => {
         begun += 1;
         await held.opened;
@@ -169,7 +170,7 @@ describe('a stop', () => {
     const states = await Promise.all(ids.map((id) => deliveriesOf(pool, id)));
     const statuses = states.flat().map((state) => state.status);
     expect(statuses.filter((status) => status === 'delivered')).toHaveLength(5);
-    expect(node.engine.reserve(1, 1)).toBeUndefined();
+    expect(node.engine.reserveCapacity(1, 1)).toBeUndefined();
   });
 
   test('that takes too long cuts the connection, and what had not been handed over is due at once', async () => {
@@ -205,10 +206,10 @@ describe('a message that breaks whoever touches it', () => {
       { workspaceId, nowMs, recipients: ['good@example.org'] },
     ])) as [string, string];
     let tries = 0;
-    const gate = new Gate(5);
-    const route: Route = {
+    const limit = new ConcurrencyLimit(5);
+    const route: Transport = {
       needsContent: true,
-      gateFor: () => gate,
+      limitFor: () => limit,
       attempt: async (_message, deliveries) => {
         if (deliveries[0]?.recipient.startsWith('poison')) {
           tries += 1;
@@ -226,7 +227,7 @@ describe('a message that breaks whoever touches it', () => {
     });
     expect((await deliveriesOf(pool, poison))[0]).toMatchObject({
       status: 'failed',
-      reason: 'internal_fault',
+      reason: 'internal_error',
     });
     expect(tries).toBe(6);
     expect((await deliveriesOf(pool, good))[0]?.status).toBe('delivered');
@@ -252,7 +253,7 @@ describe('a message that breaks whoever touches it', () => {
       await node.engine.withdraw(workspaceId, 'live', id);
       clock.advance(130_000);
     }
-    const open: Route = { ...closedRoute(), gateFor: () => new Gate(1) };
+    const open: Transport = { ...closedRoute(), limitFor: () => new ConcurrencyLimit(1) };
     await using _node = startEngine({ url: database.url, clock, live: open });
     await until(async () => (await deliveriesOf(pool, id))[0]?.finished_at !== null, { clock });
     expect((await deliveriesOf(pool, id))[0]?.status).toBe('delivered');
@@ -293,11 +294,11 @@ test('what a receiver cut off is only what was under way, however often it happe
   expect(new Set(arrived).size).toBe(count);
 });
 
-function closedRoute(): Route {
-  const gate = new Gate(0);
+function closedRoute(): Transport {
+  const limit = new ConcurrencyLimit(0);
   return {
     needsContent: false,
-    gateFor: () => gate,
+    limitFor: () => limit,
     attempt: async (_message, deliveries) => deliveries.map(() => accepted(0)),
     abort: () => {},
     close: async () => {},

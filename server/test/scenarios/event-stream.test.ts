@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EventStreams } from '../../src/events/event-streams.ts';
 import { appendEvents } from '../../src/events/events-store.ts';
-import { ledgerCursor } from '../../src/http/routes/events/event-query.ts';
+import { encodeEventCursor } from '../../src/http/routes/events/event-query.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
@@ -116,7 +116,7 @@ test('a workspace has a bounded number of streams', async () => {
 });
 
 test('a server has a bounded number of streams, whoever opens them', async () => {
-  await using full = await startApp({ streams: { inAllMax: 1 } });
+  await using full = await startApp({ streams: { totalMax: 1 } });
   const reader = await openEventSource(`${full.url}/api/v1/events/stream`, full.testKey);
   const { status, headers, json } = await full.call('GET', '/events/stream');
   expect([status, json.code, headers.get('retry-after')]).toEqual([503, 'overloaded', '5']);
@@ -141,7 +141,7 @@ async function room(
     pool,
     clock,
     log: silentLog,
-    cursorOf: ledgerCursor,
+    cursorOf: encodeEventCursor,
     ...(limits ? { limits } : {}),
   });
   return {

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: what looks like a placeholder is the subject here.
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../../src/messages/accept/send-limits.ts';
+import { DEFAULT_SEND_LIMITS } from '../../src/messages/accept/send-limits.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 
@@ -219,7 +219,7 @@ describe('what is handed in is what is sent', () => {
       'x-trace: 2',
       'X-Trace: 1',
     ]);
-    const many = Array.from({ length: DEFAULT_LIMITS.headersMax + 1 }, () => 'X-Trace: 1');
+    const many = Array.from({ length: DEFAULT_SEND_LIMITS.headersMax + 1 }, () => 'X-Trace: 1');
     const refused = await submit(mail(['To: a@example.com', ...many]), ['a@example.com']);
     expect(refused).toMatchObject({ code: 550, text: expect.stringContaining('extra headers') });
   });
@@ -282,7 +282,7 @@ describe('the envelope says who receives', () => {
     expect(await client.say('RCPT TO:<postmaster>')).toMatchObject({ code: 553 });
     expect(await client.say('RCPT TO:<a@localhost>')).toMatchObject({ code: 553 });
     expect((await client.say('RCPT TO:<a@@b>')).code).toBe(501);
-    for (let index = 0; index < DEFAULT_LIMITS.recipientsMax; index++) {
+    for (let index = 0; index < DEFAULT_SEND_LIMITS.recipientsMax; index++) {
       expect((await client.say(`RCPT TO:<r${index}@example.com>`)).code).toBe(250);
     }
     const reply = await client.say('RCPT TO:<more@example.com>');

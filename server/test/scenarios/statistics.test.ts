@@ -5,7 +5,7 @@ import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { StatisticsFollower } from '../../src/stats/stats-aggregator.ts';
+import { StatsAggregator } from '../../src/stats/stats-aggregator.ts';
 import { readUncounted } from '../../src/stats/stats-store.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
@@ -132,12 +132,12 @@ describe('rollups', () => {
   afterAll(() => database[Symbol.asyncDispose]());
 
   const follower = () =>
-    new StatisticsFollower({ pool: database.pool, clock: systemClock, log: silentLog });
+    new StatsAggregator({ pool: database.pool, clock: systemClock, log: silentLog });
 
   /** Other tests share the server: what they have under way holds back what is decided. */
   async function countAll(): Promise<void> {
     await until(async () => {
-      await follower().countNext();
+      await follower().aggregateNext();
       const { rows } = await database.pool.query(
         `select from events e, event_consumers f
           where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id) limit 1`,
@@ -152,12 +152,12 @@ describe('rollups', () => {
     for (let round = 0; round < 5; round++) {
       // Read, and never written: what a follower holds when it is killed.
       await readUncounted(pool, 50);
-      await follower().countNext(20);
+      await follower().aggregateNext(20);
     }
     const racing = [follower(), follower(), follower()];
     await Promise.all(
       racing.map(async (one) => {
-        for (let n = 0; n < 30; n++) await one.countNext(17);
+        for (let n = 0; n < 30; n++) await one.aggregateNext(17);
       }),
     );
     await countAll();
@@ -170,7 +170,7 @@ describe('rollups', () => {
     const { pool } = database;
     await fill(pool, workspaceId, 30);
     await pool.query(`alter table statistics_day add constraint broken check (n < 0) not valid`);
-    await expect(follower().countNext()).rejects.toThrow('broken');
+    await expect(follower().aggregateNext()).rejects.toThrow('broken');
     await pool.query('alter table statistics_day drop constraint broken');
     await countAll();
     for (const span of ['minute', 'hour', 'day']) await compare(pool, span);
@@ -179,7 +179,7 @@ describe('rollups', () => {
   test('old minutes and hours go, days stay', async () => {
     const { pool } = database;
     const later = { now: () => systemClock.now() + 100 * 86_400_000, after: systemClock.after };
-    await new StatisticsFollower({ pool, clock: later, log: silentLog }).deleteOld();
+    await new StatsAggregator({ pool, clock: later, log: silentLog }).deleteOld();
     const left = async (span: string) =>
       (await pool.query(`select count(*)::int as n from statistics_${span}`)).rows[0].n;
     expect([await left('minute'), await left('hour')]).toEqual([0, 0]);

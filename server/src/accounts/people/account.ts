@@ -4,7 +4,7 @@ import { encodeId, uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { rightsOf } from '../roles.ts';
 import {
-  findOriginWithRoom,
+  findOriginBelowLimit,
   insertWorkspace,
   lockWorkspaces,
   renameWorkspace,
@@ -12,23 +12,23 @@ import {
 import { publicSuspension } from '../workspaces.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import {
-  countOwned,
+  countOwnedWorkspaces,
   findMembership,
   insertMembership,
   listMemberships,
   lockTeam,
   type Membership,
-  ownsSuspended,
+  ownsSuspendedWorkspace,
 } from './member-store.ts';
+import { deleteTokens } from './one-time-token-store.ts';
 import type { Passwords } from './passwords.ts';
-import { findPerson, lockUnchanged, updateName, updatePassword } from './person-store.ts';
-import { checkPassword, refusedFields } from './person-input.ts';
+import { checkPassword, validationFailed } from './person-input.ts';
+import { findPerson, lockIfPasswordUnchanged, updateName, updatePassword } from './person-store.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { Session } from './session-store.ts';
-import { endSessionsOf } from './session-store.ts';
-import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
+import { endSessionsOfPerson } from './session-store.ts';
+import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';
 import { codeAttempts, type SignIn } from './sign-in.ts';
-import { deleteTokens } from './one-time-token-store.ts';
 
 /**
  * A person's own things: their name, password, second factor and workspaces. What would let a thief
@@ -54,7 +54,7 @@ export class Account {
   }
 
   /** The person as they see themselves: read anew, because it may have changed in this request. */
-  async me({ person: { id }, session }: SignedIn) {
+  async me({ person: { id }, session }: SignedInPerson) {
     const { pool } = this.#parts;
     const person = await findPerson(pool, id);
     if (!person) throw new RefusedError('not_found', 'There is no such person.');
@@ -75,84 +75,92 @@ export class Account {
     };
   }
 
-  async rename({ person }: SignedIn, name: string): Promise<void> {
+  async rename({ person }: SignedInPerson, name: string): Promise<void> {
     await updateName(this.#parts.pool, person.id, name);
   }
 
   /** Ends every other session, and this one goes on under a new secret. */
   async changePassword(
-    { person }: SignedIn,
+    { person }: SignedInPerson,
     change: { current: string; wanted: string },
-    client: Client,
+    client: ClientInfo,
     presented: string | undefined,
-  ): Promise<BegunSession> {
+  ): Promise<NewSession> {
     const { pool, clock, passwords, sessions } = this.#parts;
-    await this.#confirm(person, change.current, client, '/current_password');
+    await this.#confirmPassword(person, change.current, client, '/current_password');
     checkPassword(change.wanted, person, '/new_password');
     const hash = await passwords.hash(change.wanted);
     return inTransaction(pool, async (db) => {
-      if (!(await lockUnchanged(db, person))) throw wrongPassword('/current_password');
+      if (!(await lockIfPasswordUnchanged(db, person))) throw wrongPassword('/current_password');
       await updatePassword(db, person.id, hash);
       // What was begun with the password before, or to get around it, ends with it.
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
-      await endSessionsOf(db, person.id, clock.now());
-      return sessions.begin(person, client, presented, db);
+      await endSessionsOfPerson(db, person.id, clock.now());
+      return sessions.start(person, client, presented, db);
     });
   }
 
-  async startSecondFactor({ person }: SignedIn, password: string, client: Client) {
-    await this.#confirm(person, password, client, '/password');
+  async startSecondFactor({ person }: SignedInPerson, password: string, client: ClientInfo) {
+    await this.#confirmPassword(person, password, client, '/password');
     return this.#parts.secondFactor.start(person.id);
   }
 
-  async confirmSecondFactor({ person }: SignedIn, code: string, client: Client): Promise<string[]> {
+  async confirmSecondFactor(
+    { person }: SignedInPerson,
+    code: string,
+    client: ClientInfo,
+  ): Promise<string[]> {
     const { limits, secondFactor } = this.#parts;
     const attempts = codeAttempts(person, client);
     await limits.count(attempts);
     const codes = await secondFactor.confirm(person.id, code);
     if (!codes) {
       const detail = 'The code is wrong. Check that the clock of the phone is right.';
-      throw refusedFields([{ pointer: '/code', code: 'wrong_code', detail }]);
+      throw validationFailed([{ pointer: '/code', code: 'wrong_code', detail }]);
     }
     await limits.succeeded(attempts);
     return codes;
   }
 
-  async newRecoveryCodes({ person }: SignedIn, password: string, client: Client) {
-    await this.#confirm(person, password, client, '/password');
+  async newRecoveryCodes({ person }: SignedInPerson, password: string, client: ClientInfo) {
+    await this.#confirmPassword(person, password, client, '/password');
     return this.#parts.secondFactor.newRecoveryCodes(person.id);
   }
 
-  async removeSecondFactor({ person }: SignedIn, password: string, client: Client): Promise<void> {
-    await this.#confirm(person, password, client, '/password');
+  async removeSecondFactor(
+    { person }: SignedInPerson,
+    password: string,
+    client: ClientInfo,
+  ): Promise<void> {
+    await this.#confirmPassword(person, password, client, '/password');
     await this.#parts.secondFactor.remove(person.id);
   }
 
   workspaces(
-    { person }: SignedIn,
+    { person }: SignedInPerson,
     page: { before?: string; limit: number },
   ): Promise<Membership[]> {
     return listMemberships(this.#parts.pool, person.id, page);
   }
 
   /** Only for those who answer for one already: whoever was let in as a guest stays one. */
-  async createWorkspace({ person }: SignedIn, name: string): Promise<Membership> {
+  async createWorkspace({ person }: SignedInPerson, name: string): Promise<Membership> {
     const { pool, clock, workspacesMax } = this.#parts;
     const nowMs = clock.now();
     return inTransaction(pool, async (db) => {
-      const owned = await countOwned(db, person.id);
+      const owned = await countOwnedWorkspaces(db, person.id);
       if (owned === 0) {
         const detail = 'Only people who own a workspace make another one.';
         throw new RefusedError('insufficient_role', detail);
       }
-      if (await ownsSuspended(db, person.id)) {
+      if (await ownsSuspendedWorkspace(db, person.id)) {
         const detail = 'The operator has suspended a workspace of yours: make no other meanwhile.';
         throw new RefusedError('workspace_suspended', detail);
       }
       // Or many at once would all be the last that may be.
       await lockWorkspaces(db);
-      const originId = await findOriginWithRoom(db, person.id, workspacesMax);
+      const originId = await findOriginBelowLimit(db, person.id, workspacesMax);
       if (originId === undefined) {
         const detail = `There are at most ${workspacesMax} workspaces that owners make out of one, all of them together.`;
         const fix = 'Ask the operator to make one, or to raise WORKSPACES_MAX.';
@@ -173,7 +181,7 @@ export class Account {
     });
   }
 
-  async renameWorkspace({ person }: SignedIn, id: string, name: string): Promise<Membership> {
+  async renameWorkspace({ person }: SignedInPerson, id: string, name: string): Promise<Membership> {
     return inTransaction(this.#parts.pool, async (db) => {
       await lockTeam(db, id);
       const membership = await findMembership(db, id, person.id);
@@ -187,10 +195,10 @@ export class Account {
     });
   }
 
-  async #confirm(
-    person: SignedIn['person'],
+  async #confirmPassword(
+    person: SignedInPerson['person'],
     password: string,
-    client: Client,
+    client: ClientInfo,
     pointer: string,
   ): Promise<void> {
     if (await this.#parts.signIn.confirmPassword(person, password, client)) return;
@@ -199,7 +207,7 @@ export class Account {
 }
 
 function wrongPassword(pointer: string): RefusedError {
-  return refusedFields([{ pointer, code: 'wrong_password', detail: 'The password is wrong.' }]);
+  return validationFailed([{ pointer, code: 'wrong_password', detail: 'The password is wrong.' }]);
 }
 
 export function publicMembership(membership: Membership) {

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import {
   type AttemptLimit,
   countAttempt,
   deleteOldAttempts,
-  forgetAttempts,
-  takeBackAttempt,
+  refundAttempt,
+  resetAttempts,
 } from './attempt-store.ts';
-import { clientNetwork } from '../../lib/net/client-network.ts';
 
 /**
  * Slows guessing down. Every try of a password or a code is counted twice, before it is made: for
@@ -55,7 +55,7 @@ const LIMITS = {
 export interface Attempt {
   kind: keyof typeof LIMITS;
   /** The account, or the network. */
-  of: string;
+  key: string;
 }
 
 const KEPT_MS = 25 * HOUR_MS;
@@ -72,7 +72,7 @@ export class AttemptLimits {
   /** Throws a RefusedError `too_many_attempts` when one of them has to wait. */
   async count(attempts: readonly Attempt[]): Promise<void> {
     for (const attempt of attempts) {
-      const waitMs = await this.#waitFor(attempt);
+      const waitMs = await this.#countAndGetWait(attempt);
       if (waitMs === undefined) continue;
       const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS));
       throw new RefusedError(
@@ -84,8 +84,8 @@ export class AttemptLimits {
   }
 
   /** Work that costs us much and that anybody may ask for: it counts for the source alone. */
-  async countedFor<T>(ip: string, work: () => Promise<T>): Promise<T> {
-    const attempts: Attempt[] = [{ kind: 'source', of: clientNetwork(ip) }];
+  async limitBySource<T>(ip: string, work: () => Promise<T>): Promise<T> {
+    const attempts: Attempt[] = [{ kind: 'source', key: clientNetwork(ip) }];
     await this.count(attempts);
     const result = await work();
     await this.succeeded(attempts);
@@ -94,7 +94,7 @@ export class AttemptLimits {
 
   /** For what must not be told: whether it may be done. */
   async allows(attempt: Attempt): Promise<boolean> {
-    return (await this.#waitFor(attempt)) === undefined;
+    return (await this.#countAndGetWait(attempt)) === undefined;
   }
 
   /**
@@ -103,9 +103,9 @@ export class AttemptLimits {
    */
   async succeeded(attempts: readonly Attempt[]): Promise<void> {
     for (const attempt of attempts) {
-      const subject = subjectOf(attempt);
-      if (attempt.kind === 'source') await takeBackAttempt(this.#pool, subject);
-      else await forgetAttempts(this.#pool, subject);
+      const subject = subjectHash(attempt);
+      if (attempt.kind === 'source') await refundAttempt(this.#pool, subject);
+      else await resetAttempts(this.#pool, subject);
     }
   }
 
@@ -113,14 +113,14 @@ export class AttemptLimits {
     await deleteOldAttempts(this.#pool, this.#clock.now() - KEPT_MS);
   }
 
-  async #waitFor(attempt: Attempt): Promise<number | undefined> {
+  async #countAndGetWait(attempt: Attempt): Promise<number | undefined> {
     const nowMs = this.#clock.now();
     const limit = LIMITS[attempt.kind];
-    const freeAtMs = await countAttempt(this.#pool, subjectOf(attempt), limit, nowMs);
+    const freeAtMs = await countAttempt(this.#pool, subjectHash(attempt), limit, nowMs);
     return freeAtMs === undefined ? undefined : freeAtMs - nowMs;
   }
 }
 
-function subjectOf({ kind, of }: Attempt): Buffer {
+function subjectHash({ kind, key: of }: Attempt): Buffer {
   return hash('sha256', `${kind}\n${of}`, 'buffer');
 }

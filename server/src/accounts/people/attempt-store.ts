@@ -52,7 +52,7 @@ export async function countAttempt(
 }
 
 /** The try was a good one: it does not count. */
-export async function takeBackAttempt(db: Queryable, subject: Buffer): Promise<void> {
+export async function refundAttempt(db: Queryable, subject: Buffer): Promise<void> {
   await db.query(
     `update auth_throttles set attempts = greatest(attempts - 1, 0), blocked_until = '-infinity'
      where subject = $1`,
@@ -60,7 +60,7 @@ export async function takeBackAttempt(db: Queryable, subject: Buffer): Promise<v
   );
 }
 
-export async function forgetAttempts(db: Queryable, subject: Buffer): Promise<void> {
+export async function resetAttempts(db: Queryable, subject: Buffer): Promise<void> {
   await db.query('delete from auth_throttles where subject = $1', [subject]);
 }
 

@@ -120,7 +120,7 @@ export async function findInvitation(
 }
 
 /** Makes room for a newer one to the same address. */
-export async function revokeOpenOf(
+export async function revokeOpenForEmail(
   db: Queryable,
   workspaceId: string,
   emailKey: string,
@@ -134,7 +134,7 @@ export async function revokeOpenOf(
 }
 
 /** With the inviter gone, or no longer allowed to, what they promised is void. */
-export async function revokeOpenBy(
+export async function revokeOpenByInviter(
   db: Queryable,
   workspaceId: string,
   invitedBy: string,

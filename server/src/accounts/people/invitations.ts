@@ -15,16 +15,16 @@ import {
   listInvitations,
   markAccepted,
   revokeInvitation,
-  revokeOpenOf,
+  revokeOpenForEmail,
 } from './invitation-store.ts';
-import { invitationLetter, type Post } from './system-emails.ts';
 import { findMemberByEmail, insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
+import { checkPersonInput, validationFailed } from './person-input.ts';
 import { findPersonByEmail, insertPerson, newPerson, type Person } from './person-store.ts';
-import { checkPersonWords, refusedFields } from './person-input.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
-import type { BegunSession, Client, Sessions, SignedIn } from './sessions.ts';
-import { type Actor, lockedRoleOf, refuseUnlessAllowed } from './team.ts';
+import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';
+import { invitationEmail, type SendSystemEmail } from './system-emails.ts';
+import { type Actor, checkCanManageRole, lockTeamAndGetRole } from './team.ts';
 
 /**
  * Invitations into a workspace. A link goes to the address by our own mail, or to whoever invites
@@ -35,7 +35,7 @@ import { type Actor, lockedRoleOf, refuseUnlessAllowed } from './team.ts';
 const LINK_MS = 7 * 24 * 60 * 60 * 1000;
 const OPEN_MAX = 100;
 
-export interface Acceptance {
+export interface AcceptanceInput {
   token: string;
   /** Of somebody who has no account yet. */
   name?: string;
@@ -48,7 +48,7 @@ interface InvitationParts {
   limits: AttemptLimits;
   passwords: Passwords;
   sessions: Sessions;
-  post: Post;
+  sendSystemEmail: SendSystemEmail;
   appUrl: string;
 }
 
@@ -65,10 +65,10 @@ export class Invitations {
     inviter: Person,
     wanted: { email: string; role: Role },
   ): Promise<{ invitation: Invitation; link: string | null }> {
-    const { pool, clock, post, appUrl } = this.#parts;
+    const { pool, clock, sendSystemEmail: post, appUrl } = this.#parts;
     const parsed = parseMailbox(wanted.email);
     if (!parsed.ok) {
-      throw refusedFields([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
+      throw validationFailed([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
     }
     const nowMs = clock.now();
     const token = newSecret();
@@ -85,14 +85,14 @@ export class Invitations {
       revokedAtMs: null,
     };
     const workspace = await inTransaction(pool, async (db) => {
-      refuseUnlessAllowed(await lockedRoleOf(db, actor), wanted.role);
+      checkCanManageRole(await lockTeamAndGetRole(db, actor), wanted.role);
       if (await findMemberByEmail(db, actor.workspaceId, invitation.emailKey)) {
         throw new RefusedError(
           'conflict',
           `${invitation.email} belongs to this workspace already.`,
         );
       }
-      await revokeOpenOf(db, actor.workspaceId, invitation.emailKey, nowMs);
+      await revokeOpenForEmail(db, actor.workspaceId, invitation.emailKey, nowMs);
       if ((await countOpenInvitations(db, actor.workspaceId, nowMs)) >= OPEN_MAX) {
         throw new RefusedError('conflict', `${OPEN_MAX} invitations are open. Revoke some first.`);
       }
@@ -100,13 +100,13 @@ export class Invitations {
       return findWorkspace(db, actor.workspaceId);
     });
     const link = `${appUrl}/app/invitation#${token}`;
-    const words = {
+    const variables = {
       inviter: inviter.name,
       workspace: workspace?.name ?? '',
       role: wanted.role,
       link,
     };
-    const mailed = await post(invitationLetter(invitation.email, words), [actor.workspaceId]);
+    const mailed = await post(invitationEmail(invitation.email, variables), [actor.workspaceId]);
     return { invitation, link: mailed ? null : link };
   }
 
@@ -117,24 +117,24 @@ export class Invitations {
   async revoke(actor: Actor, id: string): Promise<void> {
     const { pool, clock } = this.#parts;
     await inTransaction(pool, async (db) => {
-      const actsAs = await lockedRoleOf(db, actor);
+      const actsAs = await lockTeamAndGetRole(db, actor);
       const invitation = await findInvitation(db, actor.workspaceId, id);
       if (!invitation) throw new RefusedError('not_found', 'There is no invitation with this id.');
-      refuseUnlessAllowed(actsAs, invitation.role);
+      checkCanManageRole(actsAs, invitation.role);
       if (await revokeInvitation(db, actor.workspaceId, id, clock.now())) return;
       throw new RefusedError('conflict', 'This invitation is no longer open.');
     });
   }
 
   /** What whoever holds the link may know before they accept. */
-  inspect(token: string, client: Client) {
-    return this.#parts.limits.countedFor(client.ip, () => this.#inspect(token));
+  inspect(token: string, client: ClientInfo) {
+    return this.#parts.limits.limitBySource(client.ip, () => this.#inspect(token));
   }
 
   async #inspect(token: string) {
     const { pool, clock } = this.#parts;
     const found = await findOpenInvitation(pool, hashSecret(token), clock.now());
-    if (!found) throw linkOver();
+    if (!found) throw invalidLink();
     return {
       workspace_name: found.workspaceName,
       email: found.email,
@@ -146,45 +146,49 @@ export class Invitations {
   }
 
   /** By the account that is signed in, when it has the invited address; else by making it. */
-  accept(given: Acceptance, presented: string | undefined, client: Client) {
-    return this.#parts.limits.countedFor(client.ip, () => this.#accept(given, presented, client));
+  accept(given: AcceptanceInput, presented: string | undefined, client: ClientInfo) {
+    return this.#parts.limits.limitBySource(client.ip, () =>
+      this.#accept(given, presented, client),
+    );
   }
 
   async #accept(
-    given: Acceptance,
+    given: AcceptanceInput,
     presented: string | undefined,
-    client: Client,
-  ): Promise<SignedIn | BegunSession> {
+    client: ClientInfo,
+  ): Promise<SignedInPerson | NewSession> {
     const { pool, clock, sessions } = this.#parts;
     const hash = hashSecret(given.token);
     const signedIn =
       presented === undefined ? undefined : await sessions.find(presented, undefined);
     const open = await findOpenInvitation(pool, hash, clock.now());
-    if (!open) throw linkOver();
+    if (!open) throw invalidLink();
     if (signedIn?.person.emailKey === open.emailKey) {
       await inTransaction(pool, (db) => this.#join(db, hash, signedIn.person));
       return signedIn;
     }
     if (await findPersonByEmail(pool, open.emailKey)) throw signInFirst(open.email);
-    return this.#acceptAnew(hash, open, given, presented, client);
+    return this.#acceptWithNewAccount(hash, open, given, presented, client);
   }
 
-  async #acceptAnew(
+  async #acceptWithNewAccount(
     hash: Buffer,
     open: Invitation,
-    given: Acceptance,
+    given: AcceptanceInput,
     presented: string | undefined,
-    client: Client,
-  ): Promise<BegunSession> {
+    client: ClientInfo,
+  ): Promise<NewSession> {
     const { pool, clock, passwords, sessions } = this.#parts;
     const { name, password } = given;
     if (name === undefined || password === undefined) {
       const detail = 'This field is required: the address has no account yet.';
       const missing = { name, password };
       const fields = (['name', 'password'] as const).filter((one) => missing[one] === undefined);
-      throw refusedFields(fields.map((one) => ({ pointer: `/${one}`, code: 'required', detail })));
+      throw validationFailed(
+        fields.map((one) => ({ pointer: `/${one}`, code: 'required', detail })),
+      );
     }
-    checkPersonWords({ email: open.email, name, password });
+    checkPersonInput({ email: open.email, name, password });
     const nowMs = clock.now();
     const passwordHash = await passwords.hash(password);
     const { email, emailKey } = open;
@@ -192,7 +196,7 @@ export class Invitations {
     return inTransaction(pool, async (db) => {
       if (!(await insertPerson(db, person))) throw signInFirst(open.email);
       await this.#join(db, hash, person);
-      return sessions.begin(person, client, presented, db);
+      return sessions.start(person, client, presented, db);
     });
   }
 
@@ -200,14 +204,14 @@ export class Invitations {
   async #join(db: Queryable, hash: Buffer, person: Person): Promise<void> {
     const nowMs = this.#parts.clock.now();
     const invitation = await findOpenInvitation(db, hash, nowMs, 'for update of i');
-    if (!invitation) throw linkOver();
+    if (!invitation) throw invalidLink();
     const { workspaceId, role } = invitation;
     await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
     await markAccepted(db, invitation, nowMs);
   }
 }
 
-function linkOver(): RefusedError {
+function invalidLink(): RefusedError {
   return new RefusedError(
     'invalid_link',
     'This invitation was accepted, revoked, has run out, or never was. Ask for a new one.',

@@ -2,7 +2,7 @@ import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { holdsWords, type SearchedPage, searchPatterns } from '../../db/search-words.ts';
 import type { Role } from '../roles.ts';
-import { type SuspensionColumns, suspensionOf } from '../workspace-store.ts';
+import { type SuspensionColumns, toSuspension } from '../workspace-store.ts';
 import type { Suspension } from '../workspaces.ts';
 
 /** A workspace, as somebody who belongs to it sees it. */
@@ -31,8 +31,8 @@ const MEMBERSHIP = `m.workspace_id as "workspaceId", w.name as "workspaceName",
 
 interface MembershipRow extends Omit<Membership, 'suspension'>, SuspensionColumns {}
 
-function membershipOf({ suspendedAtMs, suspendedFor, ...membership }: MembershipRow): Membership {
-  return { ...membership, suspension: suspensionOf({ suspendedAtMs, suspendedFor }) };
+function toMembership({ suspendedAtMs, suspendedFor, ...membership }: MembershipRow): Membership {
+  return { ...membership, suspension: toSuspension({ suspendedAtMs, suspendedFor }) };
 }
 
 const MEMBER = `p.id as "personId", p.email, p.name, m.role, m.created_at as "joinedAtMs",
@@ -64,7 +64,7 @@ export async function listMemberships(
      order by m.workspace_id desc limit $3`,
     [personId, page.before ?? null, page.limit ?? null],
   );
-  return rows.map(membershipOf);
+  return rows.map(toMembership);
 }
 
 export async function findMembership(
@@ -76,7 +76,7 @@ export async function findMembership(
     `select ${MEMBERSHIP} where m.workspace_id = $1 and m.person_id = $2`,
     [workspaceId, personId],
   );
-  return rows[0] && membershipOf(rows[0]);
+  return rows[0] && toMembership(rows[0]);
 }
 
 /** Newest first by the person's id, which is as old as the account. */
@@ -132,7 +132,7 @@ export async function countOwners(db: Queryable, workspaceId: string): Promise<n
   return rows[0]?.owners ?? 0;
 }
 
-export async function countOwned(db: Queryable, personId: string): Promise<number> {
+export async function countOwnedWorkspaces(db: Queryable, personId: string): Promise<number> {
   const { rows } = await db.query<{ owned: number }>(
     `select count(*) as owned from memberships where person_id = $1 and role = 'owner'`,
     [personId],
@@ -140,7 +140,7 @@ export async function countOwned(db: Queryable, personId: string): Promise<numbe
   return rows[0]?.owned ?? 0;
 }
 
-export async function ownsSuspended(db: Queryable, personId: string): Promise<boolean> {
+export async function ownsSuspendedWorkspace(db: Queryable, personId: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from memberships m join workspaces w on w.id = m.workspace_id
      where m.person_id = $1 and m.role = 'owner' and w.suspended_at is not null limit 1`,

@@ -1,20 +1,20 @@
 import { inTransaction, type Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { firstWorkspace } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
-import { type Post, resetLetter } from './system-emails.ts';
 import { listMemberships } from './member-store.ts';
-import type { Passwords } from './passwords.ts';
-import { findPersonByEmail, type Person, updatePassword } from './person-store.ts';
-import { checkPassword } from './person-input.ts';
-import { hashSecret, newSecret } from './secret-token.ts';
-import { endSessionsOf } from './session-store.ts';
-import type { Client } from './sessions.ts';
-import { emailKeyOf } from './sign-in.ts';
-import { clientNetwork } from '../../lib/net/client-network.ts';
 import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
+import type { Passwords } from './passwords.ts';
+import { checkPassword } from './person-input.ts';
+import { findPersonByEmail, type Person, updatePassword } from './person-store.ts';
+import { hashSecret, newSecret } from './secret-token.ts';
+import { endSessionsOfPerson } from './session-store.ts';
+import type { ClientInfo } from './sessions.ts';
+import { emailKeyOf } from './sign-in.ts';
+import { passwordResetEmail, type SendSystemEmail } from './system-emails.ts';
 
 /**
  * A forgotten password: a link goes to the person's own mailbox, works once and for an hour, and
@@ -31,62 +31,62 @@ interface ResetParts {
   log: Log;
   limits: AttemptLimits;
   passwords: Passwords;
-  post: Post;
+  sendSystemEmail: SendSystemEmail;
   appUrl: string;
 }
 
 export class PasswordResets {
   readonly #parts: ResetParts;
-  readonly #writing = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
 
   constructor(parts: ResetParts) {
     this.#parts = parts;
   }
 
   /** Returns before anything is known about the address. */
-  async request(email: string, client: Client): Promise<void> {
+  async request(email: string, client: ClientInfo): Promise<void> {
     const { limits, log } = this.#parts;
-    await limits.count([{ kind: 'source', of: clientNetwork(client.ip) }]);
-    const writing = this.#write(emailKeyOf(email))
+    await limits.count([{ kind: 'source', key: clientNetwork(client.ip) }]);
+    const sending = this.#sendResetEmail(emailKeyOf(email))
       .catch((error: unknown) => log.error({ err: error }, 'a password reset could not be sent'))
-      .finally(() => this.#writing.delete(writing));
-    this.#writing.add(writing);
+      .finally(() => this.#pending.delete(sending));
+    this.#pending.add(sending);
   }
 
-  complete(token: string, password: string, client: Client): Promise<void> {
-    return this.#parts.limits.countedFor(client.ip, () => this.#complete(token, password));
+  complete(token: string, password: string, client: ClientInfo): Promise<void> {
+    return this.#parts.limits.limitBySource(client.ip, () => this.#complete(token, password));
   }
 
   async #complete(token: string, password: string): Promise<void> {
     const { pool, clock, passwords } = this.#parts;
     const hash = hashSecret(token);
     const asking = await findPersonOfToken(pool, hash, 'password_reset', clock.now());
-    if (!asking) throw linkOver();
+    if (!asking) throw invalidLink();
     checkPassword(password, asking, '/password');
     const passwordHash = await passwords.hash(password);
     await inTransaction(pool, async (db) => {
       const nowMs = clock.now();
       const person = await findPersonOfToken(db, hash, 'password_reset', nowMs, 'for update');
-      if (!person) throw linkOver();
+      if (!person) throw invalidLink();
       await updatePassword(db, person.id, passwordHash);
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
-      await endSessionsOf(db, person.id, nowMs);
+      await endSessionsOfPerson(db, person.id, nowMs);
     });
   }
 
   /** Resolves when every letter that was asked for is on its way. */
   async settled(): Promise<void> {
-    while (this.#writing.size > 0) await Promise.all(this.#writing);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  async #write(emailKey: string): Promise<void> {
-    const { pool, clock, limits, log, post, appUrl } = this.#parts;
-    if (!(await limits.allows({ kind: 'reset', of: emailKey }))) return;
+  async #sendResetEmail(emailKey: string): Promise<void> {
+    const { pool, clock, limits, log, sendSystemEmail: post, appUrl } = this.#parts;
+    if (!(await limits.allows({ kind: 'reset', key: emailKey }))) return;
     const person = await findPersonByEmail(pool, emailKey);
     if (!person) return;
     const link = await newResetLink({ pool, clock, appUrl }, person.id);
-    if (await post(resetLetter(person, link), await this.#workspacesFor(person))) return;
+    if (await post(passwordResetEmail(person, link), await this.#workspacesFor(person))) return;
     // The one secret that is ever logged: without a domain the operator is the only way to the person.
     log.warn(
       { email: person.email, link },
@@ -118,7 +118,7 @@ export async function newResetLink(
   return `${appUrl}/app/reset-password#${token}`;
 }
 
-function linkOver(): RefusedError {
+function invalidLink(): RefusedError {
   return new RefusedError(
     'invalid_link',
     'This link was used, has run out, or never was. Ask for a new one.',

@@ -8,13 +8,16 @@ export const PASSWORD_LENGTH_MIN = 10;
 export const PASSWORD_LENGTH_MAX = 256;
 
 /** What is wrong with the password, in words; undefined when it will do. */
-export function weaknessOf(password: string, ownWords: readonly string[]): string | undefined {
+export function passwordWeakness(
+  password: string,
+  personalWords: readonly string[],
+): string | undefined {
   const length = [...password].length;
   if (length < PASSWORD_LENGTH_MIN) {
     return `Use at least ${PASSWORD_LENGTH_MIN} characters. A few words in a row make a good one.`;
   }
   if (length > PASSWORD_LENGTH_MAX) return `Use at most ${PASSWORD_LENGTH_MAX} characters.`;
-  const own = ownWords.flatMap(wordsIn).filter((word) => word.length >= 3);
+  const own = personalWords.flatMap(wordsIn).filter((word) => word.length >= 3);
   if (isMadeOf(password, [...COMMON, ...own])) {
     return 'This password is among the first that anybody would try. Choose another one.';
   }
@@ -33,18 +36,18 @@ function isMadeOf(password: string, words: readonly string[]): boolean {
   const texts = [lower, plainLetters(lower)];
   if (bare.length * 2 >= lower.length) texts.push(plainLetters(bare));
   return texts.some((text) => {
-    const left = withoutRows(withoutWords(text, words));
-    return new Set(left).size <= 2 || isOneThingRepeated(text);
+    const left = withoutKeyboardRuns(withoutWords(text, words));
+    return new Set(left).size <= 2 || isRepeatedPattern(text);
   });
 }
 
 /** Signs and digits that stand for letters. */
-const STANDS_FOR = new Map(
+const LOOKALIKES = new Map(
   Object.entries({ 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't', '@': 'a', $: 's', '!': 'i' }),
 );
 
 function plainLetters(text: string): string {
-  return [...text].map((character) => STANDS_FOR.get(character) ?? character).join('');
+  return [...text].map((character) => LOOKALIKES.get(character) ?? character).join('');
 }
 
 /** The longest words first, so that "password" goes before "pass". */
@@ -54,7 +57,7 @@ function withoutWords(text: string, words: readonly string[]): string {
 }
 
 /** Without years, spaces and signs, and runs of three or more along a row of keys, either way. */
-function withoutRows(text: string): string {
+function withoutKeyboardRuns(text: string): string {
   const left = text.replaceAll(/(?:19|20)\d\d/g, ' ').replaceAll(/[^\p{L}\p{N}]/gu, '');
   let kept = '';
   for (let at = 0; at < left.length; ) {
@@ -65,7 +68,7 @@ function withoutRows(text: string): string {
   return kept;
 }
 
-const ROWS = [
+const KEYBOARD_ROWS = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',
   'qwertyuiop',
@@ -82,7 +85,7 @@ const ROWS = [
 function runAt(text: string, at: number): number {
   let longest = 1;
   while (text[at + longest] === text[at]) longest += 1;
-  for (const row of ROWS) {
+  for (const row of KEYBOARD_ROWS) {
     let length = 2;
     while (at + length <= text.length && row.includes(text.slice(at, at + length))) length += 1;
     longest = Math.max(longest, length - 1);
@@ -90,7 +93,7 @@ function runAt(text: string, at: number): number {
   return longest;
 }
 
-function isOneThingRepeated(text: string): boolean {
+function isRepeatedPattern(text: string): boolean {
   return /^(.{1,5})\1+$/su.test(text);
 }
 

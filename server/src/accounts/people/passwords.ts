@@ -14,10 +14,10 @@ export interface PasswordCost {
   p: number;
 }
 
-const COST: PasswordCost = { ln: 15, r: 8, p: 3 };
+const DEFAULT_COST: PasswordCost = { ln: 15, r: 8, p: 3 };
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
-const AT_ONCE_MAX = 2;
+const CONCURRENCY_MAX = 2;
 const WAITING_MAX = 100;
 
 export class Passwords {
@@ -25,7 +25,7 @@ export class Passwords {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(cost: PasswordCost = COST) {
+  constructor(cost: PasswordCost = DEFAULT_COST) {
     this.#cost = cost;
   }
 
@@ -33,12 +33,12 @@ export class Passwords {
     const salt = randomBytes(SALT_BYTES);
     const { ln, r, p } = this.#cost;
     const key = await this.#derive(password, salt, this.#cost);
-    return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(key)}`;
+    return `$scrypt$ln=${ln},r=${r},p=${p}$${unpaddedBase64(salt)}$${unpaddedBase64(key)}`;
   }
 
   /** Without a hash (nobody has this address) the same work is done, and the answer is no. */
   async verify(hash: string | undefined, password: string): Promise<boolean> {
-    const known = hash === undefined ? undefined : parsed(hash);
+    const known = hash === undefined ? undefined : parseHash(hash);
     const { salt, key, ...cost } = known ?? {
       ...this.#cost,
       salt: randomBytes(SALT_BYTES),
@@ -49,7 +49,7 @@ export class Passwords {
   }
 
   async #derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
-    await this.#turn();
+    await this.#acquireSlot();
     try {
       return await derive(password, salt, cost);
     } finally {
@@ -60,8 +60,8 @@ export class Passwords {
   }
 
   /** Whoever leaves hands the place on, so that nobody overtakes. */
-  #turn(): Promise<void> {
-    if (this.#running < AT_ONCE_MAX) {
+  #acquireSlot(): Promise<void> {
+    if (this.#running < CONCURRENCY_MAX) {
       this.#running += 1;
       return Promise.resolve();
     }
@@ -86,7 +86,7 @@ function derive(password: string, salt: Buffer, { ln, r, p }: PasswordCost): Pro
 
 const HASH = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/;
 
-function parsed(hash: string) {
+function parseHash(hash: string) {
   const match = HASH.exec(hash);
   if (!match) throw new Error('Broken invariant: a stored password hash has our format');
   const [, ln, r, p, salt = '', key = ''] = match;
@@ -99,6 +99,6 @@ function parsed(hash: string) {
   };
 }
 
-function text(bytes: Buffer): string {
+function unpaddedBase64(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '');
 }

@@ -4,15 +4,15 @@ import type { Log } from '../../lib/log.ts';
 import { Account } from './account.ts';
 import { AttemptLimits } from './attempt-limits.ts';
 import { Invitations } from './invitations.ts';
-import type { Post } from './system-emails.ts';
+import { deleteOldTokens } from './one-time-token-store.ts';
 import { PasswordResets } from './password-reset.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
-import { openSecondFactor } from './second-factor.ts';
+import { createSecondFactor } from './second-factor.ts';
 import { Sessions } from './sessions.ts';
 import { Setup } from './setup.ts';
 import { SignIn } from './sign-in.ts';
+import type { SendSystemEmail } from './system-emails.ts';
 import { Team } from './team.ts';
-import { deleteOldTokens } from './one-time-token-store.ts';
 
 /**
  * People, not keys: everything around accounts of persons. Addresses, passwords, codes and links
@@ -37,7 +37,7 @@ export interface PeopleParts {
   log: Log;
   secretKey: Buffer;
   /** How the service's own letters leave. */
-  post: Post;
+  sendSystemEmail: SendSystemEmail;
   /** Where people reach the application: links begin with it. */
   appUrl: string;
   /** So many may one person own. */
@@ -46,12 +46,12 @@ export interface PeopleParts {
   passwordCost?: PasswordCost;
 }
 
-export function openPeople(parts: PeopleParts): People {
+export function createPeople(parts: PeopleParts): People {
   const { pool, clock } = parts;
   const passwords = new Passwords(parts.passwordCost);
   const limits = new AttemptLimits({ pool, clock });
   const sessions = new Sessions({ pool, clock });
-  const secondFactor = openSecondFactor(parts);
+  const secondFactor = createSecondFactor(parts);
   const signIn = new SignIn({ pool, clock, passwords, limits, sessions, secondFactor });
   return {
     setup: new Setup({ ...parts, limits, passwords, sessions }),

@@ -1,29 +1,29 @@
 import { type FieldError, faultsOf, RefusedError } from '../../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
-import { weaknessOf } from './password-rules.ts';
+import { passwordWeakness } from './password-rules.ts';
 
 /** What a person gives of themselves, checked: all that is wrong is told at once. */
 
-export interface NewPersonWords {
+export interface PersonInput {
   email: string;
   name: string;
   password: string;
 }
 
-export function checkPersonWords(words: NewPersonWords): Mailbox {
+export function checkPersonInput(input: PersonInput): Mailbox {
   const errors: FieldError[] = [];
-  const parsed = parseMailbox(words.email);
+  const parsed = parseMailbox(input.email);
   if (!parsed.ok) errors.push({ pointer: '/email', code: 'invalid_email', detail: parsed.detail });
-  const weakness = weaknessOf(words.password, [words.email, words.name]);
+  const weakness = passwordWeakness(input.password, [input.email, input.name]);
   if (weakness !== undefined) {
     errors.push({ pointer: '/password', code: 'weak_password', detail: weakness });
   }
-  if (errors.length > 0 || !parsed.ok) throw refusedFields(errors);
+  if (errors.length > 0 || !parsed.ok) throw validationFailed(errors);
   return parsed.mailbox;
 }
 
 /** What is wrong with the words that are there, when the others cannot be read. */
-export function personFaults({ email = '', name = '', password }: Partial<NewPersonWords>) {
+export function personFieldErrors({ email = '', name = '', password }: Partial<PersonInput>) {
   return password === undefined
     ? []
     : faultsOf(() => checkPassword(password, { email, name }, '/password'));
@@ -35,12 +35,12 @@ export function checkPassword(
   person: { email: string; name: string },
   pointer: string,
 ): void {
-  const weakness = weaknessOf(password, [person.email, person.name]);
+  const weakness = passwordWeakness(password, [person.email, person.name]);
   if (weakness === undefined) return;
-  throw refusedFields([{ pointer, code: 'weak_password', detail: weakness }]);
+  throw validationFailed([{ pointer, code: 'weak_password', detail: weakness }]);
 }
 
-export function refusedFields(errors: FieldError[]): RefusedError {
+export function validationFailed(errors: FieldError[]): RefusedError {
   const detail =
     errors.length === 1 ? (errors[0]?.detail ?? '') : `${errors.length} fields are not valid.`;
   return new RefusedError('validation_failed', detail, { errors });

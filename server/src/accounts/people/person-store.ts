@@ -19,12 +19,12 @@ export interface Person {
 
 /** Somebody new, without a second factor. */
 export function newPerson(
-  words: { email: string; emailKey: string; name: string; passwordHash: string },
+  fields: { email: string; emailKey: string; name: string; passwordHash: string },
   nowMs: number,
 ): Person {
   return {
     id: uuidv7(nowMs),
-    ...words,
+    ...fields,
     totpSecret: null,
     totpConfirmedAtMs: null,
     totpStep: null,
@@ -60,7 +60,7 @@ export async function lockPeople(db: Queryable): Promise<void> {
   await db.query('lock table people in share row exclusive mode');
 }
 
-export async function anybodyExists(db: Queryable): Promise<boolean> {
+export async function anyPersonExists(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>(
     'select exists (select from people) as found',
   );
@@ -128,7 +128,7 @@ export async function findForSignIn(
  * False when the password is another one than was checked. It stays the same until the transaction
  * ends: what somebody gets for it must not outlive a change that came in between.
  */
-export async function lockUnchanged(
+export async function lockIfPasswordUnchanged(
   db: Queryable,
   { id, passwordHash }: Pick<Person, 'id' | 'passwordHash'>,
 ): Promise<boolean> {

@@ -20,7 +20,7 @@ import {
 
 const ISSUER = 'Postrider';
 
-export function openSecondFactor(parts: {
+export function createSecondFactor(parts: {
   pool: Pool;
   clock: Clock;
   secretKey: Buffer;
@@ -43,12 +43,12 @@ export class SecondFactor {
   async start(personId: string): Promise<{ secret: string; uri: string }> {
     const secret = newTotpSecret();
     return inTransaction(this.#pool, async (db) => {
-      const person = await locked(db, personId);
+      const person = await lockPerson(db, personId);
       if (person.totpConfirmedAtMs !== null) {
         throw new RefusedError('conflict', 'The second factor is on. Remove it first.');
       }
       await updateSecondFactor(db, {
-        ...NOTHING,
+        ...NO_SECOND_FACTOR,
         id: person.id,
         totpSecret: this.#sealer.seal(secret),
       });
@@ -59,7 +59,7 @@ export class SecondFactor {
   /** From now on it is asked for. Undefined when the code is wrong. */
   async confirm(personId: string, code: string): Promise<string[] | undefined> {
     return inTransaction(this.#pool, async (db) => {
-      const person = await locked(db, personId);
+      const person = await lockPerson(db, personId);
       if (person.totpSecret === null || person.totpConfirmedAtMs !== null) {
         throw new RefusedError(
           'conflict',
@@ -82,8 +82,8 @@ export class SecondFactor {
 
   async newRecoveryCodes(personId: string): Promise<string[]> {
     return inTransaction(this.#pool, async (db) => {
-      const person = await locked(db, personId);
-      if (person.totpConfirmedAtMs === null) throw isOff();
+      const person = await lockPerson(db, personId);
+      if (person.totpConfirmedAtMs === null) throw notEnabled();
       const codes = newRecoveryCodes();
       await updateSecondFactor(db, { ...person, recoveryHashes: codes.map(hashSecret) });
       return codes;
@@ -92,14 +92,14 @@ export class SecondFactor {
 
   async remove(personId: string): Promise<void> {
     await inTransaction(this.#pool, async (db) => {
-      const person = await locked(db, personId);
-      if (person.totpSecret === null) throw isOff();
-      await updateSecondFactor(db, { ...NOTHING, id: person.id });
+      const person = await lockPerson(db, personId);
+      if (person.totpSecret === null) throw notEnabled();
+      await updateSecondFactor(db, { ...NO_SECOND_FACTOR, id: person.id });
     });
   }
 
   /** Uses a code up; false when it is none. The person's row must be locked. */
-  async take(db: Queryable, person: Person, code: string): Promise<boolean> {
+  async consumeCode(db: Queryable, person: Person, code: string): Promise<boolean> {
     const step = this.#stepOf(person, code.replaceAll(/\s/g, ''));
     if (step !== undefined) {
       await updateSecondFactor(db, { ...person, totpStep: step });
@@ -120,13 +120,18 @@ export class SecondFactor {
   }
 }
 
-const NOTHING = { totpSecret: null, totpConfirmedAtMs: null, totpStep: null, recoveryHashes: [] };
+const NO_SECOND_FACTOR = {
+  totpSecret: null,
+  totpConfirmedAtMs: null,
+  totpStep: null,
+  recoveryHashes: [],
+};
 
-function isOff(): RefusedError {
+function notEnabled(): RefusedError {
   return new RefusedError('conflict', 'There is no second factor.');
 }
 
-async function locked(db: Queryable, personId: string): Promise<Person> {
+async function lockPerson(db: Queryable, personId: string): Promise<Person> {
   const person = await findPerson(db, personId, 'for update');
   if (!person) throw new RefusedError('not_found', 'There is no such person.');
   return person;

@@ -72,7 +72,7 @@ type FoundRow = Person &
     begunAtMs: number;
   };
 
-export async function prolongSession(
+export async function extendSession(
   db: Queryable,
   id: string,
   seenAtMs: number,
@@ -123,7 +123,9 @@ export async function endSessionByToken(
   nowMs: number,
 ): Promise<void> {
   await db.query(
-    ended('update sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null'),
+    withEndNotification(
+      'update sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null',
+    ),
     [tokenHash, sqlTime(nowMs)],
   );
 }
@@ -136,33 +138,33 @@ export async function endSession(
   nowMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    ended(`update sessions set revoked_at = $3
+    withEndNotification(`update sessions set revoked_at = $3
       where person_id = $1 and id = $2 and revoked_at is null and expires_at > $3`),
     [personId, id, sqlTime(nowMs)],
   );
   return rowCount === 1;
 }
 
-export async function endSessionsOf(
+export async function endSessionsOfPerson(
   db: Queryable,
   personId: string,
   nowMs: number,
   exceptId?: string,
 ): Promise<void> {
   await db.query(
-    ended(`update sessions set revoked_at = $2
+    withEndNotification(`update sessions set revoked_at = $2
       where person_id = $1 and revoked_at is null and ($3::uuid is null or id <> $3)`),
     [personId, sqlTime(nowMs), exceptId ?? null],
   );
 }
 
 /** Whoever is held open by a session hears of its end in the same commit, on every node. */
-function ended(update: string): string {
+function withEndNotification(update: string): string {
   return `with ended as (${update} returning person_id)
     select pg_notify('people', person_id::text) from ended group by person_id`;
 }
 
 /** What ended so long ago that nobody asks for it any more. */
-export async function deleteOldSessions(db: Queryable, beforeMs: number): Promise<void> {
+export async function deleteExpiredSessions(db: Queryable, beforeMs: number): Promise<void> {
   await db.query('delete from sessions where expires_at < $1', [sqlTime(beforeMs)]);
 }

@@ -1,23 +1,23 @@
 import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { Role } from '../roles.ts';
 import type { Person } from './person-store.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import {
-  deleteOldSessions,
+  deleteExpiredSessions,
   endSession,
   endSessionByToken,
-  endSessionsOf,
+  endSessionsOfPerson,
+  extendSession,
   findSession,
   insertSession,
   listSessions,
-  prolongSession,
   roleOfSession,
   type Session,
 } from './session-store.ts';
-import { clientNetwork } from '../../lib/net/client-network.ts';
 
 /**
  * Sessions: from a secret in a cookie to the person who signed in. A session ends after a week
@@ -26,18 +26,18 @@ import { clientNetwork } from '../../lib/net/client-network.ts';
  */
 
 /** Where a request comes from. */
-export interface Client {
+export interface ClientInfo {
   ip: string;
   userAgent: string;
 }
 
-export interface SignedIn {
+export interface SignedInPerson {
   person: Person;
   session: Session;
 }
 
 /** A session that was just begun, with its secret, which exists nowhere else. */
-export interface BegunSession extends SignedIn {
+export interface NewSession extends SignedInPerson {
   token: string;
 }
 
@@ -45,7 +45,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const IDLE_MAX_MS = 7 * DAY_MS;
 export const SESSION_MAX_MS = 30 * DAY_MS;
 /** Use is written down this often and not at each request. */
-const SEEN_EVERY_MS = 5 * 60 * 1000;
+const LAST_SEEN_INTERVAL_MS = 5 * 60 * 1000;
 const USER_AGENT_CHARS_MAX = 300;
 
 export class Sessions {
@@ -61,12 +61,12 @@ export class Sessions {
    * Always under a new secret: one that somebody put into the browser before the sign-in
    * (`presented`) is worth nothing after it.
    */
-  async begin(
+  async start(
     person: Person,
-    client: Client,
+    client: ClientInfo,
     presented: string | undefined,
     db?: Queryable,
-  ): Promise<BegunSession> {
+  ): Promise<NewSession> {
     const nowMs = this.#clock.now();
     const token = newSecret();
     const session: Session = {
@@ -91,21 +91,21 @@ export class Sessions {
   async find(
     token: string,
     workspaceId: string | undefined,
-  ): Promise<(SignedIn & { role: Role | undefined }) | undefined> {
+  ): Promise<(SignedInPerson & { role: Role | undefined }) | undefined> {
     const nowMs = this.#clock.now();
     const found = await findSession(this.#pool, hashSecret(token), workspaceId, nowMs);
     if (!found) return undefined;
     const { session } = found;
-    if (nowMs - session.seenAtMs >= SEEN_EVERY_MS) {
+    if (nowMs - session.seenAtMs >= LAST_SEEN_INTERVAL_MS) {
       session.seenAtMs = nowMs;
       session.endsAtMs = Math.min(nowMs + IDLE_MAX_MS, session.createdAtMs + SESSION_MAX_MS);
-      await prolongSession(this.#pool, session.id, nowMs, session.endsAtMs);
+      await extendSession(this.#pool, session.id, nowMs, session.endsAtMs);
     }
     return found;
   }
 
   /** Asked again by what stays open for longer than a request; undefined when it must not. */
-  roleIn(workspaceId: string, { session }: SignedIn): Promise<Role | undefined> {
+  roleIn(workspaceId: string, { session }: SignedInPerson): Promise<Role | undefined> {
     return roleOfSession(this.#pool, session.id, workspaceId, this.#clock.now());
   }
 
@@ -124,11 +124,11 @@ export class Sessions {
   }
 
   async endAll(person: Person, exceptId?: string): Promise<void> {
-    await endSessionsOf(this.#pool, person.id, this.#clock.now(), exceptId);
+    await endSessionsOfPerson(this.#pool, person.id, this.#clock.now(), exceptId);
   }
 
   /** Rows stay for as long as their source is to be known again. */
   async sweep(): Promise<void> {
-    await deleteOldSessions(this.#pool, this.#clock.now() - SESSION_MAX_MS);
+    await deleteExpiredSessions(this.#pool, this.#clock.now() - SESSION_MAX_MS);
   }
 }

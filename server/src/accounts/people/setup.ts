@@ -14,9 +14,9 @@ import type { Workspace } from '../workspaces.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
-import { anybodyExists, insertPerson, lockPeople, newPerson } from './person-store.ts';
-import { checkPersonWords, type NewPersonWords } from './person-input.ts';
-import type { BegunSession, Client, Sessions } from './sessions.ts';
+import { checkPersonInput, type PersonInput } from './person-input.ts';
+import { anyPersonExists, insertPerson, lockPeople, newPerson } from './person-store.ts';
+import type { ClientInfo, NewSession, Sessions } from './sessions.ts';
 
 /**
  * The first run: while nobody has an account, the first visitor becomes the owner of all there is.
@@ -25,7 +25,7 @@ import type { BegunSession, Client, Sessions } from './sessions.ts';
  * the link is dead for good.
  */
 
-export interface NewOwner extends NewPersonWords {
+export interface NewOwner extends PersonInput {
   workspaceName?: string;
   token?: string;
 }
@@ -50,7 +50,7 @@ export class Setup {
   async isNeeded(): Promise<boolean> {
     if (this.#done) return false;
     // People are never deleted: once there is one, there always will be.
-    this.#done = await anybodyExists(this.#parts.pool);
+    this.#done = await anyPersonExists(this.#parts.pool);
     return !this.#done;
   }
 
@@ -63,11 +63,11 @@ export class Setup {
   }
 
   /** `trusted`: the visitor sits at this machine. */
-  claim(owner: NewOwner, client: Client, trusted: boolean): Promise<BegunSession> {
-    return this.#parts.limits.countedFor(client.ip, () => this.#claim(owner, client, trusted));
+  claim(owner: NewOwner, client: ClientInfo, trusted: boolean): Promise<NewSession> {
+    return this.#parts.limits.limitBySource(client.ip, () => this.#claim(owner, client, trusted));
   }
 
-  async #claim(owner: NewOwner, client: Client, trusted: boolean): Promise<BegunSession> {
+  async #claim(owner: NewOwner, client: ClientInfo, trusted: boolean): Promise<NewSession> {
     const { pool, clock, passwords, sessions } = this.#parts;
     if (!(await this.isNeeded())) throw alreadyDone();
     if (!trusted && !(await this.#isToken(owner.token))) {
@@ -76,27 +76,31 @@ export class Setup {
         'From another machine the first account is made with the link that the server printed at its start.',
       );
     }
-    const mailbox = checkPersonWords(owner);
+    const mailbox = checkPersonInput(owner);
     const nowMs = clock.now();
     const passwordHash = await passwords.hash(owner.password);
     const { email, key: emailKey } = mailbox;
     const person = newPerson({ email, emailKey, name: owner.name, passwordHash }, nowMs);
-    const begun = await inTransaction(pool, async (db) => {
+    const newSession = await inTransaction(pool, async (db) => {
       await lockPeople(db);
-      if (await anybodyExists(db)) throw alreadyDone();
+      if (await anyPersonExists(db)) throw alreadyDone();
       await insertPerson(db, person);
-      for (const workspace of await this.#workspaces(db, owner.workspaceName, nowMs)) {
+      for (const workspace of await this.#lockWorkspaces(db, owner.workspaceName, nowMs)) {
         const membership = { workspaceId: workspace.id, personId: person.id };
         await insertMembership(db, { ...membership, role: 'owner', createdAtMs: nowMs });
       }
-      return sessions.begin(person, client, undefined, db);
+      return sessions.start(person, client, undefined, db);
     });
     this.#done = true;
-    return begun;
+    return newSession;
   }
 
   /** All that the command line made before, under the name given now; the first one if there is none. */
-  async #workspaces(db: Queryable, name: string | undefined, nowMs: number): Promise<Workspace[]> {
+  async #lockWorkspaces(
+    db: Queryable,
+    name: string | undefined,
+    nowMs: number,
+  ): Promise<Workspace[]> {
     await lockWorkspaces(db);
     const all = await listWorkspaces(db);
     const [first] = all;

@@ -1,15 +1,15 @@
 import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import type { Attempt, AttemptLimits } from './attempt-limits.ts';
+import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
 import type { Passwords } from './passwords.ts';
-import { findForSignIn, lockUnchanged, type Person } from './person-store.ts';
+import { findForSignIn, lockIfPasswordUnchanged, type Person } from './person-store.ts';
 import type { SecondFactor } from './second-factor.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
-import type { BegunSession, Client, Sessions } from './sessions.ts';
-import { clientNetwork } from '../../lib/net/client-network.ts';
-import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
+import type { ClientInfo, NewSession, Sessions } from './sessions.ts';
 
 /**
  * Signing in: an address and a password come in; a new session leaves, or a challenge when the
@@ -18,7 +18,7 @@ import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-s
  */
 
 export type SignInOutcome =
-  | { kind: 'signed_in'; begun: BegunSession }
+  | { kind: 'signed_in'; begun: NewSession }
   | { kind: 'second_factor_required'; challenge: string };
 
 const CHALLENGE_MS = 10 * 60 * 1000;
@@ -41,16 +41,16 @@ export class SignIn {
 
   async withPassword(
     given: { email: string; password: string },
-    client: Client,
+    client: ClientInfo,
     presented: string | undefined,
   ): Promise<SignInOutcome> {
     const { pool, clock, sessions } = this.#parts;
     const found = await findForSignIn(pool, emailKeyOf(given.email), clientNetwork(client.ip));
-    const person = await this.#check(found, given, client);
+    const person = await this.#checkPassword(found, given, client);
     return inTransaction(pool, async (db) => {
-      if (!(await lockUnchanged(db, person))) throw wrongPassword();
+      if (!(await lockIfPasswordUnchanged(db, person))) throw wrongPassword();
       if (person.totpConfirmedAtMs === null) {
-        return { kind: 'signed_in', begun: await sessions.begin(person, client, presented, db) };
+        return { kind: 'signed_in', begun: await sessions.start(person, client, presented, db) };
       }
       const challenge = newSecret();
       await insertToken(db, {
@@ -66,33 +66,33 @@ export class SignIn {
   /** The second step. A wrong code leaves the challenge as it is. */
   async withCode(
     given: { challenge: string; code: string },
-    client: Client,
+    client: ClientInfo,
     presented: string | undefined,
-  ): Promise<BegunSession> {
+  ): Promise<NewSession> {
     const { pool, clock, limits, sessions, secondFactor } = this.#parts;
     const hash = hashSecret(given.challenge);
     const find = (db: Queryable, lock: '' | 'for update') =>
       findPersonOfToken(db, hash, 'second_factor', clock.now(), lock);
     const waiting = await find(pool, '');
-    if (!waiting) throw challengeOver();
+    if (!waiting) throw challengeExpired();
     const attempts = codeAttempts(waiting, client);
     await limits.count(attempts);
-    const begun = await inTransaction(pool, async (db) => {
+    const newSession = await inTransaction(pool, async (db) => {
       const person = await find(db, 'for update');
-      if (!person) throw challengeOver();
-      if (!(await secondFactor.take(db, person, given.code))) throw wrongCode();
+      if (!person) throw challengeExpired();
+      if (!(await secondFactor.consumeCode(db, person, given.code))) throw wrongCode();
       await deleteTokens(db, person.id, 'second_factor');
-      return sessions.begin(person, client, presented, db);
+      return sessions.start(person, client, presented, db);
     });
     await limits.succeeded(attempts);
-    return begun;
+    return newSession;
   }
 
   /** For what a session alone must not do: whether this is the person, and not just their browser. */
-  async confirmPassword(person: Person, password: string, client: Client): Promise<boolean> {
+  async confirmPassword(person: Person, password: string, client: ClientInfo): Promise<boolean> {
     const known = { ...person, sourceIsKnown: true };
     try {
-      await this.#check(known, { email: person.email, password }, client);
+      await this.#checkPassword(known, { email: person.email, password }, client);
       return true;
     } catch (error) {
       if (error instanceof RefusedError && error.code === 'invalid_credentials') return false;
@@ -100,17 +100,17 @@ export class SignIn {
     }
   }
 
-  async #check(
+  async #checkPassword(
     person: (Person & { sourceIsKnown: boolean }) | undefined,
     given: { email: string; password: string },
-    client: Client,
+    client: ClientInfo,
   ): Promise<Person> {
     const { limits, passwords } = this.#parts;
     const source = clientNetwork(client.ip);
     const account = emailKeyOf(given.email);
     const attempts: Attempt[] = [
-      { kind: 'source', of: source },
-      { kind: 'password', of: person?.sourceIsKnown ? `${account}\n${source}` : account },
+      { kind: 'source', key: source },
+      { kind: 'password', key: person?.sourceIsKnown ? `${account}\n${source}` : account },
     ];
     await limits.count(attempts);
     const right = await passwords.verify(person?.passwordHash, given.password);
@@ -127,10 +127,10 @@ export function emailKeyOf(email: string): string {
 }
 
 /** A good password does not clear these: who has it must still not guess codes. */
-export function codeAttempts(person: Person, client: Client): Attempt[] {
+export function codeAttempts(person: Person, client: ClientInfo): Attempt[] {
   return [
-    { kind: 'source', of: clientNetwork(client.ip) },
-    { kind: 'code', of: person.id },
+    { kind: 'source', key: clientNetwork(client.ip) },
+    { kind: 'code', key: person.id },
   ];
 }
 
@@ -138,7 +138,7 @@ function wrongPassword(): RefusedError {
   return new RefusedError('invalid_credentials', 'The e-mail address or the password is wrong.');
 }
 
-function challengeOver(): RefusedError {
+function challengeExpired(): RefusedError {
   return new RefusedError(
     'invalid_link',
     'This sign-in has run out. Start again with the password.',

@@ -2,7 +2,7 @@
  * The mails that the service writes to its own people. Values stand in placeholders, so that a name
  * which looks like markup stays a name.
  */
-export interface Letter {
+export interface SystemEmail {
   to: { email: string; name?: string };
   subject: string;
   html: string;
@@ -16,13 +16,16 @@ export interface Letter {
  * Sends a letter from the first of these workspaces that has a domain which may send. False: none
  * has, or the address takes no mail.
  */
-export type Post = (letter: Letter, workspaceIds: readonly string[]) => Promise<boolean>;
+export type SendSystemEmail = (
+  letter: SystemEmail,
+  workspaceIds: readonly string[],
+) => Promise<boolean>;
 
 const HOUR_SECONDS = 3600;
 
-export function resetLetter(to: { email: string; name: string }, link: string): Letter {
+export function passwordResetEmail(to: { email: string; name: string }, link: string): SystemEmail {
   return {
-    to: addressed(to),
+    to: toRecipient(to),
     subject: 'Set a new password for Postrider',
     html: `<p>Hello {{ name }},</p>
 <p>somebody, most likely you, asked to set a new password for your Postrider account.</p>
@@ -35,15 +38,15 @@ stays as it is.</p>`,
 }
 
 /** A name may hold what no header takes, and the letter must arrive all the same. */
-function addressed({ email, name }: { email: string; name: string }): Letter['to'] {
+function toRecipient({ email, name }: { email: string; name: string }): SystemEmail['to'] {
   const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return plain === '' ? { email } : { email, name: plain };
 }
 
-export function invitationLetter(
+export function invitationEmail(
   email: string,
-  words: { inviter: string; workspace: string; role: string; link: string },
-): Letter {
+  variables: { inviter: string; workspace: string; role: string; link: string },
+): SystemEmail {
   return {
     to: { email },
     subject: '{{ inviter }} invites you to {{ workspace }} on Postrider',
@@ -52,7 +55,7 @@ export function invitationLetter(
 <p><a href="{{ link }}">Accept the invitation</a></p>
 <p>The link works for seven days, and once. If you do not know what this is about, there is nothing
 to do.</p>`,
-    variables: words,
+    variables,
     ttlSeconds: 24 * HOUR_SECONDS,
   };
 }

@@ -3,8 +3,8 @@ import type { SearchedPage } from '../../db/search-words.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { mayGiveOrTake, type Role, rightsOf } from '../roles.ts';
-import { revokeOpenBy } from './invitation-store.ts';
+import { canManageRole, type Role, rightsOf } from '../roles.ts';
+import { revokeOpenByInviter } from './invitation-store.ts';
 import {
   countOwners,
   deleteMembership,
@@ -42,11 +42,11 @@ export class Team {
 
   async changeRole(actor: Actor, personId: string, role: Role): Promise<Member> {
     return inTransaction(this.#pool, async (db) => {
-      const actsAs = await lockedRoleOf(db, actor);
+      const actsAs = await lockTeamAndGetRole(db, actor);
       const member = await this.#member(db, actor.workspaceId, personId);
-      refuseUnlessAllowed(actsAs, member.role);
-      refuseUnlessAllowed(actsAs, role);
-      if (member.role === 'owner' && role !== 'owner') await this.#keepAnOwner(db, actor);
+      checkCanManageRole(actsAs, member.role);
+      checkCanManageRole(actsAs, role);
+      if (member.role === 'owner' && role !== 'owner') await this.#checkNotLastOwner(db, actor);
       await updateRole(db, actor.workspaceId, personId, role);
       if (member.role !== role) await this.#revokeInvitationsOf(db, actor.workspaceId, personId);
       return { ...member, role };
@@ -55,9 +55,9 @@ export class Team {
 
   async remove(actor: Actor, personId: string): Promise<void> {
     await inTransaction(this.#pool, async (db) => {
-      const actsAs = await lockedRoleOf(db, actor);
+      const actsAs = await lockTeamAndGetRole(db, actor);
       const member = await this.#member(db, actor.workspaceId, personId);
-      refuseUnlessAllowed(actsAs, member.role);
+      checkCanManageRole(actsAs, member.role);
       await this.#leave(db, actor.workspaceId, member);
     });
   }
@@ -79,12 +79,12 @@ export class Team {
   }
 
   async #leave(db: Queryable, workspaceId: string, member: Member): Promise<void> {
-    if (member.role === 'owner') await this.#keepAnOwner(db, { workspaceId });
+    if (member.role === 'owner') await this.#checkNotLastOwner(db, { workspaceId });
     await deleteMembership(db, workspaceId, member.personId);
     await this.#revokeInvitationsOf(db, workspaceId, member.personId);
   }
 
-  async #keepAnOwner(db: Queryable, { workspaceId }: { workspaceId: string }): Promise<void> {
+  async #checkNotLastOwner(db: Queryable, { workspaceId }: { workspaceId: string }): Promise<void> {
     if ((await countOwners(db, workspaceId)) > 1) return;
     throw new RefusedError(
       'last_owner',
@@ -94,7 +94,7 @@ export class Team {
 
   /** What they promised in a role they no longer have is void. */
   async #revokeInvitationsOf(db: Queryable, workspaceId: string, personId: string): Promise<void> {
-    await revokeOpenBy(db, workspaceId, personId, this.#clock.now());
+    await revokeOpenByInviter(db, workspaceId, personId, this.#clock.now());
   }
 }
 
@@ -102,7 +102,7 @@ export class Team {
  * What the person is who acts, at a moment when nobody else changes the team: since they were let in
  * somebody may have made them less. The team stays locked until the transaction ends.
  */
-export async function lockedRoleOf(db: Queryable, actor: Actor): Promise<Role> {
+export async function lockTeamAndGetRole(db: Queryable, actor: Actor): Promise<Role> {
   await lockTeam(db, actor.workspaceId);
   const member = await findMember(db, actor.workspaceId, actor.personId);
   if (!member) {
@@ -116,8 +116,8 @@ export async function lockedRoleOf(db: Queryable, actor: Actor): Promise<Role> {
   return member.role;
 }
 
-export function refuseUnlessAllowed(actsAs: Role, role: Role): void {
-  if (mayGiveOrTake(actsAs, role)) return;
+export function checkCanManageRole(actsAs: Role, role: Role): void {
+  if (canManageRole(actsAs, role)) return;
   throw new RefusedError(
     'insufficient_role',
     `Only an owner makes, changes or removes an owner. Your role is ${actsAs}.`,

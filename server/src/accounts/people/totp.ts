@@ -10,7 +10,7 @@ const DIGITS = 6;
 /** RFC 4226 section 4 asks for at least 128 bits and recommends 160. */
 const SECRET_BYTES = 20;
 /** A clock that is off by half a minute, or a code typed at its end, still fits. */
-const STEPS_AROUND = 1;
+const STEP_TOLERANCE = 1;
 
 export function newTotpSecret(): Buffer {
   return randomBytes(SECRET_BYTES);
@@ -29,7 +29,7 @@ export function stepOfCode(
   if (!/^\d{6}$/.test(code)) return undefined;
   const given = Buffer.from(code);
   const now = Math.floor(nowMs / STEP_MS);
-  for (let step = now - STEPS_AROUND; step <= now + STEPS_AROUND; step++) {
+  for (let step = now - STEP_TOLERANCE; step <= now + STEP_TOLERANCE; step++) {
     if (lastStep !== null && step <= lastStep) continue;
     if (timingSafeEqual(Buffer.from(codeOfStep(secret, step)), given)) return step;
   }
@@ -78,12 +78,17 @@ export function base32(bytes: Buffer): string {
 
 const RECOVERY_CODES = 10;
 /** Letters and digits that nobody takes for another. */
-const CLEAR = 'abcdefghjkmnpqrstuvwxyz23456789';
+const UNAMBIGUOUS_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** Like `h7k2-m9xw-4tpa-c3ne`: 79 bits, too many to find from a stolen hash. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () =>
-    grouped(Array.from({ length: 16 }, () => CLEAR[randomInt(CLEAR.length)]).join('')),
+    grouped(
+      Array.from(
+        { length: 16 },
+        () => UNAMBIGUOUS_CHARACTERS[randomInt(UNAMBIGUOUS_CHARACTERS.length)],
+      ).join(''),
+    ),
   );
 }
 

@@ -1,4 +1,4 @@
-import { ApiKeys, type NewApiKey, operatorOf, publicKey } from '../../accounts/api-keys.ts';
+import { ApiKeys, type NewApiKey, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { isScope, SCOPES, type Scope } from '../../accounts/scopes.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -43,9 +43,9 @@ export const keysCreate: Command = {
         ...limits,
       };
       const workspace = await chooseWorkspace(given, parts);
-      const maker = operatorOf(workspace.id);
+      const maker = operatorIssuer(workspace.id);
       const { key, token } = await new ApiKeys(parts).create(maker, wanted);
-      const data = { ...publicKey(key), token };
+      const data = { ...publicApiKey(key), token };
       const text = [
         `Made the ${mode} key "${data.name}" (${data.id}) in the workspace "${workspace.name}".`,
         'Its secret is shown this once:',

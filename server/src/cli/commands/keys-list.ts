@@ -1,4 +1,4 @@
-import { ApiKeys, operatorOf, publicKey } from '../../accounts/api-keys.ts';
+import { ApiKeys, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
 import type { ApiKey } from '../../accounts/api-key-store.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { columns } from '../columns.ts';
@@ -15,7 +15,7 @@ export const keysList: Command = {
     withStorage(async (parts) => {
       const workspace = await chooseWorkspace(given, parts);
       const keys = await allKeys(new ApiKeys(parts), workspace.id);
-      const data = keys.map(publicKey);
+      const data = keys.map(publicApiKey);
       const rows = data.map((key) => [
         key.id,
         key.mode,
@@ -36,14 +36,14 @@ async function allKeys(apiKeys: ApiKeys, workspaceId: string): Promise<ApiKey[]>
   const keys: ApiKey[] = [];
   for (let before: string | undefined; ; ) {
     const page = { limit: PAGE, ...(before === undefined ? {} : { before }) };
-    const found = await apiKeys.list(operatorOf(workspaceId), page);
+    const found = await apiKeys.list(operatorIssuer(workspaceId), page);
     keys.push(...found.keys);
     before = found.nextBefore;
     if (before === undefined) return keys;
   }
 }
 
-function stateOf(key: ReturnType<typeof publicKey>, nowMs: number): string {
+function stateOf(key: ReturnType<typeof publicApiKey>, nowMs: number): string {
   if (key.revoked_at !== null) return 'revoked';
   if (key.expires_at === null) return 'works';
   return Date.parse(key.expires_at) <= nowMs ? 'expired' : `until ${key.expires_at.slice(0, 10)}`;

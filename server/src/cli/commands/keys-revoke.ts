@@ -1,4 +1,4 @@
-import { publicKey } from '../../accounts/api-keys.ts';
+import { publicApiKey } from '../../accounts/api-keys.ts';
 import { WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { findKeyAnywhere } from '../find-key-anywhere.ts';
@@ -12,7 +12,7 @@ export const keysRevoke: Command = {
   run: (given) =>
     withStorage(async (parts) => {
       const { apiKeys, maker, id } = await findKeyAnywhere(given, parts);
-      const data = publicKey(await apiKeys.revoke(maker, id));
+      const data = publicApiKey(await apiKeys.revoke(maker, id));
       return { data, text: `The key "${data.name}" (${data.id}) is revoked.` };
     }),
 };

@@ -1,4 +1,4 @@
-import { publicKey } from '../../accounts/api-keys.ts';
+import { publicApiKey } from '../../accounts/api-keys.ts';
 import { WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { findKeyAnywhere } from '../find-key-anywhere.ts';
@@ -19,7 +19,7 @@ export const keysRotate: Command = {
       const { apiKeys, maker, id } = await findKeyAnywhere(given, parts);
       const { key, token, previousEndsAtMs } = await apiKeys.rotate(maker, id, graceSeconds);
       const previousEndsAt = new Date(previousEndsAtMs).toISOString();
-      const data = { ...publicKey(key), token, previous_ends_at: previousEndsAt };
+      const data = { ...publicApiKey(key), token, previous_ends_at: previousEndsAt };
       const text = [
         `The key "${data.name}" (${data.id}) has a new secret, shown this once:`,
         '',

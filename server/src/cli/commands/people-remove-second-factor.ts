@@ -1,4 +1,4 @@
-import { openSecondFactor } from '../../accounts/people/second-factor.ts';
+import { createSecondFactor } from '../../accounts/people/second-factor.ts';
 import type { Command } from '../command.ts';
 import { findPerson, PERSON_ARGUMENT } from '../find-person.ts';
 import { withStorage } from '../with-storage.ts';
@@ -11,7 +11,7 @@ export const peopleRemoveSecondFactor: Command = {
   run: (given) =>
     withStorage(async (parts) => {
       const person = await findPerson(given, parts);
-      await openSecondFactor(parts).remove(person.id);
+      await createSecondFactor(parts).remove(person.id);
       return {
         data: { email: person.email, totp_enabled: false },
         text: `${person.email} signs in with the password alone.`,

@@ -1,6 +1,6 @@
 import { Workspaces } from '../../accounts/workspaces.ts';
 import { encodeId } from '../../lib/ids.ts';
-import { listWaiting } from '../../stats/queue-store.ts';
+import { listQueueByDomain } from '../../stats/queue-store.ts';
 import { findWorkspace } from '../choose-workspace.ts';
 import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
@@ -17,7 +17,7 @@ export const queue: Command = {
       const wanted = given.option('workspace');
       const one =
         wanted === undefined ? undefined : await findWorkspace(new Workspaces(parts), wanted);
-      const { waiting, more } = await listWaiting(parts.pool, one?.id);
+      const { waiting, more } = await listQueueByDomain(parts.pool, one?.id);
       const data = waiting.map((group) => ({
         workspace: { id: encodeId('wsp', group.workspaceId), name: group.workspaceName },
         receiver: group.domain,

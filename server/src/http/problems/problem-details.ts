@@ -4,7 +4,7 @@ import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { isProblemCode, PROBLEMS, type ProblemCode } from './problem-types.ts';
 
 /** RFC 9457 problem details: the one form of every error answer. */
-export interface Problem {
+export interface ProblemDetails {
   type: string;
   title: string;
   status: number;
@@ -15,8 +15,8 @@ export interface Problem {
   errors?: FieldError[];
 }
 
-export interface ProblemAnswer {
-  problem: Problem;
+export interface ProblemResponse {
+  problem: ProblemDetails;
   headers: Record<string, string>;
 }
 
@@ -24,11 +24,11 @@ export interface ProblemAnswer {
 const ERRORS_MAX = 100;
 
 /** The answer to whatever a room threw. A fault of ours says nothing of what broke inside. */
-export function problemOf(error: unknown, requestId: string, baseUrl: string): ProblemAnswer {
-  const refused = error instanceof RefusedError ? error : asRefused(error);
+export function toProblemResponse(error: unknown, requestId: string, baseUrl: string): ProblemResponse {
+  const refused = error instanceof RefusedError ? error : toRefusedError(error);
   assert(isProblemCode(refused.code), `the problem table knows ${refused.code}`);
   const { status, title, fix } = PROBLEMS[refused.code];
-  const problem: Problem = {
+  const problem: ProblemDetails = {
     type: `${baseUrl}/docs/errors/${refused.code.replaceAll('_', '-')}`,
     title,
     status,
@@ -38,22 +38,22 @@ export function problemOf(error: unknown, requestId: string, baseUrl: string): P
     request_id: requestId,
   };
   if (refused.errors.length > 0) problem.errors = refused.errors.slice(0, ERRORS_MAX);
-  return { problem, headers: headersOf(refused, status) };
+  return { problem, headers: problemHeaders(refused, status) };
 }
 
 /** An address that is no operation's. */
-export function nothingHere(): RefusedError {
+export function pathNotFound(): RefusedError {
   return new RefusedError('not_found', 'There is nothing at this path.', {
     fix: 'Look for a typing mistake: {app}/docs has all paths.',
   });
 }
 
 /** Whether the fault is ours and belongs into the log. */
-export function isOurFault(error: unknown): boolean {
-  return asRefused(error).code === 'internal_error';
+export function isInternalError(error: unknown): boolean {
+  return toRefusedError(error).code === 'internal_error';
 }
 
-function asRefused(error: unknown): RefusedError {
+function toRefusedError(error: unknown): RefusedError {
   if (error instanceof RefusedError) return error;
   if (isStorageGone(error)) {
     const detail = 'The database cannot be reached. Nothing was accepted.';
@@ -62,7 +62,7 @@ function asRefused(error: unknown): RefusedError {
   return new RefusedError('internal_error', 'Something broke on our side.');
 }
 
-function headersOf(refused: RefusedError, status: number): Record<string, string> {
+function problemHeaders(refused: RefusedError, status: number): Record<string, string> {
   const headers: Record<string, string> = {};
   if (status === 401) {
     const invalid = refused.code === 'missing_api_key' ? '' : ', error="invalid_token"';

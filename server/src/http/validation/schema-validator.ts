@@ -26,33 +26,33 @@ export interface Validator {
  * What is wrong beyond the shape, in a body that has lost its fields of a wrong shape, `faulty`. The
  * caller is present wherever a workspace is meant.
  */
-export type MoreFaults = (
+export type SemanticChecks = (
   body: Record<string, unknown>,
-  faulty: ReadonlySet<string>,
+  invalid: ReadonlySet<string>,
   caller: Caller,
 ) => readonly FieldError[];
 
 /** Reads some parameters and may refuse them. Those of a wrong shape, `faulty`, are taken out. */
-export type QueryRead = (query: Record<string, unknown>, faulty: ReadonlySet<string>) => unknown;
+export type QueryParser = (query: Record<string, unknown>, invalid: ReadonlySet<string>) => unknown;
 
 /** Finding all faults of a huge hostile body would cost more than it helps. */
 const THOROUGH_NODES_MAX = 20_000;
 
-const NAMED = { body: 'field', query: 'parameter' } as const;
+const PART_NOUNS = { body: 'field', query: 'parameter' } as const;
 
-const shared = { strict: false, validateFormats: true, discriminator: false } as const;
-const quickBody = new Ajv2020({ ...shared, validateFormats: false });
-const thoroughBody = new Ajv2020({ ...shared, allErrors: true, verbose: true });
-const quickQuery = new Ajv2020(shared);
-const thoroughQuery = new Ajv2020({ ...shared, allErrors: true, verbose: true });
+const sharedOptions = { strict: false, validateFormats: true, discriminator: false } as const;
+const quickBody = new Ajv2020({ ...sharedOptions, validateFormats: false });
+const thoroughBody = new Ajv2020({ ...sharedOptions, allErrors: true, verbose: true });
+const quickQuery = new Ajv2020(sharedOptions);
+const thoroughQuery = new Ajv2020({ ...sharedOptions, allErrors: true, verbose: true });
 for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
   ajv.addFormat('email', (text: string) => parseMailbox(text).ok);
   ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
   ajv.addFormat('uri', true);
 }
 
-export function bodyValidator(schema: TSchema, moreFaults?: MoreFaults): Validator {
-  const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
+export function bodyValidator(schema: TSchema, semanticChecks?: SemanticChecks): Validator {
+  const check = createCheck(schema, quickBody, thoroughBody, 'body', semanticChecks);
   return {
     check(value, caller) {
       const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller);
@@ -64,9 +64,9 @@ export function bodyValidator(schema: TSchema, moreFaults?: MoreFaults): Validat
 /** Checks the members of a list each for itself: what is refused stands in their place. */
 export function listValidator(
   schema: TSchema,
-  moreFaults?: MoreFaults,
+  semanticChecks?: SemanticChecks,
 ): (values: readonly unknown[]) => (RefusedError | undefined)[] {
-  const check = checkOf(schema, quickBody, thoroughBody, 'body', moreFaults);
+  const check = createCheck(schema, quickBody, thoroughBody, 'body', semanticChecks);
   return (values) => {
     const budget = { nodesLeft: THOROUGH_NODES_MAX };
     return values.map((value) => check(value, budget));
@@ -79,19 +79,19 @@ export function isOptionalBody(schema: TSchema): boolean {
   return required.length === 0 && quickBody.validate(schema, {}) === true;
 }
 
-export function queryValidator(schema: TSchema, reads: readonly QueryRead[] = []): Validator {
-  const check = checkOf(schema, quickQuery, thoroughQuery, 'query');
+export function queryValidator(schema: TSchema, parsers: readonly QueryParser[] = []): Validator {
+  const check = createCheck(schema, quickQuery, thoroughQuery, 'query');
   const typed = typedParameters(schema);
   return {
     check(value) {
-      for (const [name, type] of typed) turnInto(type, value as Record<string, unknown>, name);
+      for (const [name, type] of typed) convertInPlace(type, value as Record<string, unknown>, name);
       const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
       const query = value as Record<string, unknown>;
       if (!refusal && !hasAny(query)) return;
-      const errors = [...(refusal?.errors ?? []), ...nulFaults(query)];
-      const faulty = new Set(errors.map(({ parameter = '' }) => parameter));
-      const sound = Object.fromEntries(Object.entries(query).filter(([name]) => !faulty.has(name)));
-      for (const read of reads) errors.push(...faultsOf(() => read(sound, faulty)));
+      const errors = [...(refusal?.errors ?? []), ...nulErrors(query)];
+      const invalid = new Set(errors.map(({ parameter = '' }) => parameter));
+      const valid = Object.fromEntries(Object.entries(query).filter(([name]) => !invalid.has(name)));
+      for (const parse of parsers) errors.push(...faultsOf(() => parse(valid, invalid)));
       if (errors.length > 0) throw invalidFields(errors);
     },
   };
@@ -105,7 +105,7 @@ function typedParameters(schema: TSchema): [name: string, type: unknown][] {
 }
 
 /** Only what is written as one: Ajv would take `0x10`, `1e1` and a blank beside it for numbers. */
-function turnInto(type: unknown, query: Record<string, unknown>, name: string): void {
+function convertInPlace(type: unknown, query: Record<string, unknown>, name: string): void {
   const text = query[name];
   if (typeof text !== 'string') return;
   if (type === 'integer' && /^-?[0-9]+$/.test(text)) query[name] = Number(text);
@@ -113,7 +113,7 @@ function turnInto(type: unknown, query: Record<string, unknown>, name: string): 
 }
 
 /** No parameter means anything with a NUL in it, and PostgreSQL takes none in a text. */
-function nulFaults(query: Record<string, unknown>): FieldError[] {
+function nulErrors(query: Record<string, unknown>): FieldError[] {
   return Object.entries(query)
     .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
     .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Cannot hold NUL.' }));
@@ -125,43 +125,43 @@ function hasAny(query: object): boolean {
 }
 
 /** Compiling takes milliseconds a schema, and there are hundreds: each waits for its first use. */
-function checkOf(
+function createCheck(
   schema: TSchema,
-  quickly: Ajv2020,
-  thoroughly: Ajv2020,
+  quickAjv: Ajv2020,
+  thoroughAjv: Ajv2020,
   part: 'body' | 'query',
-  moreFaults?: MoreFaults,
+  semanticChecks?: SemanticChecks,
 ): (value: unknown, budget: { nodesLeft: number }, caller?: Caller) => RefusedError | undefined {
   let quick: ValidateFunction | undefined;
   return (value, budget, caller) => {
-    quick ??= quickly.compile(schema);
+    quick ??= quickAjv.compile(schema);
     if (quick(value)) return undefined;
-    const thorough = thoroughly.compile(schema);
-    let faults = quick.errors ?? [];
-    budget.nodesLeft -= nodesOf(value, budget.nodesLeft);
+    const thorough = thoroughAjv.compile(schema);
+    let violations = quick.errors ?? [];
+    budget.nodesLeft -= countNodes(value, budget.nodesLeft);
     const affordable = budget.nodesLeft > 0;
-    if (affordable && !thorough(value)) faults = thorough.errors ?? faults;
-    const errors = fieldErrors(faults, part);
-    if (affordable && moreFaults) {
-      errors.push(...beyondShape(value, errors, caller, moreFaults));
+    if (affordable && !thorough(value)) violations = thorough.errors ?? violations;
+    const errors = fieldErrors(violations, part);
+    if (affordable && semanticChecks) {
+      errors.push(...semanticErrors(value, errors, caller, semanticChecks));
     }
     return invalidFields(errors);
   };
 }
 
-function beyondShape(
+function semanticErrors(
   body: unknown,
   errors: readonly FieldError[],
   caller: Caller | undefined,
-  moreFaults: MoreFaults,
+  semanticChecks: SemanticChecks,
 ): readonly FieldError[] {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return [];
-  const faulty = new Set(errors.map(({ pointer = '' }) => pointer.split('/')[1] ?? ''));
-  const sound = Object.entries(body).filter(([name]) => !faulty.has(escaped(name)));
-  return moreFaults(Object.fromEntries(sound), faulty, caller as Caller);
+  const invalid = new Set(errors.map(({ pointer = '' }) => pointer.split('/')[1] ?? ''));
+  const valid = Object.entries(body).filter(([name]) => !invalid.has(escapePointer(name)));
+  return semanticChecks(Object.fromEntries(valid), invalid, caller as Caller);
 }
 
-function nodesOf(value: unknown, max: number): number {
+function countNodes(value: unknown, max: number): number {
   const stack = [value];
   let count = 0;
   while (stack.length > 0 && count < max) {
@@ -174,15 +174,15 @@ function nodesOf(value: unknown, max: number): number {
   return count;
 }
 
-function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[] {
+function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldError[] {
   const seen = new Set<string>();
   const errors: FieldError[] = [];
-  const choices = choicesAmong(faults);
-  for (const fault of faults) {
-    if (choices.some((choice) => isNoise(fault, choice))) continue;
-    const error = kindError(fault, choices, part) ?? fieldError(fault, part);
-    if (error.code === 'unknown_field' && errors.length < MEANT_MAX) {
-      error.detail += meantInstead(fault);
+  const unions = failedUnions(violations);
+  for (const violation of violations) {
+    if (unions.some((union) => isIrrelevant(violation, union))) continue;
+    const error = typeError(violation, unions, part) ?? fieldError(violation, part);
+    if (error.code === 'unknown_field' && errors.length < SUGGESTIONS_MAX) {
+      error.detail += suggestion(violation);
     }
     const name = `${error.pointer ?? error.parameter} ${error.code}`;
     if (seen.has(name)) continue;
@@ -193,9 +193,9 @@ function fieldErrors(faults: ErrorObject[], part: 'body' | 'query'): FieldError[
 }
 
 /** A body with more faults than this is not misspelt. */
-const MEANT_MAX = 20;
+const SUGGESTIONS_MAX = 20;
 
-function meantInstead({ params, parentSchema }: ErrorObject): string {
+function suggestion({ params, parentSchema }: ErrorObject): string {
   const { additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
   const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
   const given = String(additionalProperty ?? unevaluatedProperty);
@@ -204,105 +204,105 @@ function meantInstead({ params, parentSchema }: ErrorObject): string {
 }
 
 /** An anyOf that failed, and the one of its branches that is about values of this kind. */
-interface Choice {
-  whole: ErrorObject;
-  meant: string | undefined;
+interface FailedUnion {
+  violation: ErrorObject;
+  intendedBranch: string | undefined;
   /** What its branches take, when none takes values of this kind. */
-  kinds: string[];
+  acceptedTypes: string[];
 }
 
-function kindError(
-  fault: ErrorObject,
-  choices: readonly Choice[],
+function typeError(
+  violation: ErrorObject,
+  unions: readonly FailedUnion[],
   part: 'body' | 'query',
 ): FieldError | undefined {
-  const kinds = choices.find(({ whole }) => whole === fault)?.kinds ?? [];
+  const kinds = unions.find(({ violation: whole }) => whole === violation)?.acceptedTypes ?? [];
   if (kinds.length === 0) return undefined;
   const detail = `Must be of type ${kinds.join(' or ')}.`;
-  return { ...fieldError(fault, part), code: 'invalid_type', detail };
+  return { ...fieldError(violation, part), code: 'invalid_type', detail };
 }
 
 /** Each is held against all faults; a body with more of them is hostile, and gets it all told. */
-const CHOICES_MAX = 50;
+const UNIONS_MAX = 50;
 
-function choicesAmong(faults: readonly ErrorObject[]): Choice[] {
-  return faults
+function failedUnions(violations: readonly ErrorObject[]): FailedUnion[] {
+  return violations
     .filter(({ keyword }) => keyword === 'anyOf')
-    .slice(0, CHOICES_MAX)
+    .slice(0, UNIONS_MAX)
     .map((whole) => ({
       whole,
-      meant: branchMeant(whole, faults),
-      kinds: kindsOf(whole, faults),
+      meant: intendedBranch(whole, violations),
+      kinds: acceptedTypes(whole, violations),
     }));
 }
 
-function kindsOf(whole: ErrorObject, faults: readonly ErrorObject[]): string[] {
-  const branches = faults.filter((fault) => branchOf(fault, whole) !== undefined);
+function acceptedTypes(whole: ErrorObject, violations: readonly ErrorObject[]): string[] {
+  const branches = violations.filter((violation) => branchOf(violation, whole) !== undefined);
   if (branches.some(({ keyword }) => keyword !== 'type')) return [];
   const kinds = branches.flatMap(({ params }) => String((params as { type: unknown }).type));
   return [...new Set(kinds)];
 }
 
-function branchMeant(whole: ErrorObject, faults: readonly ErrorObject[]): string | undefined {
+function intendedBranch(whole: ErrorObject, violations: readonly ErrorObject[]): string | undefined {
   const branches = new Set<string>();
-  const ofOtherKind = new Set<string>();
-  for (const fault of faults) {
-    const branch = branchOf(fault, whole);
+  const ofOtherType = new Set<string>();
+  for (const violation of violations) {
+    const branch = branchOf(violation, whole);
     if (branch === undefined) continue;
     branches.add(branch);
-    const { keyword, instancePath } = fault;
+    const { keyword, instancePath } = violation;
     if (instancePath !== whole.instancePath) continue;
-    if (keyword === 'type' || keyword === 'const') ofOtherKind.add(branch);
+    if (keyword === 'type' || keyword === 'const') ofOtherType.add(branch);
   }
-  const left = [...branches].filter((branch) => !ofOtherKind.has(branch));
+  const left = [...branches].filter((branch) => !ofOtherType.has(branch));
   return left.length === 1 ? left[0] : undefined;
 }
 
-function branchOf(fault: ErrorObject, { schemaPath, instancePath }: ErrorObject) {
-  if (!fault.schemaPath.startsWith(`${schemaPath}/`)) return undefined;
-  if (!`${fault.instancePath}/`.startsWith(`${instancePath}/`)) return undefined;
-  return fault.schemaPath.slice(schemaPath.length + 1).split('/')[0];
+function branchOf(violation: ErrorObject, { schemaPath, instancePath }: ErrorObject) {
+  if (!violation.schemaPath.startsWith(`${schemaPath}/`)) return undefined;
+  if (!`${violation.instancePath}/`.startsWith(`${instancePath}/`)) return undefined;
+  return violation.schemaPath.slice(schemaPath.length + 1).split('/')[0];
 }
 
 /**
  * The branches of an anyOf say one after the other what each would have wanted. What the one that is
  * meant says is all there is to say; when none is, it is what the whole says.
  */
-function isNoise(fault: ErrorObject, { whole, meant }: Choice): boolean {
-  if (fault === whole) return meant !== undefined;
-  const branch = branchOf(fault, whole);
+function isIrrelevant(violation: ErrorObject, { violation: whole, intendedBranch: meant }: FailedUnion): boolean {
+  if (violation === whole) return meant !== undefined;
+  const branch = branchOf(violation, whole);
   return branch !== undefined && branch !== meant;
 }
 
-function fieldError(fault: ErrorObject, part: 'body' | 'query'): FieldError {
-  const params = fault.params as Record<string, unknown>;
+function fieldError(violation: ErrorObject, part: 'body' | 'query'): FieldError {
+  const params = violation.params as Record<string, unknown>;
   const inner = params.additionalProperty ?? params.missingProperty;
   const pointer =
-    inner === undefined ? fault.instancePath : `${fault.instancePath}/${escaped(String(inner))}`;
-  const { code, detail } = wording(fault, params, part);
+    inner === undefined ? violation.instancePath : `${violation.instancePath}/${escapePointer(String(inner))}`;
+  const { code, detail } = describeViolation(violation, params, part);
   if (part === 'body') return { pointer, code, detail };
   const parameter = pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
   return { parameter, code, detail };
 }
 
 /** RFC 6901 section 4. */
-function escaped(name: string): string {
+function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-function wording(
-  fault: ErrorObject,
+function describeViolation(
+  violation: ErrorObject,
   params: Record<string, unknown>,
   part: 'body' | 'query',
 ): { code: string; detail: string } {
-  switch (fault.keyword) {
+  switch (violation.keyword) {
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return { code: 'unknown_field', detail: `This ${NAMED[part]} is not known here.` };
+      return { code: 'unknown_field', detail: `This ${PART_NOUNS[part]} is not known here.` };
     case 'required':
-      return { code: 'required', detail: `This ${NAMED[part]} is required.` };
+      return { code: 'required', detail: `This ${PART_NOUNS[part]} is required.` };
     case 'type':
-      return { code: 'invalid_type', detail: typeWording(fault, String(params.type)) };
+      return { code: 'invalid_type', detail: describeTypeError(violation, String(params.type)) };
     case 'enum':
       return {
         code: 'invalid_value',
@@ -311,7 +311,7 @@ function wording(
     case 'const':
       return { code: 'invalid_value', detail: `Must be ${JSON.stringify(params.allowedValue)}.` };
     case 'format':
-      return formatWording(String(params.format), fault.data);
+      return describeFormatError(String(params.format), violation.data);
     case 'maxLength':
       return { code: 'too_long', detail: `Takes at most ${params.limit} characters.` };
     case 'minLength':
@@ -334,12 +334,12 @@ function wording(
     case 'anyOf':
       return { code: 'invalid_value', detail: 'Fits none of the forms that are taken here.' };
     default:
-      return { code: 'invalid_value', detail: `Is not valid: ${fault.message ?? fault.keyword}.` };
+      return { code: 'invalid_value', detail: `Is not valid: ${violation.message ?? violation.keyword}.` };
   }
 }
 
 /** Elsewhere an address is a text, or a list of them: the first thing that newcomers send. */
-function typeWording({ parentSchema, data }: ErrorObject, type: string): string {
+function describeTypeError({ parentSchema, data }: ErrorObject, type: string): string {
   const { properties } = (parentSchema ?? {}) as { properties?: object };
   const isAddress = type === 'object' && properties !== undefined && 'email' in properties;
   if (isAddress && (typeof data === 'string' || Array.isArray(data))) {
@@ -348,7 +348,7 @@ function typeWording({ parentSchema, data }: ErrorObject, type: string): string 
   return `Must be of type ${type.replaceAll(',', ' or ')}.`;
 }
 
-function formatWording(format: string, given: unknown): { code: string; detail: string } {
+function describeFormatError(format: string, given: unknown): { code: string; detail: string } {
   if (format === 'email' && typeof given === 'string') {
     const parsed = parseMailbox(given);
     return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail };

@@ -6,11 +6,11 @@ import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Sealer } from '../../lib/sealer.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
-import { insertSubmissions, type Outcome, type RecipientRef } from './accept-store.ts';
-import { faultsBeside } from './check-fields.ts';
-import type { Handover } from './delivery-handoff.ts';
-import { underPrefix } from './field-errors.ts';
-import type { Idempotency, IdempotencyRequest, StoredAnswer } from './idempotency.ts';
+import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
+import { checkRemainingFields } from './check-fields.ts';
+import type { DeliveryHandoff } from './delivery-handoff.ts';
+import { prefixPointers } from './field-errors.ts';
+import type { Idempotency, IdempotencyRequest, StoredResponse } from './idempotency.ts';
 import {
   type PreparedMessage,
   type PrepareOptions,
@@ -19,15 +19,15 @@ import {
 } from './prepare-message.ts';
 import type { AcceptedMessage, SendRequest } from './send-request.ts';
 import {
-  answerOf,
-  handedOver,
-  isUsual,
+  acceptedMessage,
+  canSkipSuppressionLookup,
+  messagesToHandOff,
   recipientRefs,
-  rowsOf,
+  resolveSuppressions,
+  respondWithoutSuppressions,
   type Submission,
-  type Suppressed,
-  settle,
-  settleUsual,
+  type SuppressionReasons,
+  submissionRows,
 } from './submission.ts';
 
 /**
@@ -43,7 +43,7 @@ export type BatchItem =
 export interface AcceptParts extends PrepareParts {
   pool: Pool;
   clock: Clock;
-  handover: Handover;
+  handoff: DeliveryHandoff;
   idempotency: Idempotency;
   addressHash: AddressHash;
   /** Seals the words of messages that hold secret values. */
@@ -57,10 +57,10 @@ export interface AcceptParts extends PrepareParts {
   };
 }
 
-export type Accepted = { answer: StoredAnswer; replayed: boolean };
+export type AcceptResult = { response: StoredResponse; replayed: boolean };
 
 /** How an answer is written; the door knows the status and the body's shape. */
-export type AnswerWriter<T> = (accepted: T) => StoredAnswer;
+export type ResponseWriter<T> = (accepted: T) => StoredResponse;
 
 /**
  * A commit of this size takes long by itself. It goes a way of its own, so that nobody who sends
@@ -68,35 +68,37 @@ export type AnswerWriter<T> = (accepted: T) => StoredAnswer;
  */
 const LARGE_BYTES_MIN = 256 * 1024;
 /** What large ones leave of the room for those who wait. */
-const LARGE_SHARE = 3 / 4;
+const LARGE_QUEUE_SHARE = 3 / 4;
 
 /** How long a batch may hold everybody up before others have their turn. */
-const TURN_MS = 5;
+const YIELD_AFTER_MS = 5;
 
 interface Writers {
   /** Sends that no suppression concerns, as far as we know. */
-  usual: GroupCommit<Submission, Outcome>;
+  optimistic: GroupCommit<Submission, InsertOutcome>;
   /** Those that had to be looked up first. */
-  lookedUp: GroupCommit<Submission, Outcome>;
+  checked: GroupCommit<Submission, InsertOutcome>;
 }
 
 /** Forgetting them costs each a second look. */
-const HAVE_ERASED_MAX = 10_000;
+const WORKSPACES_WITH_ERASURES_MAX = 10_000;
 
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
   readonly #small: Writers;
   readonly #large: Writers;
   /** In the order in which they run dry: who is looked up has waited among the usual before. */
-  readonly #all: readonly GroupCommit<Submission, Outcome>[];
+  readonly #groups: readonly GroupCommit<Submission, InsertOutcome>[];
   /** Workspaces that were found to have erased somebody. */
-  readonly #haveErased = new Set<string>();
+  readonly #workspacesWithErasures = new Set<string>();
 
   constructor(parts: AcceptParts) {
     this.#parts = parts;
-    this.#small = this.#openWriters();
-    this.#large = this.#openWriters();
-    this.#all = [this.#small, this.#large].flatMap(({ usual, lookedUp }) => [usual, lookedUp]);
+    this.#small = this.#createWriters();
+    this.#large = this.#createWriters();
+    this.#groups = [this.#small, this.#large].flatMap(
+      ({ optimistic: usual, checked: lookedUp }) => [usual, lookedUp],
+    );
   }
 
   /** One message. `write` makes the answer that is also kept for repeated requests. */
@@ -104,10 +106,10 @@ export class MessageAcceptor {
     caller: Caller,
     request: SendRequest,
     key: IdempotencyRequest | undefined,
-    write: AnswerWriter<AcceptedMessage>,
+    write: ResponseWriter<AcceptedMessage>,
     options: PrepareOptions = {},
-  ): Promise<Accepted> {
-    return this.#repeatable(key, async () => {
+  ): Promise<AcceptResult> {
+    return this.#withIdempotency(key, async () => {
       const message = await prepareMessage(this.#parts, caller, request, options);
       const writeOne = (messages: AcceptedMessage[]) => write(messages[0] as AcceptedMessage);
       return await this.#submit([message], key, writeOne);
@@ -123,22 +125,24 @@ export class MessageAcceptor {
     requests: readonly (SendRequest | RefusedError)[],
     strict: boolean,
     key: IdempotencyRequest | undefined,
-    write: AnswerWriter<BatchItem[]>,
-  ): Promise<Accepted> {
-    return this.#repeatable(key, async () => {
+    write: ResponseWriter<BatchItem[]>,
+  ): Promise<AcceptResult> {
+    return this.#withIdempotency(key, async () => {
       const prepared = await this.#prepareAll(caller, requests);
       const refused = prepared.filter((one) => one instanceof RefusedError);
       if (refused.length === prepared.length || (strict && refused.length > 0)) {
-        throw nothingAccepted(refused);
+        throw batchRejected(refused);
       }
-      const good = prepared.filter((one): one is PreparedMessage => !(one instanceof RefusedError));
-      return this.#submit(good, key, (messages) => {
-        const answers = messages.values();
+      const valid = prepared.filter(
+        (one): one is PreparedMessage => !(one instanceof RefusedError),
+      );
+      return this.#submit(valid, key, (messages) => {
+        const accepted = messages.values();
         return write(
           prepared.map((one, index) =>
             one instanceof RefusedError
               ? { index, error: one }
-              : { index, message: answers.next().value as AcceptedMessage },
+              : { index, message: accepted.next().value as AcceptedMessage },
           ),
         );
       });
@@ -146,9 +150,9 @@ export class MessageAcceptor {
   }
 
   /** What else is wrong with a request of a wrong shape, in the fields that it is not about. */
-  faultsBeside(faulty: ReadonlySet<string>, request: Partial<SendRequest>): FieldError[] {
+  checkRemainingFields(faulty: ReadonlySet<string>, request: Partial<SendRequest>): FieldError[] {
     const { limits, clock } = this.#parts;
-    return faultsBeside(faulty, request, limits, clock.now());
+    return checkRemainingFields(faulty, request, limits, clock.now());
   }
 
   /** Everything but storing and sending. */
@@ -158,14 +162,14 @@ export class MessageAcceptor {
 
   /** Resolves when all that was taken is committed. */
   async drained(): Promise<void> {
-    for (const group of this.#all) await group.drained();
+    for (const group of this.#groups) await group.drained();
   }
 
   get waiting(): number {
-    return this.#all.reduce((sum, { waiting }) => sum + waiting, 0);
+    return this.#groups.reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  #openWriters(): Writers {
+  #createWriters(): Writers {
     const { group } = this.#parts;
     const options = {
       isItemFault: (error: unknown) => !isStorageGone(error),
@@ -176,8 +180,8 @@ export class MessageAcceptor {
       waitingBytesMax: group.waitingBytesMax,
     };
     return {
-      usual: new GroupCommit({ ...options, commit: (group) => this.#commitUsual(group) }),
-      lookedUp: new GroupCommit({ ...options, commit: (group) => this.#commitLookedUp(group) }),
+      optimistic: new GroupCommit({ ...options, commit: (group) => this.#commitOptimistic(group) }),
+      checked: new GroupCommit({ ...options, commit: (group) => this.#commitChecked(group) }),
     };
   }
 
@@ -186,10 +190,10 @@ export class MessageAcceptor {
    * scheduled_at has passed, its template is gone). So a refusal asks for the first answer, and the
    * usual request pays nothing for it.
    */
-  async #repeatable(
+  async #withIdempotency(
     key: IdempotencyRequest | undefined,
-    work: () => Promise<Accepted>,
-  ): Promise<Accepted> {
+    work: () => Promise<AcceptResult>,
+  ): Promise<AcceptResult> {
     if (!key) return await work();
     const { idempotency } = this.#parts;
     idempotency.begin(key);
@@ -197,8 +201,8 @@ export class MessageAcceptor {
       return await work();
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
-      const first = await idempotency.firstAnswer(key);
-      if (first) return { answer: first, replayed: true };
+      const first = await idempotency.findResponse(key);
+      if (first) return { response: first, replayed: true };
       throw error;
     } finally {
       idempotency.end(key);
@@ -217,10 +221,10 @@ export class MessageAcceptor {
         prepared.push(await prepareMessage(this.#parts, caller, request));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
-        prepared.push(underPrefix(error, `/messages/${prepared.length}`));
+        prepared.push(prefixPointers(error, `/messages/${prepared.length}`));
       }
       // A large batch, or one that is hard to render, must not keep other callers waiting.
-      if (performance.now() - sinceMs < TURN_MS) continue;
+      if (performance.now() - sinceMs < YIELD_AFTER_MS) continue;
       await new Promise((resolve) => setImmediate(resolve));
       sinceMs = performance.now();
     }
@@ -230,36 +234,37 @@ export class MessageAcceptor {
   async #submit(
     messages: PreparedMessage[],
     key: IdempotencyRequest | undefined,
-    write: AnswerWriter<AcceptedMessage[]>,
-  ): Promise<Accepted> {
+    write: ResponseWriter<AcceptedMessage[]>,
+  ): Promise<AcceptResult> {
     const { idempotency } = this.#parts;
     const submission: Submission = {
-      key: key && { ...key, requestHash: idempotency.keptHash(key.requestHash) },
+      key: key && { ...key, requestHash: idempotency.storedHash(key.requestHash) },
       messages,
-      answer: undefined,
-      write: (suppressed) => write(messages.map((message) => answerOf(message, suppressed))),
+      response: undefined,
+      respond: (suppressed) =>
+        write(messages.map((message) => acceptedMessage(message, suppressed))),
     };
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
     const outcome = await this.#add(submission, bytes);
-    if (outcome === 'written' && submission.answer) {
-      return { answer: submission.answer, replayed: false };
+    if (outcome === 'written' && submission.response) {
+      return { response: submission.response, replayed: false };
     }
-    const first = key && (await idempotency.firstAnswer(key));
-    if (first) return { answer: first, replayed: true };
+    const first = key && (await idempotency.findResponse(key));
+    if (first) return { response: first, replayed: true };
     throw new Error('Broken invariant: a submission without a taken key is written');
   }
 
-  async #add(submission: Submission, bytes: number): Promise<Outcome> {
+  async #add(submission: Submission, bytes: number): Promise<InsertOutcome> {
     const isLarge = bytes >= LARGE_BYTES_MIN;
     const writers = isLarge ? this.#large : this.#small;
     try {
-      this.#refuseWithoutRoom(bytes, isLarge ? LARGE_SHARE : 1);
-      if (isUsual(submission)) {
-        const outcome = await writers.usual.add(submission, bytes);
-        if (outcome === 'unhashed') this.#hash(submission);
-        else if (outcome !== 'concerned') return outcome;
+      this.#checkCapacity(bytes, isLarge ? LARGE_QUEUE_SHARE : 1);
+      if (canSkipSuppressionLookup(submission)) {
+        const outcome = await writers.optimistic.add(submission, bytes);
+        if (outcome === 'needs_address_hash') this.#rememberErasures(submission);
+        else if (outcome !== 'has_suppression') return outcome;
       }
-      return await writers.lookedUp.add(submission, bytes);
+      return await writers.checked.add(submission, bytes);
     } catch (error) {
       if (error instanceof GroupCommitFullError) {
         const detail =
@@ -271,11 +276,11 @@ export class MessageAcceptor {
   }
 
   /** The room is one, whichever way they go. */
-  #refuseWithoutRoom(bytes: number, share: number): void {
+  #checkCapacity(bytes: number, share: number): void {
     const { waitingMax, waitingBytesMax } = this.#parts.group;
     let waiting = 0;
     let waitingBytes = 0;
-    for (const group of this.#all) {
+    for (const group of this.#groups) {
       waiting += group.waiting;
       waitingBytes += group.waitingBytes;
     }
@@ -286,56 +291,59 @@ export class MessageAcceptor {
   }
 
   /** From now on: who has erased one address will be asked about others. */
-  #hash({ messages }: Submission): void {
-    if (this.#haveErased.size >= HAVE_ERASED_MAX) this.#haveErased.clear();
-    for (const { workspaceId } of messages) this.#haveErased.add(workspaceId);
+  #rememberErasures({ messages }: Submission): void {
+    if (this.#workspacesWithErasures.size >= WORKSPACES_WITH_ERASURES_MAX)
+      this.#workspacesWithErasures.clear();
+    for (const { workspaceId } of messages) this.#workspacesWithErasures.add(workspaceId);
   }
 
-  #commitUsual(submissions: Submission[]): Promise<Outcome[]> {
+  #commitOptimistic(submissions: Submission[]): Promise<InsertOutcome[]> {
     const recipients = recipientRefs(submissions, this.#parts.addressHash, (workspaceId) =>
-      this.#haveErased.has(workspaceId),
+      this.#workspacesWithErasures.has(workspaceId),
     );
-    return this.#commit(submissions, settleUsual(submissions), recipients);
+    return this.#commit(submissions, respondWithoutSuppressions(submissions), recipients);
   }
 
-  async #commitLookedUp(submissions: Submission[]): Promise<Outcome[]> {
+  async #commitChecked(submissions: Submission[]): Promise<InsertOutcome[]> {
     const { pool, clock, addressHash } = this.#parts;
-    const suppressed = await settle(pool, submissions, addressHash, clock.now());
+    const suppressed = await resolveSuppressions(pool, submissions, addressHash, clock.now());
     return this.#commit(submissions, suppressed, []);
   }
 
   async #commit(
     submissions: Submission[],
-    suppressed: Suppressed,
+    suppressed: SuppressionReasons,
     recipients: RecipientRef[],
-  ): Promise<Outcome[]> {
-    const { pool, clock, handover, sealer } = this.#parts;
+  ): Promise<InsertOutcome[]> {
+    const { pool, clock, handoff: handover, sealer } = this.#parts;
     const waiting = submissions.flatMap((one) => one.messages);
     const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
-    const lease = handover.reserve(
+    const lease = handover.reserveCapacity(
       queued.reduce((sum, message) => sum + message.recipients.length, 0),
       queued.reduce((sum, message) => sum + message.bytes, 0),
     );
     try {
-      const rows = submissions.map((one, place) => rowsOf(one, place, suppressed, lease, sealer));
+      const rows = submissions.map((one, place) =>
+        submissionRows(one, place, suppressed, lease, sealer),
+      );
       const outcomes = await insertSubmissions(pool, rows, recipients, clock.now());
       if (lease) {
         const accepted = submissions.filter((_, index) => outcomes[index] === 'written');
-        handover.take(
+        handover.handOff(
           lease,
-          accepted.flatMap((one) => handedOver(one, suppressed)),
+          accepted.flatMap((one) => messagesToHandOff(one, suppressed)),
         );
       }
       return outcomes;
     } catch (error) {
       // The commit may have happened all the same: then the lease runs out and the row is claimed.
-      if (lease) handover.take(lease, []);
+      if (lease) handover.handOff(lease, []);
       throw error;
     }
   }
 }
 
-function nothingAccepted(refused: RefusedError[]): RefusedError {
+function batchRejected(refused: RefusedError[]): RefusedError {
   const errors = refused.flatMap((one) => one.errors);
   const codes = new Set(refused.map((one) => one.code));
   const code = codes.size === 1 ? (refused[0] as RefusedError).code : 'validation_failed';

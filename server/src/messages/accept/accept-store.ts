@@ -42,7 +42,7 @@ const SUPPRESSIONS = `suppressions s where s.workspace_id = r.workspace_id and s
         and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $1)`;
 
 /** Reasons by `${workspace}/${mode}/${key}`. */
-export async function findSuppressed(
+export async function findSuppressionReasons(
   pool: Pool,
   recipients: readonly RecipientRef[],
   nowMs: number,
@@ -72,11 +72,11 @@ export interface SubmissionRows {
 }
 
 /** Place in the group. */
-interface Placed {
+interface GroupMember {
   submission: number;
 }
 
-export interface KeyRow extends Placed {
+export interface KeyRow extends GroupMember {
   workspace_id: string;
   mode: Mode;
   key: string;
@@ -98,7 +98,7 @@ const KEYS = recordset<KeyRow>({
   submission: 'integer',
 });
 
-export interface MessageRow extends Placed {
+export interface MessageRow extends GroupMember {
   workspace_id: string;
   mode: Mode;
   id: string;
@@ -143,7 +143,7 @@ const MESSAGES = recordset<MessageRow>({
   submission: 'integer',
 });
 
-export interface AttachmentRow extends Placed {
+export interface AttachmentRow extends GroupMember {
   workspace_id: string;
   mode: Mode;
   message_id: string;
@@ -166,7 +166,7 @@ const ATTACHMENTS = recordset<AttachmentRow>({
   submission: 'integer',
 });
 
-export interface DeliveryRow extends Placed {
+export interface DeliveryRow extends GroupMember {
   workspace_id: string;
   mode: Mode;
   message_id: string;
@@ -205,7 +205,7 @@ const DELIVERIES = recordset<DeliveryRow>({
   submission: 'integer',
 });
 
-export interface SubmittedEvent extends EventRow, Placed {}
+export interface SubmittedEvent extends EventRow, GroupMember {}
 
 const EVENTS = recordset<SubmittedEvent>({ ...EVENT_COLUMNS, submission: 'integer' });
 
@@ -231,11 +231,11 @@ const NEW_ATTACHMENTS = `
  * here for the first to commit, then inserts nothing. Keys are inserted in order, so that two groups
  * can never wait for each other.
  */
-const insert = (attachments: string): string => `
+const insertStatement = (attachments: string): string => `
   with concerned as materialized (select r.submission, found.outcome
     from ${RECIPIENTS.table('r', 2)} cross join lateral (
-      select 'concerned' as outcome from ${SUPPRESSIONS}
-      union all (select 'unhashed' from suppressions e where r.hash_key is null
+      select 'has_suppression' as outcome from ${SUPPRESSIONS}
+      union all (select 'needs_address_hash' from suppressions e where r.hash_key is null
         and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),
   keys as materialized (select * from ${KEYS.table('k', KEYS_AT + 1)}
     where submission not in (select submission from concerned)),
@@ -250,7 +250,7 @@ const insert = (attachments: string): string => `
     where old.created_at < $${KEYS_AT}
     returning workspace_id, mode, key),
   left_out as materialized (select submission, outcome from concerned
-    union all select submission, 'taken' from keys k where not exists (select from taken t
+    union all select submission, 'duplicate_key' from keys k where not exists (select from taken t
       where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
   m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)}
     where submission not in (select submission from left_out)),
@@ -275,14 +275,14 @@ const insert = (attachments: string): string => `
     where submission not in (select submission from left_out))
   select submission, outcome from left_out`;
 
-const INSERT = insert('');
-const INSERT_WITH_ATTACHMENTS = insert(NEW_ATTACHMENTS);
+const INSERT = insertStatement('');
+const INSERT_WITH_ATTACHMENTS = insertStatement(NEW_ATTACHMENTS);
 
 /**
  * Taken: its idempotency key is another request's, or the same one's from before. Unhashed: the
  * workspace has erased somebody, and the recipients came without the hashes that may tell who.
  */
-export type Outcome = 'written' | 'taken' | 'concerned' | 'unhashed';
+export type InsertOutcome = 'written' | 'duplicate_key' | 'has_suppression' | 'needs_address_hash';
 
 /**
  * What became of each submission; of those that were not written nothing was. `recipients` are those
@@ -293,12 +293,12 @@ export async function insertSubmissions(
   submissions: readonly SubmissionRows[],
   recipients: readonly RecipientRef[],
   nowMs: number,
-): Promise<Outcome[]> {
+): Promise<InsertOutcome[]> {
   const attachments = submissions.flatMap((one) => one.attachments);
-  const withThem = attachments.length > 0;
-  const { rows } = await pool.query<{ submission: number; outcome: Outcome }>({
-    name: withThem ? 'insert-submissions-with-attachments' : 'insert-submissions',
-    text: withThem ? INSERT_WITH_ATTACHMENTS : INSERT,
+  const hasAttachments = attachments.length > 0;
+  const { rows } = await pool.query<{ submission: number; outcome: InsertOutcome }>({
+    name: hasAttachments ? 'insert-submissions-with-attachments' : 'insert-submissions',
+    text: hasAttachments ? INSERT_WITH_ATTACHMENTS : INSERT,
     values: [
       sqlTime(nowMs),
       ...RECIPIENTS.parameters(recipients),
@@ -307,10 +307,10 @@ export async function insertSubmissions(
       ...MESSAGES.parameters(submissions.flatMap((one) => one.messages)),
       ...DELIVERIES.parameters(submissions.flatMap((one) => one.deliveries)),
       ...EVENTS.parameters(submissions.flatMap((one) => one.events)),
-      ...(withThem ? ATTACHMENTS.parameters(attachments) : []),
+      ...(hasAttachments ? ATTACHMENTS.parameters(attachments) : []),
     ],
   });
-  const outcomes: Outcome[] = submissions.map(() => 'written');
+  const outcomes: InsertOutcome[] = submissions.map(() => 'written');
   for (const { submission, outcome } of rows) outcomes[submission] = outcome;
   return outcomes;
 }

@@ -26,12 +26,12 @@ export function checkFields(
   const errors = new FieldErrors();
   const fields = readFields(request, limits, nowMs, errors);
   if (errors.all.length === 0 && hasSender(request)) return fields;
-  throw refusalOf(request, errors.all);
+  throw validationError(request, errors.all);
 }
 
 /** What else is wrong with a request that has lost its fields of a wrong shape, `faulty`. */
-export function faultsBeside(
-  faulty: ReadonlySet<string>,
+export function checkRemainingFields(
+  invalid: ReadonlySet<string>,
   request: Partial<SendRequest>,
   limits: SendLimits,
   nowMs: number,
@@ -39,10 +39,10 @@ export function faultsBeside(
   const errors = new FieldErrors();
   readFields(request, limits, nowMs, errors);
   const faults = [...errors.all];
-  const senderUnknown = faulty.has('from') || faulty.has('template_key');
+  const senderUnknown = invalid.has('from') || invalid.has('template_key');
   if (!senderUnknown && !hasSender(request)) faults.push(SENDER_MISSING);
-  const contentUnknown = [...INLINE, ...TEMPLATE].some((field) => faulty.has(field));
-  if (!contentUnknown) faults.push(...(contentRefusal(request)?.errors ?? []));
+  const contentUnknown = [...INLINE_FIELDS, ...TEMPLATE_FIELDS].some((field) => invalid.has(field));
+  if (!contentUnknown) faults.push(...(contentError(request)?.errors ?? []));
   return faults;
 }
 
@@ -86,29 +86,29 @@ function hasSender(request: Partial<SendRequest>): boolean {
 }
 
 const REQUIRED = 'This field is required.';
-const TEXT_ALONE = `${REQUIRED} For a mail of text alone, give an empty one: "html": "".`;
+const TEXT_ONLY_HINT = `${REQUIRED} For a mail of text alone, give an empty one: "html": "".`;
 const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
 
-function refusalOf(request: SendRequest, faults: readonly FieldError[]): RefusedError {
+function validationError(request: SendRequest, faults: readonly FieldError[]): RefusedError {
   const sender = hasSender(request) ? [] : [SENDER_MISSING];
-  const content = contentRefusal(request);
+  const content = contentError(request);
   const errors = [...faults, ...sender, ...(content?.errors ?? [])];
   if (faults.length > 0 || !content) return invalidFields(errors);
   return new RefusedError(content.code, content.message, { errors });
 }
 
-const INLINE = ['subject', 'html', 'text', 'variables'] as const;
-const TEMPLATE = ['template_key', 'template_variables', 'template_version'] as const;
+const INLINE_FIELDS = ['subject', 'html', 'text', 'variables'] as const;
+const TEMPLATE_FIELDS = ['template_key', 'template_variables', 'template_version'] as const;
 
 export function contentKind(request: SendRequest): 'inline' | 'template' {
-  const refusal = contentRefusal(request);
-  if (refusal) throw refusal;
+  const error = contentError(request);
+  if (error) throw error;
   return request.template_key === undefined ? 'inline' : 'template';
 }
 
-function contentRefusal(request: Partial<SendRequest>): RefusedError | undefined {
-  const inline = INLINE.filter((field) => request[field] !== undefined);
-  const template = TEMPLATE.filter((field) => request[field] !== undefined);
+function contentError(request: Partial<SendRequest>): RefusedError | undefined {
+  const inline = INLINE_FIELDS.filter((field) => request[field] !== undefined);
+  const template = TEMPLATE_FIELDS.filter((field) => request[field] !== undefined);
   if (inline.length > 0 && template.length > 0) {
     const errors = [...inline, ...template].map((field) => ({
       pointer: `/${field}`,
@@ -125,7 +125,7 @@ function contentRefusal(request: Partial<SendRequest>): RefusedError | undefined
   const errors = missing.map((field) => ({
     pointer: `/${field}`,
     code: 'required',
-    detail: field === 'html' && request.text !== undefined ? TEXT_ALONE : REQUIRED,
+    detail: field === 'html' && request.text !== undefined ? TEXT_ONLY_HINT : REQUIRED,
   }));
   return new RefusedError('content_missing', detail, { errors });
 }

@@ -6,11 +6,11 @@ import type { MessageContent } from '../content/message-content.ts';
  * new deliveries are born leased to it: they are committed with its lease and handed over in memory,
  * without a claim. A node that dies in between loses nothing: the lease runs out and another claims.
  */
-export interface Handover {
+export interface DeliveryHandoff {
   /** A lease for `count` deliveries holding `bytes` of content, or undefined when there is no room. */
-  reserve(count: number, bytes: number): Lease | undefined;
+  reserveCapacity(count: number, bytes: number): Lease | undefined;
   /** Called after the commit. Room that was reserved and not taken is free again. */
-  take(lease: Lease, accepted: readonly HandedOver[]): void;
+  handOff(lease: Lease, accepted: readonly HandedOffMessage[]): void;
   /**
    * Removes a message's deliveries from the ready list, unless one is on the wire, or one of `leased`
    * is not here: then another node may have it on the wire.
@@ -31,7 +31,7 @@ export interface Lease {
 }
 
 /** One accepted message with those of its deliveries that are to be tried now. */
-export interface HandedOver {
+export interface HandedOffMessage {
   workspaceId: string;
   mode: Mode;
   messageId: string;
@@ -45,8 +45,8 @@ export interface HandedOver {
 }
 
 /** A node that accepts but does not deliver. */
-export const noHandover: Handover = {
-  reserve: () => undefined,
-  take: () => {},
+export const noHandoff: DeliveryHandoff = {
+  reserveCapacity: () => undefined,
+  handOff: () => {},
   withdraw: async () => false,
 };

@@ -24,7 +24,7 @@ export class FieldErrors {
 }
 
 /** The same refusal, with its pointers moved below `prefix`. */
-export function underPrefix(error: RefusedError, prefix: string): RefusedError {
+export function prefixPointers(error: RefusedError, prefix: string): RefusedError {
   if (prefix === '') return error;
   const errors = error.errors.map((one) =>
     one.pointer?.startsWith(prefix) ? one : { ...one, pointer: prefix + (one.pointer ?? '') },

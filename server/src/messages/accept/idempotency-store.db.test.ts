@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { freshDatabase } from '../../../test/harness/database.ts';
 import { newWorkspace } from '../../../test/harness/enqueue-messages.ts';
 import type { Pool } from '../../db/pool.ts';
-import { deleteKey, findKeyRow, startKey } from './idempotency-store.ts';
+import { acquireKey, findKeyRow, releaseKey } from './idempotency-store.ts';
 
 /** The real pool, with a moment before each statement in which somebody else may act. */
 function withMoments(pool: Pool, before: (statement: unknown) => Promise<void>): Pool {
@@ -19,13 +19,13 @@ test('a key that is given free while it is looked at is taken', async () => {
   const nowMs = Date.now();
   const workspaceId = await newWorkspace(pool, nowMs);
   const ref = { workspaceId, mode: 'test', key: 'one', requestHash: '00' } as const;
-  expect(await startKey(pool, ref, nowMs, 60_000)).toBeUndefined();
+  expect(await acquireKey(pool, ref, nowMs, 60_000)).toBeUndefined();
   let statements = 0;
   const raced = withMoments(pool, async () => {
     statements += 1;
     // After it was found taken, before it is looked at.
-    if (statements === 2) await deleteKey(pool, ref);
+    if (statements === 2) await releaseKey(pool, ref);
   });
-  expect(await startKey(raced, ref, nowMs, 60_000)).toBeUndefined();
+  expect(await acquireKey(raced, ref, nowMs, 60_000)).toBeUndefined();
   expect(await findKeyRow(pool, ref, nowMs)).toMatchObject({ status: null });
 });

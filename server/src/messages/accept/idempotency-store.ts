@@ -3,13 +3,13 @@ import type { Pool } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { IDEMPOTENCY_MS } from './accept-store.ts';
 
-interface KeyRef {
+interface IdempotencyKeyRef {
   workspaceId: string;
   mode: Mode;
   key: string;
 }
 
-export interface KeyRow {
+export interface IdempotencyKeyRow {
   requestHash: string;
   status: number | null;
   answer: Buffer | null;
@@ -21,10 +21,10 @@ const COLUMNS = `encode(request_hash, 'hex') as "requestHash", response_status a
 
 export async function findKeyRow(
   pool: Pool,
-  ref: KeyRef,
+  ref: IdempotencyKeyRef,
   nowMs: number,
-): Promise<KeyRow | undefined> {
-  const { rows } = await pool.query<KeyRow>({
+): Promise<IdempotencyKeyRow | undefined> {
+  const { rows } = await pool.query<IdempotencyKeyRow>({
     name: 'find-idempotency-key',
     text: `select ${COLUMNS} from idempotency_keys
       where workspace_id = $1 and mode = $2 and key = $3 and created_at >= $4`,
@@ -34,23 +34,23 @@ export async function findKeyRow(
 }
 
 /** Takes the key, or returns the row of whoever has it. */
-export async function startKey(
+export async function acquireKey(
   pool: Pool,
-  ref: KeyRef & { requestHash: string },
+  ref: IdempotencyKeyRef & { requestHash: string },
   nowMs: number,
   runningMaxMs: number,
-): Promise<KeyRow | undefined> {
+): Promise<IdempotencyKeyRow | undefined> {
   // Whoever had it may give it free before it can be looked at: then it is to be had after all.
   for (;;) {
-    if (await takeKey(pool, ref, nowMs, runningMaxMs)) return undefined;
+    if (await tryAcquireKey(pool, ref, nowMs, runningMaxMs)) return undefined;
     const row = await findKeyRow(pool, ref, nowMs);
     if (row) return row;
   }
 }
 
-async function takeKey(
+async function tryAcquireKey(
   pool: Pool,
-  ref: KeyRef & { requestHash: string },
+  ref: IdempotencyKeyRef & { requestHash: string },
   nowMs: number,
   runningMaxMs: number,
 ): Promise<boolean> {
@@ -74,9 +74,9 @@ async function takeKey(
   return rowCount === 1;
 }
 
-export async function finishKey(
+export async function completeKey(
   pool: Pool,
-  ref: KeyRef,
+  ref: IdempotencyKeyRef,
   status: number,
   answer: Buffer,
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function finishKey(
   );
 }
 
-export async function deleteKey(pool: Pool, ref: KeyRef): Promise<void> {
+export async function releaseKey(pool: Pool, ref: IdempotencyKeyRef): Promise<void> {
   await pool.query(
     'delete from idempotency_keys where workspace_id = $1 and mode = $2 and key = $3 and response_status is null',
     [ref.workspaceId, ref.mode, ref.key],
@@ -95,7 +95,11 @@ export async function deleteKey(pool: Pool, ref: KeyRef): Promise<void> {
 }
 
 /** Removes a bounded number of keys that are past their time; true when there may be more. */
-export async function deleteOldKeys(pool: Pool, nowMs: number, countMax: number): Promise<boolean> {
+export async function deleteExpiredKeys(
+  pool: Pool,
+  nowMs: number,
+  countMax: number,
+): Promise<boolean> {
   const { rowCount } = await pool.query(
     `delete from idempotency_keys where ctid = any(array(
        select ctid from idempotency_keys where created_at < $1 limit $2))`,

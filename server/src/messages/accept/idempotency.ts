@@ -6,7 +6,13 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Hmac } from '../../lib/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { Sealer } from '../../lib/sealer.ts';
-import { deleteKey, findKeyRow, finishKey, type KeyRow, startKey } from './idempotency-store.ts';
+import {
+  acquireKey,
+  completeKey,
+  findKeyRow,
+  type IdempotencyKeyRow,
+  releaseKey,
+} from './idempotency-store.ts';
 
 /**
  * Repeating a request safely. For sends the key is committed together with the messages
@@ -22,7 +28,7 @@ export interface IdempotencyRequest {
   requestHash: string;
 }
 
-export interface StoredAnswer {
+export interface StoredResponse {
   status: number;
   body: string;
 }
@@ -37,7 +43,7 @@ export class Idempotency {
   /** As long as a digest, always: what follows it cannot be mistaken for a part of it. */
   readonly #secret: string;
   /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
-  readonly #running = {
+  readonly #inProgress = {
     live: new Map<string, Set<string>>(),
     test: new Map<string, Set<string>>(),
   };
@@ -54,69 +60,69 @@ export class Idempotency {
    * no use for guessing it: a hash that only we can make. One over two digests as text, for every
    * send needs it: as an HMAC, with its buffers, it took 8 of 100 sends a second.
    */
-  keptHash(requestHash: string): string {
+  storedHash(requestHash: string): string {
     return hash('sha256', this.#secret + requestHash, 'hex');
   }
 
   /** Refuses a key that this process works on right now. Whoever began must end. */
   begin({ workspaceId, mode, key }: IdempotencyRequest): void {
-    const running = this.#running[mode].get(workspaceId);
-    if (running === undefined) this.#running[mode].set(workspaceId, new Set([key]));
+    const running = this.#inProgress[mode].get(workspaceId);
+    if (running === undefined) this.#inProgress[mode].set(workspaceId, new Set([key]));
     else if (running.has(key)) throw inProgress();
     else running.add(key);
   }
 
   end({ workspaceId, mode, key }: IdempotencyRequest): void {
-    const running = this.#running[mode].get(workspaceId);
+    const running = this.#inProgress[mode].get(workspaceId);
     running?.delete(key);
-    if (running?.size === 0) this.#running[mode].delete(workspaceId);
+    if (running?.size === 0) this.#inProgress[mode].delete(workspaceId);
   }
 
   /** The first answer to this key, if there is one; refuses the key when it belongs to another body. */
-  async firstAnswer(request: IdempotencyRequest): Promise<StoredAnswer | undefined> {
+  async findResponse(request: IdempotencyRequest): Promise<StoredResponse | undefined> {
     const row = await findKeyRow(this.#pool, request, this.#clock.now());
-    return row && this.#answerOf(row, request);
+    return row && this.#responseOf(row, request);
   }
 
   /** For POSTs other than sends: takes the key, works, keeps the answer. */
   async once(
     request: IdempotencyRequest,
-    work: () => Promise<StoredAnswer>,
-  ): Promise<{ answer: StoredAnswer; replayed: boolean }> {
+    work: () => Promise<StoredResponse>,
+  ): Promise<{ response: StoredResponse; replayed: boolean }> {
     this.begin(request);
     try {
       const nowMs = this.#clock.now();
-      const kept = { ...request, requestHash: this.keptHash(request.requestHash) };
-      const existing = await startKey(this.#pool, kept, nowMs, RUNNING_MAX_MS);
-      if (existing) return { answer: this.#answerOf(existing, request), replayed: true };
-      return { answer: await this.#first(request, work), replayed: false };
+      const stored = { ...request, requestHash: this.storedHash(request.requestHash) };
+      const existing = await acquireKey(this.#pool, stored, nowMs, RUNNING_MAX_MS);
+      if (existing) return { response: this.#responseOf(existing, request), replayed: true };
+      return { response: await this.#runFirst(request, work), replayed: false };
     } finally {
       this.end(request);
     }
   }
 
-  async #first(
+  async #runFirst(
     request: IdempotencyRequest,
-    work: () => Promise<StoredAnswer>,
-  ): Promise<StoredAnswer> {
+    work: () => Promise<StoredResponse>,
+  ): Promise<StoredResponse> {
     const answer = await work().catch(async (error: unknown) => {
       // What was refused changed nothing: the key is free for a corrected request.
-      await deleteKey(this.#pool, request);
+      await releaseKey(this.#pool, request);
       throw error;
     });
     const sealed = this.#sealer.seal(Buffer.from(answer.body));
     // It is done: a refusal would say that nothing was, and have it done again.
-    await finishKey(this.#pool, request, answer.status, sealed).catch((error: unknown) => {
+    await completeKey(this.#pool, request, answer.status, sealed).catch((error: unknown) => {
       if (!isStorageGone(error)) throw error;
     });
     return answer;
   }
 
-  #answerOf(row: KeyRow, request: IdempotencyRequest): StoredAnswer {
+  #responseOf(row: IdempotencyKeyRow, request: IdempotencyRequest): StoredResponse {
     if (row.status === null) throw inProgress();
     // Until a day after an upgrade there are rows from before it, with the hash itself.
     const { requestHash } = request;
-    if (row.requestHash !== this.keptHash(requestHash) && row.requestHash !== requestHash) {
+    if (row.requestHash !== this.storedHash(requestHash) && row.requestHash !== requestHash) {
       throw new RefusedError(
         'idempotency_key_reused',
         'This Idempotency-Key was used with a different request.',
@@ -138,17 +144,17 @@ function inProgress(): RefusedError {
 
 /** The same request in other spacing or field order is the same request. */
 export function hashRequest(method: string, path: string, body: unknown): string {
-  return hash('sha256', `${method} ${path}\n${canonical(body)}`, 'hex');
+  return hash('sha256', `${method} ${path}\n${canonicalJson(body)}`, 'hex');
 }
 
 /** Keys in order; text with its length before it, which is as unambiguous as quoting and cheaper. */
-function canonical(value: unknown): string {
+function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return `${value.length}:${value}`;
   if (value === null || typeof value !== 'object') return String(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const object = value as Record<string, unknown>;
   let text = '{';
   for (const key of Object.keys(object).sort())
-    text += `${key.length}:${key}=${canonical(object[key])},`;
+    text += `${key.length}:${key}=${canonicalJson(object[key])},`;
   return `${text}}`;
 }

@@ -15,7 +15,7 @@ export interface Recipient {
   mailbox: NamedMailbox;
 }
 
-const CONTROLS = /[\p{Cc}]/u;
+const CONTROL_CHARACTERS = /[\p{Cc}]/u;
 const NAME_OCTETS_MAX = 320;
 
 export function parseEnvelope(
@@ -25,7 +25,7 @@ export function parseEnvelope(
 ): Envelope {
   checkReplyTo(request.reply_to ?? [], errors);
   return {
-    from: request.from && parseNamed(request.from, '/from', errors),
+    from: request.from && parseNamedMailbox(request.from, '/from', errors),
     recipients: parseRecipients(request, recipientsMax, errors),
   };
 }
@@ -33,17 +33,18 @@ export function parseEnvelope(
 /** An address that answers go to may hold placeholders, and is judged once they are filled in. */
 function checkReplyTo(replyTo: AddressInput | AddressInput[], errors: FieldErrors): void {
   const check = (one: AddressInput, pointer: string): void => {
-    if (hasPlaceholder(one.email)) parseNamed({ ...one, email: FILLED_LATER }, pointer, errors);
-    else parseNamed(one, pointer, errors);
+    if (hasPlaceholder(one.email))
+      parseNamedMailbox({ ...one, email: PLACEHOLDER_EMAIL }, pointer, errors);
+    else parseNamedMailbox(one, pointer, errors);
   };
   if (Array.isArray(replyTo)) {
     for (const [index, one] of replyTo.entries()) check(one, `/reply_to/${index}`);
   } else check(replyTo, '/reply_to');
 }
 
-const FILLED_LATER = 'x@example.com';
+const PLACEHOLDER_EMAIL = 'x@example.com';
 
-export function parseNamed(
+export function parseNamedMailbox(
   input: AddressInput,
   pointer: string,
   errors: FieldErrors,
@@ -51,7 +52,7 @@ export function parseNamed(
   const parsed = parseMailbox(input.email);
   if (!parsed.ok) errors.add(`${pointer}/email`, 'invalid_email', parsed.detail);
   const { name } = input;
-  if (name !== undefined && CONTROLS.test(name)) {
+  if (name !== undefined && CONTROL_CHARACTERS.test(name)) {
     const detail = 'A name cannot hold line breaks or other control characters.';
     errors.add(`${pointer}/name`, 'invalid_text', detail);
     return undefined;
@@ -73,7 +74,7 @@ function parseRecipients(
   const seen = new Set<string>();
   const recipients: Recipient[] = [];
   const add = (kind: RecipientKind, input: AddressInput, pointer: string): void => {
-    const mailbox = parseNamed(input, pointer, errors);
+    const mailbox = parseNamedMailbox(input, pointer, errors);
     if (!mailbox || seen.has(mailbox.key)) return;
     seen.add(mailbox.key);
     recipients.push({ kind, mailbox });

@@ -8,7 +8,7 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
 import type { TemplateResolver } from '../../templates/template-resolver.ts';
 import type { ContentHead, MessageContent, StoredAddress } from '../content/message-content.ts';
-import { renderRequest, type Words } from '../content/render-content.ts';
+import { type RenderedFields, renderMessageContent } from '../content/render-content.ts';
 import { checkFields } from './check-fields.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { Envelope, Recipient } from './parse-envelope.ts';
@@ -47,7 +47,7 @@ export interface PreparedMessage {
   /** As the recipient gets it. */
   content: MessageContent;
   /** Without secret values, for events and look-ups; the same object when there are none. */
-  shown: MessageContent;
+  redactedContent: MessageContent;
   tags: string[];
   metadata: Record<string, string>;
   schedule: Schedule;
@@ -58,7 +58,7 @@ export interface PreparedMessage {
 
 export interface PrepareOptions {
   /** A live caller may send a template's draft, as a test of it. */
-  draftsAllowed?: boolean;
+  allowDrafts?: boolean;
   /** What placeholders find where the recipient's own record has nothing. */
   sampleContact?: Record<string, unknown>;
   /** The words are finished: what looks like a placeholder in them is text. */
@@ -79,18 +79,22 @@ export async function prepareMessage(
     createdAtMs,
   );
   const draft = { publicId, envelope, headers, ...options };
-  const rendering = renderRequest(parts, caller, request, draft);
+  const rendering = renderMessageContent(parts, caller, request, draft);
   // Waiting for what is there already would cost every send some turns of the microtask queue.
-  const { template, words, shown } = rendering instanceof Promise ? await rendering : rendering;
+  const {
+    template,
+    fields: words,
+    redacted: shown,
+  } = rendering instanceof Promise ? await rendering : rendering;
   const finding = parts.senderDomain(caller.workspaceId, words.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, words.from, domain);
-  const asked = contentOf(envelope, words, attachments);
-  const bytes = checkSize(parts.limits, asked);
+  const untracked = buildContent(envelope, words, attachments);
+  const bytes = checkSize(parts.limits, untracked);
   const hasSecrets = shown !== words;
-  const content = isTrackable(envelope, hasSecrets)
-    ? withTracking(parts, caller, id, asked, { request, domain })
-    : asked;
+  const content = canBeTracked(envelope, hasSecrets)
+    ? withTracking(parts, caller, id, untracked, { request, domain })
+    : untracked;
   return {
     workspaceId: caller.workspaceId,
     mode: caller.mode,
@@ -101,7 +105,7 @@ export async function prepareMessage(
     template,
     recipients: envelope.recipients,
     content,
-    shown: hasSecrets ? contentOf(envelope, shown, attachments) : content,
+    redactedContent: hasSecrets ? buildContent(envelope, shown, attachments) : content,
     tags: [...new Set(request.tags)],
     metadata: request.metadata ?? {},
     schedule,
@@ -144,7 +148,7 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
  * All recipients of a message get the same bytes, so with several nobody could tell who opened it. A
  * secret must not pass through a link of ours, where events would tell of it.
  */
-function isTrackable(envelope: Envelope, hasSecrets: boolean): boolean {
+function canBeTracked(envelope: Envelope, hasSecrets: boolean): boolean {
   return envelope.recipients.length === 1 && !hasSecrets;
 }
 
@@ -155,31 +159,31 @@ function withTracking(
   content: MessageContent,
   { request, domain }: { request: SendRequest; domain: SenderDomain | undefined },
 ): MessageContent {
-  const asked = trackingAsked(request, domain);
-  if (!asked.opens && !asked.clicks) return content;
+  const wanted = requestedTracking(request, domain);
+  if (!wanted.opens && !wanted.clicks) return content;
   const host = domain?.trackingHost ?? null;
-  return parts.track(content, { workspaceId, mode, messageId, ...asked, host });
+  return parts.track(content, { workspaceId, mode, messageId, ...wanted, host });
 }
 
-function contentOf(
+function buildContent(
   envelope: Envelope,
-  words: Words,
+  words: RenderedFields,
   attachments: MessageContent['attachments'],
 ): MessageContent {
   const ofKind = (kind: Recipient['kind']): StoredAddress[] =>
-    envelope.recipients.filter((one) => one.kind === kind).map((one) => stored(one.mailbox));
+    envelope.recipients.filter((one) => one.kind === kind).map((one) => storedAddress(one.mailbox));
   const head: ContentHead = {
-    from: stored(words.from),
+    from: storedAddress(words.from),
     to: ofKind('to'),
     cc: ofKind('cc'),
-    reply_to: words.replyTo.map(stored),
+    reply_to: words.replyTo.map(storedAddress),
     headers: words.headers,
   };
   const { subject, html, text } = words;
   return { subject, head, html, text, attachments };
 }
 
-function stored(mailbox: StoredAddress): StoredAddress {
+function storedAddress(mailbox: StoredAddress): StoredAddress {
   return mailbox.name === undefined
     ? { email: mailbox.email }
     : { email: mailbox.email, name: mailbox.name };
@@ -217,9 +221,9 @@ function checkSize(limits: SendLimits, content: MessageContent): number {
 }
 
 /** Puts what tells of opens and clicks into a message's html: the room of tracking does it. */
-export type TrackContent = (content: MessageContent, wanted: TrackingWanted) => MessageContent;
+export type TrackContent = (content: MessageContent, wanted: TrackingOptions) => MessageContent;
 
-export interface TrackingWanted {
+export interface TrackingOptions {
   workspaceId: string;
   mode: Mode;
   messageId: string;
@@ -230,7 +234,7 @@ export interface TrackingWanted {
 }
 
 /** What the request says, else its domain. */
-export function trackingAsked(
+export function requestedTracking(
   { tracking }: SendRequest,
   domain: SenderDomain | undefined,
 ): { opens: boolean; clicks: boolean } {

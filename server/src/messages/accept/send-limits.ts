@@ -14,7 +14,7 @@ export interface SendLimits {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export const DEFAULT_LIMITS: SendLimits = {
+export const DEFAULT_SEND_LIMITS: SendLimits = {
   messageBytesMax: 25 * 1024 * 1024,
   htmlBytesMax: 2 * 1024 * 1024,
   textBytesMax: 2 * 1024 * 1024,
@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS: SendLimits = {
 };
 
 /** How long the tries of one run go on. */
-export function runMs(
+export function deliveryWindowMs(
   limits: Pick<SendLimits, 'retryWindowMs'>,
   ttlSeconds: number | null,
 ): number {

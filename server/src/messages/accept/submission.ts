@@ -56,7 +56,11 @@ export async function resolveSuppressions(
   addressHash: AddressHash,
   nowMs: number,
 ): Promise<SuppressionReasons> {
-  const suppressed = await findSuppressionReasons(pool, recipientRefs(submissions, addressHash), nowMs);
+  const suppressed = await findSuppressionReasons(
+    pool,
+    recipientRefs(submissions, addressHash),
+    nowMs,
+  );
   for (const one of submissions) {
     for (const message of one.messages) {
       if (!hasSimulatedSuppression(message)) continue;
@@ -96,7 +100,10 @@ export function recipientRefs(
   );
 }
 
-export function acceptedMessage(message: PreparedMessage, suppressed: SuppressionReasons): AcceptedMessage {
+export function acceptedMessage(
+  message: PreparedMessage,
+  suppressed: SuppressionReasons,
+): AcceptedMessage {
   const recipients = acceptedRecipients(message, suppressed);
   return {
     id: message.publicId,
@@ -146,13 +153,19 @@ export function submissionRows(
     ),
     deliveries: messages.flatMap((message) => deliveryRows(message, index, suppressed, lease)),
     events: messages.flatMap((message) =>
-      acceptanceEvents(message, suppressed).map((event) => ({ ...eventRow(event), submission: index })),
+      acceptanceEvents(message, suppressed).map((event) => ({
+        ...eventRow(event),
+        submission: index,
+      })),
     ),
   };
 }
 
 /** What the delivery engine gets in memory: the deliveries that are to be tried now. */
-export function messagesToHandOff(submission: Submission, suppressed: SuppressionReasons): HandedOffMessage[] {
+export function messagesToHandOff(
+  submission: Submission,
+  suppressed: SuppressionReasons,
+): HandedOffMessage[] {
   return submission.messages
     .filter((message) => message.schedule.scheduledAtMs === null)
     .map((message) => ({
@@ -173,7 +186,10 @@ export function messagesToHandOff(submission: Submission, suppressed: Suppressio
     .filter((message) => message.deliveries.length > 0);
 }
 
-function acceptedRecipients(message: PreparedMessage, suppressed: SuppressionReasons): AcceptedRecipient[] {
+function acceptedRecipients(
+  message: PreparedMessage,
+  suppressed: SuppressionReasons,
+): AcceptedRecipient[] {
   const waiting = message.schedule.scheduledAtMs === null ? 'queued' : 'scheduled';
   return message.recipients.map(({ kind, mailbox }) => {
     const reason = suppressionReason(message, mailbox.key, suppressed);

@@ -1,7 +1,7 @@
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import { compose } from '../../mail/mime/compose.ts';
 import type { PreparedMessage } from '../accept/prepare-message.ts';
-import { type MessageContent, outgoingOf } from './message-content.ts';
+import { type MessageContent, toOutgoing } from './message-content.ts';
 
 /** What a message looks like to its reader: the same for a dry run and for a stored message. */
 export interface ContentView {
@@ -19,12 +19,12 @@ export interface ContentView {
 }
 
 export function contentView(id: string, createdAtMs: number, content: MessageContent): ContentView {
-  const raw = compose(outgoingOf(id, createdAtMs, content));
+  const raw = compose(toOutgoing(id, createdAtMs, content));
   return {
     subject: content.subject,
     html: content.html,
     text: content.text ?? htmlToText(content.html),
-    headers: headersOf(raw),
+    headers: parseHeaderLines(raw),
     attachments: content.attachments.map((file) => ({
       filename: file.filename,
       content_type: file.contentType,
@@ -35,12 +35,12 @@ export function contentView(id: string, createdAtMs: number, content: MessageCon
   };
 }
 
-export function previewOf(message: PreparedMessage): ContentView {
+export function previewMessage(message: PreparedMessage): ContentView {
   return contentView(message.id, message.createdAtMs, message.content);
 }
 
 /** The head of a composed mail, unfolded. */
-function headersOf(raw: Buffer): { name: string; value: string }[] {
+function parseHeaderLines(raw: Buffer): { name: string; value: string }[] {
   const head = raw.subarray(0, raw.indexOf('\r\n\r\n')).toString();
   return head
     .replaceAll(/\r\n[ \t]+/g, ' ')

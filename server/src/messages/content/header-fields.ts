@@ -6,8 +6,8 @@ import {
 } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate } from '../../templates/template-resolver.ts';
 import { FieldErrors } from '../accept/field-errors.ts';
-import { parseNamed } from '../accept/parse-envelope.ts';
-import { checkFinishedHeader } from '../accept/parse-options.ts';
+import { parseNamedMailbox } from '../accept/parse-envelope.ts';
+import { checkRenderedHeader } from '../accept/parse-options.ts';
 import type { SendLimits } from '../accept/send-limits.ts';
 import type { AddressInput, SendRequest } from '../accept/send-request.ts';
 import type { StoredAddress } from './message-content.ts';
@@ -16,31 +16,31 @@ import type { StoredAddress } from './message-content.ts';
  * The texts around a message's content that may hold placeholders: the sender's name, reply-to names
  * and addresses, header values. What is filled in has to keep the rules of what was written.
  */
-export interface Names {
+export interface HeaderValues {
   from: NamedMailbox;
   replyTo: StoredAddress[];
   headers: [string, string][];
 }
 
 /** Where each of them comes from. */
-export interface NameSources {
+export interface HeaderSources {
   from: NamedMailbox;
   /** With the name that errors and placeholders know it by: `reply_to`, or `reply_to.2` of many. */
   replyTo: { field: string; given: AddressInput }[];
   headers: [string, string][];
 }
 
-export interface NameField {
+export interface HeaderField {
   field: string;
   parsed: ParsedContent;
 }
 
-export function nameSources(
+export function headerSources(
   request: SendRequest,
   from: NamedMailbox,
   headers: [string, string][],
   template: ResolvedTemplate | undefined,
-): NameSources {
+): HeaderSources {
   const given = request.reply_to ?? template?.replyTo ?? [];
   const replyTo = Array.isArray(given)
     ? given.map((one, index) => ({ field: `reply_to.${index}`, given: one }))
@@ -49,8 +49,12 @@ export function nameSources(
 }
 
 /** Those that hold placeholders; most sends have none. */
-export function nameFields({ from, replyTo, headers }: NameSources): NameField[] {
-  const fields: NameField[] = [];
+export function headerFieldsWithPlaceholders({
+  from,
+  replyTo,
+  headers,
+}: HeaderSources): HeaderField[] {
+  const fields: HeaderField[] = [];
   const add = (field: string, text: string | undefined): void => {
     if (text === undefined || !/[$\\{]/.test(text)) return;
     fields.push({ field, parsed: parseContent(text, 'header', field) });
@@ -64,35 +68,39 @@ export function nameFields({ from, replyTo, headers }: NameSources): NameField[]
   return fields;
 }
 
-export function filledNames(
-  { from, replyTo, headers }: NameSources,
+export function fillHeaders(
+  { from, replyTo, headers }: HeaderSources,
   filled: ReadonlyMap<string, string>,
-): Names {
+): HeaderValues {
   return {
-    from: named(from, filled.get('from.name')),
+    from: withName(from, filled.get('from.name')),
     replyTo: replyTo.map(({ field, given }) => {
       const email = filled.get(`${field}.email`) ?? given.email;
-      return named({ ...given, email }, filled.get(`${field}.name`));
+      return withName({ ...given, email }, filled.get(`${field}.name`));
     }),
     headers: headers.map(([name, value]) => [name, filled.get(`headers.${name}`) ?? value]),
   };
 }
 
 /** Refuses what became too long, no address, or no header, by the values filled in. */
-export function checkedNames(names: Names, sources: NameSources, limits: SendLimits): Names {
+export function checkHeaders(
+  names: HeaderValues,
+  sources: HeaderSources,
+  limits: SendLimits,
+): HeaderValues {
   const errors = new FieldErrors();
   // As it was given it was checked with the envelope.
-  if (names.from !== sources.from) parseNamed(names.from, '/from', errors);
+  if (names.from !== sources.from) parseNamedMailbox(names.from, '/from', errors);
   const replyTo = names.replyTo.flatMap((one, index) => {
     const { field } = sources.replyTo[index] as { field: string };
-    const parsed = parseNamed(one, `/${field.replace('.', '/')}`, errors);
+    const parsed = parseNamedMailbox(one, `/${field.replace('.', '/')}`, errors);
     return parsed ? [parsed] : [];
   });
-  for (const [name, value] of names.headers) checkFinishedHeader(name, value, limits, errors);
+  for (const [name, value] of names.headers) checkRenderedHeader(name, value, limits, errors);
   errors.throwIfAny();
   return { ...names, replyTo };
 }
 
-function named<T extends { name?: string }>(one: T, name: string | undefined): T {
+function withName<T extends { name?: string }>(one: T, name: string | undefined): T {
   return name === undefined ? one : { ...one, name };
 }

@@ -1,7 +1,7 @@
+import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
-import type { Scope } from '../lookup/message-store.ts';
 import type { ContentHead, MessageContent } from './message-content.ts';
 
 /** How long a message that ended badly can still be tried again with its real words. */
@@ -12,7 +12,11 @@ const RETRYABLE_MS = 3 * 24 * 60 * 60 * 1000;
  * nobody asked for another try in days. Test messages keep theirs, for the test inbox. Returns how
  * many were dropped, `limit` at the most. Nodes share the work.
  */
-export async function forgetSealed(db: Queryable, nowMs: number, limit: number): Promise<number> {
+export async function deleteSealedContents(
+  db: Queryable,
+  nowMs: number,
+  limit: number,
+): Promise<number> {
   const { rowCount } = await db.query(
     `update message_contents set encrypted_content = ''
      where (workspace_id, mode, id) in (
@@ -29,7 +33,11 @@ export async function forgetSealed(db: Queryable, nowMs: number, limit: number):
 }
 
 /** Whether the real words of a message are gone, so that it cannot be sent again. */
-export async function isForgotten(db: Queryable, scope: Scope, id: string): Promise<boolean> {
+export async function isSealedContentDeleted(
+  db: Queryable,
+  scope: TenantScope,
+  id: string,
+): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from message_contents
      where workspace_id = $1 and mode = $2 and id = $3 and encrypted_content = ''`,
@@ -40,7 +48,7 @@ export async function isForgotten(db: Queryable, scope: Scope, id: string): Prom
 
 export async function findContent(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
 ): Promise<MessageContent | undefined> {
   const { rows } = await db.query<{
@@ -71,9 +79,9 @@ export async function findContent(
 }
 
 /** Sealed words by message, for those of the messages that have any (sealed-content.ts). */
-export async function findSealed(
+export async function findSealedContents(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<Map<string, Buffer>> {
   const { rows } = await db.query<{ id: string; content: Buffer }>({

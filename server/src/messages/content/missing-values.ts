@@ -14,7 +14,7 @@ const VARIABLES = '/template_variables';
  * In inline content the pointer leads to the text, for a template to where the value belongs.
  * `required` holds what a template demands beyond what its placeholders asked for this time.
  */
-export function refuseMissing(
+export function refuseMissingValues(
   budget: RenderBudget,
   template: ResolvedTemplate | undefined,
   required: readonly FieldError[],

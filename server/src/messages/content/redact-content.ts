@@ -1,15 +1,15 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { REDACTED, createRedactor } from '../../templates/redact.ts';
+import { createRedactor, REDACTED } from '../../templates/redact.ts';
 import { RenderBudget } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
-import type { Words } from './render-content.ts';
+import type { RenderedFields } from './render-content.ts';
 
 /** Whoever knows which of the values are secret. */
-export type SecretKnower = Pick<ResolvedTemplate, 'secretsIn' | 'withoutSecrets'>;
+export type SecretSource = Pick<ResolvedTemplate, 'secretsIn' | 'withoutSecrets'>;
 
 /** Inline content knows by name: see SendRequest. */
-export function secretsByName(names: readonly string[]): SecretKnower {
+export function secretsByName(names: readonly string[]): SecretSource {
   return {
     secretsIn: (values) => names.map((name) => values[name]),
     withoutSecrets: (values) => ({
@@ -19,30 +19,30 @@ export function secretsByName(names: readonly string[]): SecretKnower {
   };
 }
 
-type Render = (values: VariableValues, budget: RenderBudget) => Words;
+type Render = (values: VariableValues, budget: RenderBudget) => RenderedFields;
 
 /**
  * The words of a message as anyone but its recipient may see them. They are rendered once more from
  * values in which every secret is replaced, so that no part of one is left whatever filters made of
  * it; then all that still looks like a secret, because another value held it too, is taken out.
  */
-export function withoutSecrets(
-  knower: SecretKnower,
+export function redactContent(
+  source: SecretSource,
   values: VariableValues,
-  words: Words,
+  words: RenderedFields,
   render: Render,
-): Words {
-  const secrets = knower.secretsIn(values);
+): RenderedFields {
+  const secrets = source.secretsIn(values);
   if (secrets.length === 0) return words;
   const masked =
-    rendered(knower.withoutSecrets(values, 'plain'), render) ??
+    tryRender(source.withoutSecrets(values, 'plain'), render) ??
     // A price or a date cannot be a word.
-    rendered(knower.withoutSecrets(values, 'typed'), render);
-  if (!masked) return changed(words, () => REDACTED);
-  return changed(masked, createRedactor(secrets).text);
+    tryRender(source.withoutSecrets(values, 'typed'), render);
+  if (!masked) return mapFields(words, () => REDACTED);
+  return mapFields(masked, createRedactor(secrets).text);
 }
 
-function rendered(values: VariableValues, render: Render): Words | undefined {
+function tryRender(values: VariableValues, render: Render): RenderedFields | undefined {
   const budget = new RenderBudget();
   try {
     const words = render(values, budget);
@@ -53,13 +53,16 @@ function rendered(values: VariableValues, render: Render): Words | undefined {
   }
 }
 
-function changed(words: Words, change: (text: string) => string): Words {
+function mapFields(words: RenderedFields, change: (text: string) => string): RenderedFields {
   const renamed = <T extends { name?: string }>(one: T): T =>
     one.name === undefined ? one : { ...one, name: change(one.name) };
   const { from, replyTo, headers, subject, html, text } = words;
   return {
     from: renamed(from),
-    replyTo: replyTo.map((one) => ({ ...renamed(one), email: addressed(change(one.email)) })),
+    replyTo: replyTo.map((one) => ({
+      ...renamed(one),
+      email: validAddressOrPlaceholder(change(one.email)),
+    })),
     headers: headers.map(([name, value]) => [name, change(value)]),
     subject: change(subject),
     html: change(html),
@@ -68,6 +71,6 @@ function changed(words: Words, change: (text: string) => string): Words {
 }
 
 /** What is shown of an address is an address too: it is composed like the real one. */
-function addressed(email: string): string {
+function validAddressOrPlaceholder(email: string): string {
   return parseMailbox(email).ok ? email : 'redacted@redacted.invalid';
 }

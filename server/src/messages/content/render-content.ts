@@ -12,35 +12,35 @@ import {
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
 import { contentKind } from '../accept/check-fields.ts';
 import { FieldErrors } from '../accept/field-errors.ts';
-import { type Envelope, parseNamed } from '../accept/parse-envelope.ts';
+import { type Envelope, parseNamedMailbox } from '../accept/parse-envelope.ts';
 import type { PrepareOptions, PrepareParts } from '../accept/prepare-message.ts';
 import type { SendRequest } from '../accept/send-request.ts';
 import {
-  checkedNames,
-  filledNames,
-  type NameSources,
-  type Names,
-  nameFields,
-  nameSources,
+  checkHeaders,
+  fillHeaders,
+  type HeaderSources,
+  type HeaderValues,
+  headerFieldsWithPlaceholders,
+  headerSources,
 } from './header-fields.ts';
-import { refuseMissing } from './missing-values.ts';
-import { secretsByName, withoutSecrets } from './redact-content.ts';
+import { refuseMissingValues } from './missing-values.ts';
+import { redactContent, secretsByName } from './redact-content.ts';
 
 /** What a request's content becomes once every placeholder has its value. */
 export interface RenderedContent {
   template: { key: string; version: number | 'draft' } | null;
-  words: Words;
+  fields: RenderedFields;
   /** Without the values that nobody may see again; the same as `words` when there are none. */
-  shown: Words;
+  redacted: RenderedFields;
 }
 
-export interface Words extends Names {
+export interface RenderedFields extends HeaderValues {
   subject: string;
   html: string;
   text: string | null;
 }
 
-interface Draft extends PrepareOptions {
+interface RenderInput extends PrepareOptions {
   publicId: string;
   envelope: Envelope;
   headers: [string, string][];
@@ -50,78 +50,84 @@ interface Draft extends PrepareOptions {
  * Renders inline content or a stored template, with the sender's name, reply-to and headers.
  * All that is missing anywhere is told at once, and nothing is accepted.
  */
-export function renderRequest(
+export function renderMessageContent(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  draft: Draft,
+  draft: RenderInput,
 ): RenderedContent | Promise<RenderedContent> {
   const kind = contentKind(request);
   if (kind === 'inline') {
     const from = draft.envelope.from ?? defaultSender(undefined);
-    const sources = nameSources(request, from, draft.headers, undefined);
-    if (draft.verbatim || isFinished(request, sources)) return asItStands(parts, request, sources);
+    const sources = headerSources(request, from, draft.headers, undefined);
+    if (draft.verbatim || hasNothingToRender(request, sources))
+      return renderVerbatim(parts, request, sources);
   }
-  return fillIn(parts, caller, request, draft, kind);
+  return renderPlaceholders(parts, caller, request, draft, kind);
 }
 
 /** Whether there is nothing to fill in: then neither the engine nor the contact is asked. */
-function isFinished({ subject, html, text, secret_variables }: SendRequest, names: NameSources) {
+function hasNothingToRender(
+  { subject, html, text, secret_variables }: SendRequest,
+  names: HeaderSources,
+) {
   const toFill = [html, subject, text].some((one) => one !== undefined && hasPlaceholder(one));
-  return !toFill && secret_variables === undefined && nameFields(names).length === 0;
+  return (
+    !toFill && secret_variables === undefined && headerFieldsWithPlaceholders(names).length === 0
+  );
 }
 
 /** Content that somebody else has written to its end: checked like any other, but never filled in. */
-function asItStands(
+function renderVerbatim(
   parts: PrepareParts,
   request: SendRequest,
-  sources: NameSources,
+  sources: HeaderSources,
 ): RenderedContent {
-  const names = checkedNames(filledNames(sources, NOTHING), sources, parts.limits);
+  const names = checkHeaders(fillHeaders(sources, NO_VALUES), sources, parts.limits);
   const { subject = '', html = '', text = null } = request;
-  const words = { ...names, subject: headerText(subject), html, text };
-  return { template: null, words, shown: words };
+  const fields = { ...names, subject: headerText(subject), html, text };
+  return { template: null, fields, redacted: fields };
 }
 
-const NOTHING: ReadonlyMap<string, string> = new Map();
+const NO_VALUES: ReadonlyMap<string, string> = new Map();
 
-async function fillIn(
+async function renderPlaceholders(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  draft: Draft,
+  draft: RenderInput,
   kind: 'inline' | 'template',
 ): Promise<RenderedContent> {
   const template =
     kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
   const given = (template ? request.template_variables : request.variables) ?? {};
-  const faults = template ? checkVariables(template, given) : [];
+  const variableErrors = template ? checkVariables(template, given) : [];
   const from = draft.envelope.from ?? defaultSender(template);
-  const fields = kind === 'inline' ? inlineFields(request) : [];
-  const sources = nameSources(request, from, draft.headers, template);
-  const names = nameFields(sources);
+  const contentFields = kind === 'inline' ? inlineFields(request) : [];
+  const sources = headerSources(request, from, draft.headers, template);
+  const headerFields = headerFieldsWithPlaceholders(sources);
   const usesContact =
     template?.usesContact ||
     (template?.hasLocales && request.locale === undefined) ||
-    fields.some(({ parsed }) => parsed.roots.has('contact')) ||
-    names.some(({ parsed }) => parsed.roots.has('contact'));
-  const contact = usesContact ? await contactOf(parts, caller, draft) : undefined;
+    contentFields.some(({ parsed }) => parsed.roots.has('contact')) ||
+    headerFields.some(({ parsed }) => parsed.roots.has('contact'));
+  const contact = usesContact ? await contactValues(parts, caller, draft) : undefined;
 
   const locale = request.locale ?? contact?.locale ?? undefined;
   const timeZone = request.time_zone;
   const variant = template?.inLocale(locale);
-  const message = messageRoot(draft, from);
-  const render = (values: VariableValues, budget: RenderBudget): Words => {
+  const message = messageValues(draft, from);
+  const render = (values: VariableValues, budget: RenderBudget): RenderedFields => {
     const scope: TemplateData = { ...values, contact, message };
     const options = { budget, locale, timeZone, nowMs: parts.clock.now() };
     const filled = new Map(
-      names.map(({ field, parsed }) => [field, renderContent(parsed, scope, options)]),
+      headerFields.map(({ field, parsed }) => [field, renderContent(parsed, scope, options)]),
     );
     const inline = new Map(
-      fields.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
+      contentFields.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
     );
     return {
-      ...filledNames(sources, filled),
+      ...fillHeaders(sources, filled),
       ...(variant?.render(scope, options) ?? {
         subject: inline.get('subject') as string,
         html: inline.get('html') as string,
@@ -132,15 +138,17 @@ async function fillIn(
   const values = template ? template.withDefaults(given) : given;
   const budget = new RenderBudget();
   const rendered = render(values, budget);
-  refuseMissing(budget, template, faults);
-  const words = { ...rendered, ...checkedNames(rendered, sources, parts.limits) };
-  const hiding = template?.hasSecrets
+  refuseMissingValues(budget, template, variableErrors);
+  const checkedFields = { ...rendered, ...checkHeaders(rendered, sources, parts.limits) };
+  const secretSource = template?.hasSecrets
     ? template
     : request.secret_variables && secretsByName(request.secret_variables);
   return {
     template: template ? { key: template.key, version: template.version } : null,
-    words,
-    shown: hiding ? withoutSecrets(hiding, values, words, render) : words,
+    fields: checkedFields,
+    redacted: secretSource
+      ? redactContent(secretSource, values, checkedFields, render)
+      : checkedFields,
   };
 }
 
@@ -148,7 +156,7 @@ async function resolveTemplate(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  { draftsAllowed }: Draft,
+  { allowDrafts: draftsAllowed }: RenderInput,
 ): Promise<ResolvedTemplate> {
   const { template_key: key, template_version: version } = request;
   if (version === 'draft' && caller.mode === 'live' && !draftsAllowed) {
@@ -170,15 +178,15 @@ async function resolveTemplate(
 
 /** Values of a wrong kind refuse at once; for those that are missing, rendering knows the places. */
 function checkVariables(template: ResolvedTemplate, values: VariableValues): FieldError[] {
-  const faults = template.checkVariables(values);
-  if (faults.every(({ code }) => code === 'missing_variable')) return faults;
+  const errors = template.checkVariables(values);
+  if (errors.every(({ code }) => code === 'missing_variable')) return errors;
   const detail = 'template_variables does not fit the template.';
-  throw new RefusedError('validation_failed', detail, { errors: faults });
+  throw new RefusedError('validation_failed', detail, { errors });
 }
 
 function defaultSender(template: ResolvedTemplate | undefined): NamedMailbox {
   const errors = new FieldErrors();
-  const sender = template?.from && parseNamed(template.from, '/from', errors);
+  const sender = template?.from && parseNamedMailbox(template.from, '/from', errors);
   if (sender) return sender;
   const detail = template
     ? 'The template has no default sender, so from is required.'
@@ -200,23 +208,23 @@ function inlineFields(request: SendRequest) {
 }
 
 /** The record of the first recipient. A blank field is no value, so that `default` can help out. */
-async function contactOf(
+async function contactValues(
   parts: PrepareParts,
   caller: Caller,
-  draft: Draft,
+  draft: RenderInput,
 ): Promise<{ [key: string]: unknown; locale: string | null }> {
   const { mailbox } = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
   const contact = await parts.contact(caller.workspaceId, caller.mode, mailbox.key);
   const { attributes, ...own } = contact ?? { email: mailbox.email, locale: null, attributes: {} };
   const { sampleContact } = draft;
   if (!sampleContact) return { ...attributes, ...own };
-  const known = Object.entries({ ...attributes, ...own }).filter(
+  const nonBlank = Object.entries({ ...attributes, ...own }).filter(
     ([, value]) => value !== null && value !== '',
   );
-  return { locale: null, ...sampleContact, ...Object.fromEntries(known) };
+  return { locale: null, ...sampleContact, ...Object.fromEntries(nonBlank) };
 }
 
-function messageRoot(draft: Draft, from: NamedMailbox): Record<string, string> {
+function messageValues(draft: RenderInput, from: NamedMailbox): Record<string, string> {
   const to = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
   return { id: draft.publicId, to: to.mailbox.email, from: from.email };
 }

@@ -1,4 +1,4 @@
-import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { Mode, TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
@@ -6,11 +6,6 @@ import type { RecipientKind } from '../accept/send-request.ts';
 import type { DeliveryStatus } from '../message-status.ts';
 
 /** Reading messages back. Every statement names workspace and mode: there is no other way in. */
-
-export interface Scope {
-  workspaceId: string;
-  mode: Mode;
-}
 
 export interface StoredMessage {
   id: string;
@@ -57,7 +52,7 @@ const DELIVERIES = `(select json_agg(json_build_object('ordinal', d.ordinal, 'ki
 
 export async function findMessage(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
 ): Promise<StoredMessage | undefined> {
   const { rows } = await db.query<StoredMessage>({
@@ -71,7 +66,7 @@ export async function findMessage(
 
 export async function findMessages(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<StoredMessage[]> {
   const { rows } = await db.query<StoredMessage>({
@@ -98,8 +93,8 @@ export interface MessageFilter {
   tag?: string;
   templateKey?: string;
   metadata?: Record<string, string>;
-  words?: string[];
-  withReceivers?: boolean;
+  searchTerms?: string[];
+  includeReceivers?: boolean;
 }
 
 /**
@@ -108,7 +103,7 @@ export interface MessageFilter {
  */
 export async function scanMessages(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   filter: MessageFilter,
   bounds: { beforeId: string; sinceId: string; scanMax: number },
 ): Promise<{ matches: ScannedMessage[]; scanned: number; lastId: string | null }> {
@@ -144,10 +139,10 @@ export async function scanMessages(
       filter.tag ?? null,
       filter.templateKey ?? null,
       filter.metadata ? JSON.stringify(filter.metadata) : null,
-      filter.words ?? null,
+      filter.searchTerms ?? null,
       filter.senderDomain ?? null,
       filter.recipientDomain ?? null,
-      filter.withReceivers ?? false,
+      filter.includeReceivers ?? false,
       ...(filter.recipientKey === undefined ? [] : [filter.recipientKey]),
     ],
   });
@@ -181,7 +176,7 @@ export interface StoredAttempt {
 
 export async function findAttempts(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
 ): Promise<StoredAttempt[]> {
   const { rows } = await db.query<StoredAttempt>({
@@ -200,7 +195,7 @@ export async function findAttempts(
 /** Deliveries of a message, locked until the transaction ends. */
 export async function lockDeliveries(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
 ): Promise<(StoredDelivery & { eventSequence: number; expiresAtMs: number })[]> {
   const { rows } = await db.query<StoredDelivery & { eventSequence: number; expiresAtMs: number }>(
@@ -216,7 +211,7 @@ export async function lockDeliveries(
 /** Ends the given deliveries as cancelled, each with one more event told. */
 export async function cancelDeliveries(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
   ordinals: readonly number[],
   atMs: number,
@@ -231,7 +226,7 @@ export async function cancelDeliveries(
 
 export async function rescheduleDeliveries(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
   atMs: number,
   expiresAtMs: number,
@@ -250,7 +245,7 @@ export async function rescheduleDeliveries(
 /** Makes deferred deliveries due now and queues ended ones again, as a run with an end of its own. */
 export async function retryDeliveries(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
   ordinals: readonly number[],
   nowMs: number,
@@ -267,6 +262,6 @@ export async function retryDeliveries(
   );
 }
 
-export async function notifyDue(pool: Pool): Promise<void> {
+export async function notifyDeliveriesDue(pool: Pool): Promise<void> {
   await pool.query(`select pg_notify('deliveries', '')`);
 }

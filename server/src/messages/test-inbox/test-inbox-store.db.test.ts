@@ -4,12 +4,12 @@ import { enqueue, newWorkspace } from '../../../test/harness/enqueue-messages.ts
 import { sqlTime } from '../../db/row-types.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
-import { clearInbox, listInbox, takeUnseen } from './test-inbox-store.ts';
+import { claimUnseen, clearInbox, listInbox } from './test-inbox-store.ts';
 
 /** Rows that were looked at, as PostgreSQL counts them for a session. */
 async function rowsReadBy(
   { pool }: TestDatabase,
-  work: (client: Parameters<typeof takeUnseen>[0]) => Promise<unknown>,
+  work: (client: Parameters<typeof claimUnseen>[0]) => Promise<unknown>,
 ): Promise<number> {
   const client = await pool.connect();
   const rowsRead = async (): Promise<number> => {
@@ -66,7 +66,7 @@ test('a look costs the same, however much mail nobody has waited for', async () 
   const { workspaceId, nowMs } = await filledInbox(database, recipients);
   const look = (recipientKey?: string, subject?: string) =>
     rowsReadBy(database, (client) =>
-      takeUnseen(client, workspaceId, { recipientKey, subject }, nowMs),
+      claimUnseen(client, workspaceId, { recipientKey, subject }, nowMs),
     );
   expect(await look(NOBODY)).toBeLessThan(20);
   expect(await look('n0@example.org')).toBeLessThan(20);
@@ -82,7 +82,7 @@ test('each is handed out once, the oldest first, by whatever it is asked for', a
   const { workspaceId, nowMs, ids } = await filledInbox(database, [jane, 'joe@example.org', jane]);
   const take = async (recipientKey?: string, subject?: string) => {
     const wanted = { recipientKey, subject };
-    const entry = await takeUnseen(database.pool, workspaceId, wanted, nowMs);
+    const entry = await claimUnseen(database.pool, workspaceId, wanted, nowMs);
     return entry && ids.indexOf(entry.messageId);
   };
   expect(await take(jane, 'joe')).toBeUndefined();

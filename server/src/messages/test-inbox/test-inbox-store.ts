@@ -56,7 +56,7 @@ export async function findInboxEntry(
  * a second, so one look costs the same however much mail nobody has waited for: it goes through the
  * newest to the recipient, or else through the newest of all, and not further.
  */
-export async function takeUnseen(
+export async function claimUnseen(
   db: Queryable,
   workspaceId: string,
   { recipientKey, subject }: { recipientKey: string | undefined; subject: string | undefined },
@@ -90,7 +90,7 @@ export async function takeUnseen(
   return rows[0];
 }
 
-const LOOKED_THROUGH_MAX = 1_000;
+const SCANNED_MAX = 1_000;
 /** More than can be locked by waits that look at the same moment. */
 const MATCHED_MAX = 200;
 
@@ -100,8 +100,8 @@ const UNSEEN = `select message_id from test_inbox where workspace_id = $1 and co
 const CANDIDATES = {
   to: `select message_id from (select message_id, status from deliveries
       where workspace_id = $1 and mode = 'test' and recipient_key = $2 and message_id >= $5
-      order by message_id desc limit ${LOOKED_THROUGH_MAX}) newest where status = 'delivered'`,
-  newest: `${UNSEEN} order by message_id desc limit ${LOOKED_THROUGH_MAX}`,
+      order by message_id desc limit ${SCANNED_MAX}) newest where status = 'delivered'`,
+  newest: `${UNSEEN} order by message_id desc limit ${SCANNED_MAX}`,
   oldest: `${UNSEEN} order by message_id limit ${MATCHED_MAX}`,
 };
 
@@ -124,16 +124,16 @@ export async function deleteInboxEntry(
  * up every reader of the ledger.
  */
 export async function clearInbox(db: Queryable, workspaceId: string, nowMs: number): Promise<void> {
-  for (let removed = CLEARED_MAX; removed === CLEARED_MAX; ) {
+  for (let removed = CLEAR_BATCH; removed === CLEAR_BATCH; ) {
     const { rowCount } = await db.query({
       name: 'clear-inbox',
       text: `delete from test_inbox where workspace_id = $1 and message_id = any(array(
           select message_id from test_inbox where workspace_id = $1 and arrived_at <= $2
           order by message_id limit $3))`,
-      values: [workspaceId, sqlTime(nowMs), CLEARED_MAX],
+      values: [workspaceId, sqlTime(nowMs), CLEAR_BATCH],
     });
     removed = rowCount ?? 0;
   }
 }
 
-const CLEARED_MAX = 1_000;
+const CLEAR_BATCH = 1_000;

@@ -1,3 +1,4 @@
+import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
@@ -5,16 +6,16 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import type { Sealer } from '../../lib/sealer.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
-import { findContent, findSealed } from '../content/message-content-store.ts';
-import { openContent } from '../content/message-content.ts';
-import { findMessage, findMessages, type Scope } from '../lookup/message-store.ts';
+import { unsealContent } from '../content/message-content.ts';
+import { findContent, findSealedContents } from '../content/message-content-store.ts';
+import { findMessage, findMessages } from '../lookup/message-store.ts';
 import {
+  claimUnseen,
   clearInbox,
   deleteInboxEntry,
   findInboxEntry,
   type InboxEntry,
   listInbox,
-  takeUnseen,
 } from './test-inbox-store.ts';
 
 /**
@@ -27,7 +28,7 @@ export class TestInbox {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #sealer: Sealer;
-  readonly #waiting = new Map<string, number>();
+  readonly #waits = new Map<string, number>();
 
   constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
     this.#pool = parts.pool;
@@ -45,19 +46,19 @@ export class TestInbox {
     const scope = scopeOf(workspaceId);
     const [messages, sealed] = await Promise.all([
       findMessages(this.#pool, scope, ids),
-      findSealed(this.#pool, scope, ids),
+      findSealedContents(this.#pool, scope, ids),
     ]);
     const byId = new Map(messages.map((message) => [message.id, message]));
     return entries.flatMap((entry) => {
       const message = byId.get(entry.messageId);
-      const words = this.#opened(sealed.get(entry.messageId));
+      const words = this.#unseal(sealed.get(entry.messageId));
       return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message, words) }] : [];
     });
   }
 
   async get(workspaceId: string, messageId: string) {
     const entry = await findInboxEntry(this.#pool, workspaceId, messageId);
-    const mail = entry && (await this.#open(workspaceId, entry));
+    const mail = entry && (await this.#load(workspaceId, entry));
     if (!mail) throw new RefusedError('not_found', 'There is no message with this id.');
     return mail;
   }
@@ -72,18 +73,18 @@ export class TestInbox {
     timeoutMs: number,
     signal: AbortSignal,
   ) {
-    const waiting = this.#waiting.get(workspaceId) ?? 0;
-    if (waiting >= WAITING_MAX) {
-      const detail = `A workspace may wait ${WAITING_MAX} times at the same moment.`;
+    const waiting = this.#waits.get(workspaceId) ?? 0;
+    if (waiting >= WAITS_PER_WORKSPACE_MAX) {
+      const detail = `A workspace may wait ${WAITS_PER_WORKSPACE_MAX} times at the same moment.`;
       throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 1 });
     }
-    this.#waiting.set(workspaceId, waiting + 1);
+    this.#waits.set(workspaceId, waiting + 1);
     try {
       return await this.#wait(workspaceId, { recipientKey, subject }, timeoutMs, signal);
     } finally {
-      const left = (this.#waiting.get(workspaceId) ?? 1) - 1;
-      if (left === 0) this.#waiting.delete(workspaceId);
-      else this.#waiting.set(workspaceId, left);
+      const left = (this.#waits.get(workspaceId) ?? 1) - 1;
+      if (left === 0) this.#waits.delete(workspaceId);
+      else this.#waits.set(workspaceId, left);
     }
   }
 
@@ -96,12 +97,12 @@ export class TestInbox {
     const endsAtMs = this.#clock.now() + timeoutMs;
     while (!signal.aborted) {
       const nowMs = this.#clock.now();
-      const entry = await takeUnseen(this.#pool, workspaceId, { recipientKey, subject }, nowMs);
-      if (entry) return this.#open(workspaceId, entry);
+      const entry = await claimUnseen(this.#pool, workspaceId, { recipientKey, subject }, nowMs);
+      if (entry) return this.#load(workspaceId, entry);
       if (nowMs >= endsAtMs) return undefined;
       await pause(
         this.#clock,
-        Math.min(this.#restMs(workspaceId, nowMs), endsAtMs - nowMs),
+        Math.min(this.#pollDelayMs(workspaceId, nowMs), endsAtMs - nowMs),
         signal,
       );
     }
@@ -109,9 +110,9 @@ export class TestInbox {
   }
 
   /** However many wait, and however long a look takes: together they keep one connection busy. */
-  #restMs(workspaceId: string, lookedAtMs: number): number {
+  #pollDelayMs(workspaceId: string, lookedAtMs: number): number {
     const tookMs = this.#clock.now() - lookedAtMs;
-    return Math.max(POLL_MS, tookMs * (this.#waiting.get(workspaceId) ?? 1));
+    return Math.max(POLL_MS, tookMs * (this.#waits.get(workspaceId) ?? 1));
   }
 
   async remove(workspaceId: string, messageId: string): Promise<void> {
@@ -123,13 +124,13 @@ export class TestInbox {
     return clearInbox(this.#pool, workspaceId, this.#clock.now());
   }
 
-  async #open(workspaceId: string, entry: InboxEntry) {
+  async #load(workspaceId: string, entry: InboxEntry) {
     const scope = scopeOf(workspaceId);
     const message = await findMessage(this.#pool, scope, entry.messageId);
     const stored = message && (await findContent(this.#pool, scope, entry.messageId));
     if (!stored) return undefined;
-    const sealed = await findSealed(this.#pool, scope, [entry.messageId]);
-    const words = this.#opened(sealed.get(entry.messageId));
+    const sealed = await findSealedContents(this.#pool, scope, [entry.messageId]);
+    const words = this.#unseal(sealed.get(entry.messageId));
     const content = { ...stored, ...words };
     const text = content.text ?? htmlToText(content.html);
     return {
@@ -137,7 +138,7 @@ export class TestInbox {
       html: content.html,
       text,
       links: extractLinks(content.html, text),
-      codes: extractCodes(readable(content.subject, text, content.html)),
+      codes: extractCodes(visibleText(content.subject, text, content.html)),
       attachments: content.attachments.map((file) => ({
         filename: file.filename,
         content_type: file.contentType,
@@ -147,31 +148,31 @@ export class TestInbox {
     };
   }
 
-  #opened(sealed: Buffer | undefined) {
-    return sealed && openContent(this.#sealer, sealed);
+  #unseal(sealed: Buffer | undefined) {
+    return sealed && unsealContent(this.#sealer, sealed);
   }
 }
 
 const POLL_MS = 150;
 /** Each asks the database several times a second, which everybody shares. */
-const WAITING_MAX = 100;
+const WAITS_PER_WORKSPACE_MAX = 100;
 
 /** All that a person would see: many codes stand in the subject, or in one of the two bodies only. */
-function readable(subject: string, text: string, html: string): string {
+function visibleText(subject: string, text: string, html: string): string {
   const shown = htmlToText(html);
   return [subject, text, ...(shown === text ? [] : [shown])].join('\n\n');
 }
 
-function scopeOf(workspaceId: string): Scope {
+function scopeOf(workspaceId: string): TenantScope {
   return { workspaceId, mode: 'test' };
 }
 
-type Found = NonNullable<Awaited<ReturnType<typeof findMessage>>>;
+type FoundMessage = NonNullable<Awaited<ReturnType<typeof findMessage>>>;
 
 function summaryOf(
   entry: InboxEntry,
-  message: Found,
-  words: ReturnType<typeof openContent> | undefined,
+  message: FoundMessage,
+  words: ReturnType<typeof unsealContent> | undefined,
 ) {
   return {
     id: encodeId('msg', entry.messageId),

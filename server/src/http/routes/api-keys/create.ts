@@ -15,14 +15,14 @@ export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
         'default to those of the key that asks, and a test key makes only test keys.',
       scope: 'write:api_keys',
       body: CreateApiKey,
-      moreFaults: (body) => deps.apiKeys.fieldErrors(body),
+      semanticChecks: (body) => deps.apiKeys.fieldErrors(body),
       examples: {
         sender: {
           summary: 'A key that can only send',
           value: { name: 'Web shop', mode: 'test', scopes: ['send:transactional'] },
         },
       },
-      answers: { 201: { description: 'The key, with its secret.', body: ApiKeyWithToken } },
+      responses: { 201: { description: 'The key, with its secret.', body: ApiKeyWithToken } },
     },
     async ({ caller, body }) => {
       const { key, token } = await deps.apiKeys.create(caller, body as NewApiKey);

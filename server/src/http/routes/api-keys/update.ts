@@ -1,7 +1,7 @@
 import { type ApiKeyChange, type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { ApiKey, UpdateApiKey } from './schemas.ts';
 
 export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
@@ -16,15 +16,15 @@ export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
       body: UpdateApiKey,
-      moreFaults: (body) => deps.apiKeys.fieldErrors(body),
+      semanticChecks: (body) => deps.apiKeys.fieldErrors(body),
       examples: {
         office: { summary: 'Only from the office', value: { allowed_ips: ['203.0.113.0/24'] } },
       },
-      answers: { 200: { description: 'The key as it is now.', body: ApiKey } },
-      refusals: ['not_found', 'conflict'],
+      responses: { 200: { description: 'The key as it is now.', body: ApiKey } },
+      problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      const id = decodePathId('key', (params as { id: string }).id, 'API key');
       const key = await deps.apiKeys.change(caller, id, body as ApiKeyChange);
       return { status: 200, body: publicApiKey(key) };
     },

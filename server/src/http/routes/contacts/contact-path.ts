@@ -1,7 +1,7 @@
 import { type ContactIdentifier, notFound, parseContactIdentifier } from '../../../contacts/contacts.ts';
 
 /** The contact that a path names. What can be neither an address nor an id is not found. */
-export function contactPointer(params: unknown): ContactIdentifier {
+export function parseContactPath(params: unknown): ContactIdentifier {
   const pointer = parseContactIdentifier((params as { email: string }).email);
   if (!pointer) throw notFound();
   return pointer;

@@ -18,9 +18,9 @@ export function createContact(deps: { contacts: Contacts }): Operation {
         'contact, whatever its case; `PUT /contacts/{email}` makes or changes it in one step.',
       scope: 'write:contacts',
       body: CreateContact,
-      moreFaults: contactFieldErrors,
+      semanticChecks: contactFieldErrors,
       examples: { full: { summary: 'A contact', value: CONTACT_EXAMPLE } },
-      answers: {
+      responses: {
         201: {
           description: 'The contact.',
           body: Contact,
@@ -29,7 +29,7 @@ export function createContact(deps: { contacts: Contacts }): Operation {
       },
       location: ({ email }: { email: string }) =>
         `${API_PREFIX}/contacts/${encodeURIComponent(email)}`,
-      refusals: ['conflict'],
+      problems: ['conflict'],
     },
     async ({ caller, body }) => {
       const contact = await deps.contacts.create(caller, body as Record<string, unknown>);

@@ -3,7 +3,7 @@ import type { Contacts } from '../../../contacts/contacts.ts';
 import type { Erasures } from '../../../privacy/erase-address.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { contactPointer } from './contact-path.ts';
+import { parseContactPath } from './contact-path.ts';
 import { ContactPath, Erasure } from './schemas.ts';
 
 export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }): Operation {
@@ -33,7 +33,7 @@ export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }):
           }),
         ),
       }),
-      answers: {
+      responses: {
         200: { description: 'The address is erased.', body: Erasure },
         202: {
           description: 'The address is being erased; asking again tells more.',
@@ -41,10 +41,10 @@ export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }):
         },
         204: { description: 'The contact is deleted.' },
       },
-      refusals: ['not_found'],
+      problems: ['not_found'],
     },
     async ({ caller, params, query }) => {
-      const pointer = contactPointer(params);
+      const pointer = parseContactPath(params);
       if (!query.erase) {
         await deps.contacts.remove(caller, pointer);
         return { status: 204 };

@@ -5,7 +5,7 @@ import type { Pool } from '../../../db/pool.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { Contact } from './schemas.ts';
 
 const MEDIA_TYPES = {
@@ -13,7 +13,7 @@ const MEDIA_TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
 };
 
-export function exportContacts(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
+export function exportContacts(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
   return operation(
     {
       id: 'exportContacts',
@@ -29,13 +29,13 @@ export function exportContacts(deps: { pool: Pool; largeAnswers: LargeAnswers })
       query: closed({
         format: Type.Optional(oneOf(['ndjson', 'csv'] as const, { default: 'ndjson' })),
       }),
-      answers: {
+      responses: {
         200: {
           description: 'The contacts.',
           mediaType: 'application/x-ndjson',
           body: Type.String(),
           example: `${JSON.stringify(exampleOf(Contact))}\n`,
-          alsoAs: {
+          alternateTypes: {
             'text/csv': {
               example:
                 'email,first_name,last_name,locale,created_at,updated_at,plan\r\n' +
@@ -47,10 +47,10 @@ export function exportContacts(deps: { pool: Pool; largeAnswers: LargeAnswers })
           },
         },
       },
-      refusals: ['quota_exceeded'],
+      problems: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
-      await deps.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const format = query.format ?? 'ndjson';
       const flow = await startExport(deps.pool, caller, format);
       return {

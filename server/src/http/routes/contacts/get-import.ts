@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { type ContactImports, publicImport } from '../../../contacts/contact-imports.ts';
 import { closed, PAGE, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { invalidCursor, decodeCursor, toPage } from '../../validation/cursor.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { ContactImportReport } from './schemas.ts';
 
 const FAILURES_DEFAULT = 100;
@@ -33,16 +33,16 @@ export function getImport(deps: { imports: ContactImports }): Operation {
           }),
         ),
       }),
-      answers: { 200: { description: 'The import.', body: ContactImportReport } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The import.', body: ContactImportReport } },
+      problems: ['not_found'],
     },
     async ({ caller, params, query }) => {
-      const id = uuidOf('imp', (params as { id: string }).id, 'import');
+      const id = decodePathId('imp', (params as { id: string }).id, 'import');
       const list = `/imports/${id}`;
       const limit = query.limit ?? FAILURES_DEFAULT;
       const page = { afterLine: lineOf(list, query.cursor), limit: limit + 1 };
       const { job, failures } = await deps.imports.report(caller, id, page);
-      const { rows, next_cursor } = pageOf(list, failures, limit, ({ line }) => [line]);
+      const { rows, next_cursor } = toPage(list, failures, limit, ({ line }) => [line]);
       return { status: 200, body: { ...publicImport(job), failures: rows, next_cursor } };
     },
   );
@@ -51,6 +51,6 @@ export function getImport(deps: { imports: ContactImports }): Operation {
 function lineOf(list: string, cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   const [line] = decodeCursor(list, cursor, 1);
-  if (typeof line !== 'number' || line < 0 || line >= 2 ** 31) throw badCursor();
+  if (typeof line !== 'number' || line < 0 || line >= 2 ** 31) throw invalidCursor();
   return line;
 }

@@ -1,6 +1,6 @@
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { contactPointer } from './contact-path.ts';
+import { parseContactPath } from './contact-path.ts';
 import { Contact, ContactPath } from './schemas.ts';
 
 export function getContact(deps: { contacts: Contacts }): Operation {
@@ -14,11 +14,11 @@ export function getContact(deps: { contacts: Contacts }): Operation {
       description: 'By its address, in any case, or by its id.',
       scope: 'read:contacts',
       params: ContactPath,
-      answers: { 200: { description: 'The contact.', body: Contact } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The contact.', body: Contact } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const contact = await deps.contacts.get(caller, contactPointer(params));
+      const contact = await deps.contacts.get(caller, parseContactPath(params));
       return { status: 200, body: publicContact(caller, contact) };
     },
   );

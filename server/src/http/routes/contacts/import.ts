@@ -8,7 +8,7 @@ import {
 } from '../../../contacts/contact-imports.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Idempotency, IdempotencyRequest } from '../../../messages/accept/idempotency.ts';
-import { type Operation, operation, type Reply, type Request } from '../../operation.ts';
+import { type Operation, operation, type OperationResponse, type OperationRequest } from '../../operation.ts';
 import { ContactImport } from './schemas.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -47,19 +47,19 @@ export function importContacts(deps: {
           value: 'email,first_name,plan\r\njane@example.com,Jane,pro\r\n',
         },
       },
-      answers: {
+      responses: {
         202: {
           description: 'The file is stored and will be worked off.',
           body: ContactImport,
           headers: { Location: { description: 'Where to look.', schema: Type.String() } },
         },
       },
-      refusals: ['quota_exceeded'],
-      keepsOwnIdempotency: true,
+      problems: ['quota_exceeded'],
+      handlesIdempotency: true,
     },
     async (request) => {
       const upload = await received(deps, request);
-      await request.admitAgain().catch(async (error) => {
+      await request.reauthorize().catch(async (error) => {
         await upload.discard();
         throw error;
       });
@@ -70,7 +70,7 @@ export function importContacts(deps: {
 
 async function received(
   deps: { imports: ContactImports; idempotency: Idempotency },
-  { caller, stream, contentType, idempotency }: Request<unknown, unknown, unknown>,
+  { caller, stream, contentType, idempotency }: OperationRequest<unknown, unknown, unknown>,
 ): Promise<Upload> {
   try {
     return await deps.imports.receive(caller, kindOf(contentType), piecesOf(stream));
@@ -109,7 +109,7 @@ async function started(
   idempotency: Idempotency,
   key: IdempotencyRequest | undefined,
   upload: Upload,
-): Promise<Reply> {
+): Promise<OperationResponse> {
   const start = async (): Promise<{ status: number; body: string; id: string }> => {
     const job = publicImport(await upload.start());
     return { status: 202, body: JSON.stringify(job), id: job.id };
@@ -130,7 +130,7 @@ async function started(
   }
 }
 
-function accepted(answer: { status: number; body: string }): Reply {
+function accepted(answer: { status: number; body: string }): OperationResponse {
   const { id } = JSON.parse(answer.body) as { id: string };
   return {
     status: answer.status,

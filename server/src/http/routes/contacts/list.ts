@@ -9,7 +9,7 @@ import type { Pool } from '../../../db/pool.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, keyedCursor } from '../../validation/cursor.ts';
-import { timeParameter } from '../../validation/query-parameters.ts';
+import { parseTimeParameter } from '../../validation/query-parameters.ts';
 import { Contact } from './schemas.ts';
 
 export function listContacts(deps: { pool: Pool }): Operation {
@@ -48,8 +48,8 @@ export function listContacts(deps: { pool: Pool }): Operation {
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
-      queryReads: [(query, faulty) => faulty.has('q') || placeOf(query)],
-      answers: { 200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') } },
+      queryParsers: [(query, faulty) => faulty.has('q') || placeOf(query)],
+      responses: { 200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
@@ -82,8 +82,8 @@ function queryOf(query: Record<string, unknown>): ContactQuery {
     ...(query.q === undefined ? {} : { text: query.q as string }),
     ...(query.locale === undefined ? {} : { locale: query.locale as string }),
     ...(query.attribute === undefined ? {} : { attribute: attributeOf(query.attribute as string) }),
-    ...timeParameter('createdAfterMs', 'created_after', query),
-    ...timeParameter('createdBeforeMs', 'created_before', query),
+    ...parseTimeParameter('createdAfterMs', 'created_after', query),
+    ...parseTimeParameter('createdBeforeMs', 'created_before', query),
   };
 }
 

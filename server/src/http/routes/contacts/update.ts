@@ -1,7 +1,7 @@
 import { contactFieldErrors } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { contactPointer } from './contact-path.ts';
+import { parseContactPath } from './contact-path.ts';
 import { Contact, ContactPath, UpdateContact } from './schemas.ts';
 
 export function updateContact(deps: { contacts: Contacts }): Operation {
@@ -16,19 +16,19 @@ export function updateContact(deps: { contacts: Contacts }): Operation {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpdateContact,
-      moreFaults: contactFieldErrors,
+      semanticChecks: contactFieldErrors,
       examples: {
         name: {
           summary: 'Another name',
           value: { first_name: 'Jane', attributes: { plan: 'pro' } },
         },
       },
-      answers: { 200: { description: 'The contact as it is now.', body: Contact } },
-      refusals: ['not_found', 'conflict'],
+      responses: { 200: { description: 'The contact as it is now.', body: Contact } },
+      problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {
       const change = body as Record<string, unknown>;
-      const contact = await deps.contacts.update(caller, contactPointer(params), change);
+      const contact = await deps.contacts.update(caller, parseContactPath(params), change);
       return { status: 200, body: publicContact(caller, contact) };
     },
   );

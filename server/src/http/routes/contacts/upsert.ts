@@ -19,11 +19,11 @@ export function upsertContact(deps: { contacts: Contacts }): Operation {
       scope: 'write:contacts',
       params: ContactPath,
       body: UpsertContact,
-      moreFaults: contactFieldErrors,
+      semanticChecks: contactFieldErrors,
       examples: {
         jane: { summary: 'A contact', value: { first_name: 'Jane', attributes: { plan: 'pro' } } },
       },
-      answers: {
+      responses: {
         200: { description: 'The contact as it is now.', body: Contact },
         201: { description: 'The new contact.', body: Contact },
       },

@@ -3,7 +3,7 @@ import { EVENT_TYPES } from '../../../events/event-types.ts';
 import type { LedgerPosition } from '../../../events/events-store.ts';
 import type { FeedOrder } from '../../../events/feed-store.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import { badCursor, decodeParts, encodeParts, isUuid } from '../../validation/cursor.ts';
+import { invalidCursor, decodeParts, encodeParts, isUuid } from '../../validation/cursor.ts';
 
 /** What reading the ledger takes, by page and as a stream. */
 
@@ -17,7 +17,7 @@ export const EventTypeFilter = Type.Optional(
   }),
 );
 
-export function typesOf(text: string): string[] {
+export function parseEventTypes(text: string): string[] {
   const types = text.split(',');
   const unknown = types.filter((type) => !KNOWN.has(type));
   if (unknown.length === 0) return types;
@@ -31,12 +31,12 @@ export function typesOf(text: string): string[] {
  * The feed's cursor, and the id of events in a stream: reading goes on upwards from here. Readers keep
  * it for as long as they like, so it stays as it always was; no other list has a number and a uuid.
  */
-export function ledgerCursor({ tx, id }: LedgerPosition): string {
+export function encodeEventCursor({ tx, id }: LedgerPosition): string {
   return encodeParts([tx, id]);
 }
 
 /** A cursor of the other direction: it leads down, and must not be taken for one that leads up. */
-export function descendingCursor({ tx, id }: LedgerPosition): string {
+export function encodeDescendingCursor({ tx, id }: LedgerPosition): string {
   return encodeParts([tx, id, DESCENDING]);
 }
 
@@ -45,11 +45,11 @@ const DESCENDING = 'desc';
 /** Instead of a cursor: the end of the ledger as it is now. */
 export const LATEST = 'latest';
 
-export function ledgerPosition(cursor: string, order: FeedOrder = 'asc'): LedgerPosition {
+export function parseEventCursor(cursor: string, order: FeedOrder = 'asc'): LedgerPosition {
   const [tx, id, direction, ...more] = decodeParts(cursor);
   const known = direction === undefined || direction === DESCENDING;
-  if (typeof tx !== 'number' || !isUuid(id) || !known || more.length > 0) throw badCursor();
+  if (typeof tx !== 'number' || !isUuid(id) || !known || more.length > 0) throw invalidCursor();
   const given = direction === DESCENDING ? 'desc' : 'asc';
   if (given === order) return { tx, id };
-  throw badCursor(`This cursor comes from order=${given}, and leads on in that order only.`);
+  throw invalidCursor(`This cursor comes from order=${given}, and leads on in that order only.`);
 }

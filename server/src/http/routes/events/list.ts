@@ -15,14 +15,14 @@ import {
 import { decodeId } from '../../../lib/ids.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { addressParameter, timeParameter } from '../../validation/query-parameters.ts';
+import { parseAddressParameter, parseTimeParameter } from '../../validation/query-parameters.ts';
 import {
-  descendingCursor,
+  encodeDescendingCursor,
   EventTypeFilter,
   LATEST,
-  ledgerCursor,
-  ledgerPosition,
-  typesOf,
+  encodeEventCursor,
+  parseEventCursor,
+  parseEventTypes,
 } from './event-query.ts';
 import { Event } from './schemas.ts';
 
@@ -68,16 +68,16 @@ export function listEvents(deps: { pool: Pool }): Operation {
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
-      queryReads: [
+      queryParsers: [
         ({ cursor, order = 'asc' }, faulty) =>
           typeof cursor !== 'string' ||
           cursor === LATEST ||
           faulty.has('order') ||
-          ledgerPosition(cursor, order as FeedOrder),
-        ({ type }) => typeof type === 'string' && typesOf(type),
-        (query) => addressParameter('recipient', 'recipient', query),
+          parseEventCursor(cursor, order as FeedOrder),
+        ({ type }) => typeof type === 'string' && parseEventTypes(type),
+        (query) => parseAddressParameter('recipient', 'recipient', query),
       ],
-      answers: {
+      responses: {
         200: {
           description: 'A page of events.',
           body: Type.Object(
@@ -111,14 +111,14 @@ export function listEvents(deps: { pool: Pool }): Operation {
       const found = filter
         ? await readFeed(deps.pool, caller, from, limit, filter, order)
         : { events: [], next: from, hasMore: false, committed: await committedPosition(deps.pool) };
-      const cursorOf = order === 'asc' ? ledgerCursor : descendingCursor;
+      const cursorOf = order === 'asc' ? encodeEventCursor : encodeDescendingCursor;
       return {
         status: 200,
         body: {
           data: found.events.map(publicEvent),
           next_cursor: cursorOf(found.next),
           has_more: found.hasMore,
-          ...(from === LEDGER_END ? { follow_cursor: ledgerCursor(found.committed) } : {}),
+          ...(from === LEDGER_END ? { follow_cursor: encodeEventCursor(found.committed) } : {}),
         },
       };
     },
@@ -132,16 +132,16 @@ async function placeOf(
 ): Promise<LedgerPosition> {
   if (order === 'desc' && (cursor === undefined || cursor === LATEST)) return LEDGER_END;
   if (cursor === LATEST) return committedPosition(pool);
-  return cursor === undefined ? LEDGER_START : ledgerPosition(cursor, order);
+  return cursor === undefined ? LEDGER_START : parseEventCursor(cursor, order);
 }
 
 function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
   const filter: FeedFilter = {
-    ...timeParameter('createdAfterMs', 'created_after', query),
-    ...timeParameter('createdBeforeMs', 'created_before', query),
-    ...addressParameter('recipient', 'recipient', query),
+    ...parseTimeParameter('createdAfterMs', 'created_after', query),
+    ...parseTimeParameter('createdBeforeMs', 'created_before', query),
+    ...parseAddressParameter('recipient', 'recipient', query),
   };
-  if (typeof query.type === 'string') filter.types = typesOf(query.type);
+  if (typeof query.type === 'string') filter.types = parseEventTypes(query.type);
   if (typeof query.tag === 'string') filter.tag = query.tag;
   if (typeof query.message_id === 'string') {
     const messageId = decodeId('msg', query.message_id);

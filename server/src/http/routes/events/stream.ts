@@ -7,7 +7,7 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { BOUNCED_EVENT } from '../messages/examples.ts';
-import { EventTypeFilter, LATEST, ledgerPosition, typesOf } from './event-query.ts';
+import { EventTypeFilter, LATEST, parseEventCursor, parseEventTypes } from './event-query.ts';
 
 export function streamEvents(deps: { eventStreams: EventStreams; people: People }): Operation {
   return operation(
@@ -34,7 +34,7 @@ export function streamEvents(deps: { eventStreams: EventStreams; people: People 
           }),
         ),
       }),
-      answers: {
+      responses: {
         200: {
           description: 'A stream that goes on.',
           mediaType: 'text/event-stream',
@@ -42,12 +42,12 @@ export function streamEvents(deps: { eventStreams: EventStreams; people: People 
           example: `id: WzE4NDQyLCIwMTkzIl0\ndata: ${JSON.stringify(BOUNCED_EVENT)}\n\n`,
         },
       },
-      refusals: ['overloaded'],
+      problems: ['overloaded'],
     },
     async ({ caller, signedIn, query, lastEventId, signal }) => {
       const cursor = lastEventId || query.cursor;
-      const filter = query.type === undefined ? {} : { types: typesOf(query.type) };
-      const from = cursor === undefined || cursor === LATEST ? undefined : ledgerPosition(cursor);
+      const filter = query.type === undefined ? {} : { types: parseEventTypes(query.type) };
+      const from = cursor === undefined || cursor === LATEST ? undefined : parseEventCursor(cursor);
       const body = await deps.eventStreams.open(caller, from, filter);
       signal.addEventListener('abort', () => body.destroy(), { once: true });
       if (signal.aborted) body.destroy();

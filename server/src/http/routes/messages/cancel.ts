@@ -2,7 +2,7 @@ import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
 
 export function cancelMessage(deps: { changes: MessageChanges }): Operation {
@@ -16,11 +16,11 @@ export function cancelMessage(deps: { changes: MessageChanges }): Operation {
       description: 'Works until it is on the wire; recipients that are final stay as they are.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
-      answers: { 200: { description: 'The message, cancelled.', body: MessageSummary } },
-      refusals: ['not_found', 'not_cancellable'],
+      responses: { 200: { description: 'The message, cancelled.', body: MessageSummary } },
+      problems: ['not_found', 'not_cancellable'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       return { status: 200, body: publicMessage(await deps.changes.cancel(caller, id)) };
     },
   );

@@ -2,7 +2,7 @@
 
 export const MESSAGE_ID = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
 
-export const SMTP_ANSWER = {
+export const SMTP_REPLY = {
   code: 250,
   enhanced: '2.0.0',
   text: 'Ok: queued as 4bX1k7',
@@ -17,7 +17,7 @@ export const BOUNCE = {
   explanation: 'The mailbox does not exist.',
 };
 
-export const BOUNCE_ANSWER = { ...SMTP_ANSWER, code: 550, enhanced: '5.1.1', text: 'No such user' };
+export const BOUNCE_REPLY = { ...SMTP_REPLY, code: 550, enhanced: '5.1.1', text: 'No such user' };
 
 export const ACCEPTED_MESSAGE = {
   id: MESSAGE_ID,
@@ -54,7 +54,7 @@ export const MESSAGE_SUMMARY = {
       attempts: 1,
       next_attempt_at: null,
       finished_at: '2026-11-15T09:30:00.412Z',
-      smtp: SMTP_ANSWER,
+      smtp: SMTP_REPLY,
       bounce: null,
     },
   ],
@@ -69,7 +69,7 @@ export const DELIVERED_EVENT = {
   mode: 'live',
   created_at: '2026-11-15T09:30:00.412Z',
   sequence: 2,
-  data: { ...aboutMessage, recipient: 'jane@example.com', attempt: 1, smtp: SMTP_ANSWER },
+  data: { ...aboutMessage, recipient: 'jane@example.com', attempt: 1, smtp: SMTP_REPLY },
 };
 
 export const BOUNCED_EVENT = {
@@ -80,7 +80,7 @@ export const BOUNCED_EVENT = {
     recipient: 'jane@example.com',
     attempt: 1,
     bounce: BOUNCE,
-    smtp: BOUNCE_ANSWER,
+    smtp: BOUNCE_REPLY,
   },
 };
 
@@ -105,7 +105,7 @@ export const ATTEMPT = {
   started_at: '2026-11-15T09:30:00.030Z',
   finished_at: '2026-11-15T09:30:00.412Z',
   outcome: 'delivered',
-  smtp: SMTP_ANSWER,
+  smtp: SMTP_REPLY,
   bounce: null,
   transcript: [
     { at_ms: 41, side: 'them', text: '220 mx1.example.com ESMTP' },

@@ -4,11 +4,11 @@ import { findContent } from '../../../messages/content/message-content-store.ts'
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { notFound, uuidOf } from '../../validation/path-id.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
+import { notFound, decodePathId } from '../../validation/path-id.ts';
 import { MessageContent } from './schemas.ts';
 
-export function getMessageContent(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
+export function getMessageContent(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
   return operation(
     {
       id: 'getMessageContent',
@@ -19,12 +19,12 @@ export function getMessageContent(deps: { pool: Pool; largeAnswers: LargeAnswers
       description: 'Kept for 30 days unless the operator says otherwise; then 404.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
-      answers: { 200: { description: 'The content.', body: MessageContent } },
-      refusals: ['not_found', 'quota_exceeded'],
+      responses: { 200: { description: 'The content.', body: MessageContent } },
+      problems: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      await deps.largeAnswers.begin(caller.workspaceId, signal);
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       const message = await findMessage(deps.pool, caller, id);
       const content = message && (await findContent(deps.pool, caller, id));
       if (!content) throw notFound('message');

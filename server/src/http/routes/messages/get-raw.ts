@@ -6,10 +6,10 @@ import { findContent } from '../../../messages/content/message-content-store.ts'
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { notFound, uuidOf } from '../../validation/path-id.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
+import { notFound, decodePathId } from '../../validation/path-id.ts';
 
-export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
+export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
   return operation(
     {
       id: 'getMessageRaw',
@@ -20,7 +20,7 @@ export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeAnswers }):
       description: 'The mail as it is composed, without the signatures added at sending.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
-      answers: {
+      responses: {
         200: {
           description: 'The mail.',
           mediaType: 'message/rfc822',
@@ -30,12 +30,12 @@ export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeAnswers }):
           },
         },
       },
-      refusals: ['not_found', 'quota_exceeded'],
+      problems: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      await deps.largeAnswers.begin(caller.workspaceId, signal);
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const given = (params as { id: string }).id;
-      const id = uuidOf('msg', given, 'message');
+      const id = decodePathId('msg', given, 'message');
       const message = await findMessage(deps.pool, caller, id);
       const content = message && (await findContent(deps.pool, caller, id));
       if (!content) throw notFound('message');

@@ -6,11 +6,11 @@ import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { notFound, uuidOf } from '../../validation/path-id.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
+import { notFound, decodePathId } from '../../validation/path-id.ts';
 import { Message } from './schemas.ts';
 
-export function getMessage(deps: { pool: Pool; largeAnswers: LargeAnswers }): Operation {
+export function getMessage(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
   return operation(
     {
       id: 'getMessage',
@@ -21,13 +21,13 @@ export function getMessage(deps: { pool: Pool; largeAnswers: LargeAnswers }): Op
       description: 'With the state of every recipient and the timeline of what happened.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
-      answers: { 200: { description: 'The message.', body: Message } },
-      refusals: ['not_found', 'quota_exceeded'],
+      responses: { 200: { description: 'The message.', body: Message } },
+      problems: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
       // Its answer is small, but its size is found by putting the whole mail together.
-      await deps.largeAnswers.begin(caller.workspaceId, signal);
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       const message = await findMessage(deps.pool, caller, id);
       if (!message) throw notFound('message');
       const [content, timeline] = await Promise.all([

@@ -4,7 +4,7 @@ import { findAttempts, findMessage } from '../../../messages/lookup/message-stor
 import { publicAttempt } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { notFound, uuidOf } from '../../validation/path-id.ts';
+import { notFound, decodePathId } from '../../validation/path-id.ts';
 import { Attempt } from './schemas.ts';
 
 export function listMessageAttempts(deps: { pool: Pool }): Operation {
@@ -20,16 +20,16 @@ export function listMessageAttempts(deps: { pool: Pool }): Operation {
         'comes back later is no attempt: it stands in the timeline of the message, with its `report`.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
-      answers: {
+      responses: {
         200: {
           description: 'The attempts, oldest first.',
           body: Type.Object({ data: Type.Array(Attempt) }, { title: 'AttemptList' }),
         },
       },
-      refusals: ['not_found'],
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       if (!(await findMessage(deps.pool, caller, id))) throw notFound('message');
       const attempts = await findAttempts(deps.pool, caller, id);
       return { status: 200, body: { data: attempts.map(publicAttempt) } };

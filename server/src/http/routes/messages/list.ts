@@ -12,7 +12,7 @@ import type { MessageStatus } from '../../../messages/message-status.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
-import { addressParameter, timeParameter } from '../../validation/query-parameters.ts';
+import { parseAddressParameter, parseTimeParameter } from '../../validation/query-parameters.ts';
 import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
@@ -67,13 +67,13 @@ export function listMessages(deps: { pool: Pool }): Operation {
         },
         { patternProperties: { '^metadata\\[.{1,64}\\]$': { type: 'string' } } },
       ),
-      queryReads: [
+      queryParsers: [
         (query) => uuidCursor(LIST, query),
-        (query) => addressParameter('recipientKey', 'recipient', query),
+        (query) => parseAddressParameter('recipientKey', 'recipient', query),
         ({ domain }) => domain === undefined || domainOf('domain', domain),
         ({ receiver }) => receiverOf(receiver),
       ],
-      answers: {
+      responses: {
         200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
       },
     },
@@ -99,15 +99,15 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     .map(([name, value]) => [name.slice('metadata['.length, -1), String(value)]);
   return {
     ...(query.status === undefined ? {} : { status: query.status as MessageStatus }),
-    ...addressParameter('recipientKey', 'recipient', query),
+    ...parseAddressParameter('recipientKey', 'recipient', query),
     ...(query.domain === undefined ? {} : { senderDomain: domainOf('domain', query.domain) }),
     ...receiverOf(query.receiver),
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
     ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
     ...(query.q === undefined ? {} : { text: query.q as string }),
     ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
-    ...timeParameter('createdAfterMs', 'created_after', query),
-    ...timeParameter('createdBeforeMs', 'created_before', query),
+    ...parseTimeParameter('createdAfterMs', 'created_after', query),
+    ...parseTimeParameter('createdBeforeMs', 'created_before', query),
   };
 }
 

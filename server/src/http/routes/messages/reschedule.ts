@@ -3,7 +3,7 @@ import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { closed, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
 
 export function rescheduleMessage(deps: { changes: MessageChanges }): Operation {
@@ -31,11 +31,11 @@ export function rescheduleMessage(deps: { changes: MessageChanges }): Operation 
         later: { summary: 'Next year', value: { scheduled_at: '2027-01-31T09:00:00+01:00' } },
         now: { summary: 'Now', value: { scheduled_at: null } },
       },
-      answers: { 200: { description: 'The message, moved.', body: MessageSummary } },
-      refusals: ['not_found', 'conflict'],
+      responses: { 200: { description: 'The message, moved.', body: MessageSummary } },
+      problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       const message = await deps.changes.reschedule(caller, id, body.scheduled_at);
       return { status: 200, body: publicMessage(message) };
     },

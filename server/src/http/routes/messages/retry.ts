@@ -2,7 +2,7 @@ import type { MessageChanges } from '../../../messages/change-message.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { MessageSummary } from './schemas.ts';
 
 export function retryMessage(deps: { changes: MessageChanges }): Operation {
@@ -17,11 +17,11 @@ export function retryMessage(deps: { changes: MessageChanges }): Operation {
         'Deferred recipients become due now, and stop at the same time as before. Bounced, failed and expired ones are queued again with the time that a new message would get: `ttl_seconds`, or the retry window. A recipient that is suppressed by then, as after a hard bounce, ends as `suppressed`: lift the suppression first.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
-      answers: { 200: { description: 'The message, queued again.', body: MessageSummary } },
-      refusals: ['not_found', 'not_retryable'],
+      responses: { 200: { description: 'The message, queued again.', body: MessageSummary } },
+      problems: ['not_found', 'not_retryable'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       return { status: 200, body: publicMessage(await deps.changes.retry(caller, id)) };
     },
   );

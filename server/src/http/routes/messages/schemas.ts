@@ -9,7 +9,7 @@ import {
   MESSAGE,
   MESSAGE_CONTENT,
   MESSAGE_SUMMARY,
-  SMTP_ANSWER,
+  SMTP_REPLY,
 } from './examples.ts';
 
 const STATUSES = [
@@ -68,7 +68,7 @@ export const AcceptedMessage = Type.Object(
   },
 );
 
-export const SmtpAnswer = Type.Object(
+export const SmtpReply = Type.Object(
   {
     code: Type.Union([Type.Integer(), Type.Null()]),
     enhanced: Type.Union([Type.String(), Type.Null()]),
@@ -82,7 +82,7 @@ export const SmtpAnswer = Type.Object(
     description:
       'The receiver’s last word, and where it was said. Of a bounce that came back later: the words ' +
       'of the report, and the server that had taken the mail.',
-    examples: [SMTP_ANSWER],
+    examples: [SMTP_REPLY],
   },
 );
 
@@ -107,7 +107,7 @@ const Recipient = Type.Object(
     attempts: Type.Integer(),
     next_attempt_at: NullableTime,
     finished_at: NullableTime,
-    smtp: Type.Union([SmtpAnswer, Type.Null()]),
+    smtp: Type.Union([SmtpReply, Type.Null()]),
     bounce: Type.Union([Bounce, Type.Null()]),
   },
   { title: 'Recipient' },
@@ -165,7 +165,7 @@ export const Attempt = Type.Object(
     started_at: Time,
     finished_at: Time,
     outcome: Type.String({ description: 'delivered, deferred, bounced or failed.' }),
-    smtp: Type.Union([SmtpAnswer, Type.Null()]),
+    smtp: Type.Union([SmtpReply, Type.Null()]),
     bounce: Type.Union([Bounce, Type.Null()]),
     transcript: Type.Array(
       Type.Object({

@@ -33,7 +33,7 @@ export function getQueue(deps: { pool: Pool; clock: Clock }): Operation {
       summary: 'See what waits now',
       description: 'What of the key’s mode has not reached its end: how much, and since when.',
       scope: 'read:messages',
-      answers: { 200: { description: 'The queue at this moment.', body: Queue } },
+      responses: { 200: { description: 'The queue at this moment.', body: Queue } },
     },
     async ({ caller }) => {
       const { queued, deferred, scheduled, oldestDueAtMs, more } = await readQueue(

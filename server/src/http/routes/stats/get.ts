@@ -7,8 +7,8 @@ import { queryStats } from '../../../stats/query-stats.ts';
 import type { StatsInterval } from '../../../stats/stats-store.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { timeParameter } from '../../validation/query-parameters.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
+import { parseTimeParameter } from '../../validation/query-parameters.ts';
 import { Stats } from './schemas.ts';
 
 const SPANS = ['minute', 'hour', 'day'] as const;
@@ -21,7 +21,7 @@ const GROUPS_DEFAULT = 20;
 export function getStats(deps: {
   pool: Pool;
   clock: Clock;
-  largeAnswers: LargeAnswers;
+  largeAnswers: LargeResponseLimiter;
 }): Operation {
   return operation(
     {
@@ -62,19 +62,19 @@ export function getStats(deps: {
           }),
         ),
       }),
-      queryReads: [
+      queryParsers: [
         (query, faulty) => faulty.has('interval') || rangeOf(query, deps.clock.now()),
         (query, faulty) => faulty.has('group_by') || refuseValueAlone(query),
       ],
-      answers: { 200: { description: 'The figures.', body: Stats } },
-      refusals: ['quota_exceeded'],
+      responses: { 200: { description: 'The figures.', body: Stats } },
+      problems: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
       const span = query.interval ?? SPAN_DEFAULT;
       const { fromMs, toMs } = rangeOf(query, deps.clock.now());
       const withPoints = query.points ?? true;
       // With the points of a hundred groups it is as large as a message.
-      if (withPoints && query.group_by) await deps.largeAnswers.begin(caller.workspaceId, signal);
+      if (withPoints && query.group_by) await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const data = await queryStats(deps.pool, caller, {
         span,
         fromMs,
@@ -101,8 +101,8 @@ function rangeOf(query: Record<string, unknown>, nowMs: number) {
   const span = (query.interval ?? SPAN_DEFAULT) as StatsInterval;
   const spanMs = SPAN_MS[span];
   const given = {
-    ...timeParameter('fromMs', 'from', query),
-    ...timeParameter('toMs', 'to', query),
+    ...parseTimeParameter('fromMs', 'from', query),
+    ...parseTimeParameter('toMs', 'to', query),
   };
   const toMs = inFourDigits(Math.ceil((given.toMs ?? nowMs) / spanMs) * spanMs);
   const fromMs = inFourDigits(

@@ -38,7 +38,7 @@ export function listAlarms(deps: { pool: Pool }): Operation {
       description:
         'Of the key’s mode, newest first. `alarm.raised` and `alarm.cleared` tell when they come and go.',
       scope: 'read:events',
-      answers: {
+      responses: {
         200: {
           description: 'The alarms.',
           body: Type.Object({ data: Type.Array(RaisedAlarm) }, { title: 'RaisedAlarms' }),

@@ -34,7 +34,7 @@ export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Op
           },
         },
       },
-      answers: { 200: { description: 'What became of each.', body: SuppressionResults } },
+      responses: { 200: { description: 'What became of each.', body: SuppressionResults } },
     },
     async ({ caller, body }) => {
       const given = (body as { suppressions: NewSuppression[] }).suppressions;

@@ -16,7 +16,7 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
         '`suppressed`. One that is on the list already is changed in the fields that are given.',
       scope: 'write:suppressions',
       body: CreateSuppression,
-      moreFaults: (body, faulty) =>
+      semanticChecks: (body, faulty) =>
         deps.suppressions.fieldErrors(body, !faulty.has('email') && !faulty.has('domain')),
       examples: {
         address: {
@@ -25,7 +25,7 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
         },
         domain: { summary: 'A whole domain', value: { domain: 'example.net' } },
       },
-      answers: {
+      responses: {
         200: { description: 'It was on the list already.', body: Suppression },
         201: { description: 'It is on the list now.', body: Suppression },
       },

@@ -24,8 +24,8 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
           }),
         ),
       }),
-      answers: { 204: { description: 'It is off the list.' } },
-      refusals: ['not_found'],
+      responses: { 204: { description: 'It is off the list.' } },
+      problems: ['not_found'],
     },
     async ({ caller, query }) => {
       if (query.email === undefined) throw missing();

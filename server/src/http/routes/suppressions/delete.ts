@@ -1,7 +1,7 @@
 import type { Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 
 export function deleteSuppression(deps: { suppressions: Suppressions }): Operation {
   return operation(
@@ -14,11 +14,11 @@ export function deleteSuppression(deps: { suppressions: Suppressions }): Operati
       description: 'The address or domain may be written to again.',
       scope: 'write:suppressions',
       params: pathId('sup', 'the suppression'),
-      answers: { 204: { description: 'It is off the list.' } },
-      refusals: ['not_found'],
+      responses: { 204: { description: 'It is off the list.' } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
+      const id = decodePathId('sup', (params as { id: string }).id, 'suppression');
       await deps.suppressions.remove(caller, id);
       return { status: 204 };
     },

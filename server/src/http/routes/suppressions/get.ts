@@ -1,7 +1,7 @@
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { Suppression } from './schemas.ts';
 
 export function getSuppression(deps: { suppressions: Suppressions }): Operation {
@@ -14,11 +14,11 @@ export function getSuppression(deps: { suppressions: Suppressions }): Operation 
       summary: 'Look a suppression up',
       scope: 'read:suppressions',
       params: pathId('sup', 'the suppression'),
-      answers: { 200: { description: 'The suppression.', body: Suppression } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The suppression.', body: Suppression } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
+      const id = decodePathId('sup', (params as { id: string }).id, 'suppression');
       return { status: 200, body: publicSuppression(await deps.suppressions.get(caller, id)) };
     },
   );

@@ -8,8 +8,8 @@ import {
 } from '../../../suppressions/suppressions.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { keyedCursor, pageOf } from '../../validation/cursor.ts';
-import { timeParameter } from '../../validation/query-parameters.ts';
+import { keyedCursor, toPage } from '../../validation/cursor.ts';
+import { parseTimeParameter } from '../../validation/query-parameters.ts';
 import { SuppressionReason as Reason, Suppression } from './schemas.ts';
 
 export function listSuppressions(deps: { suppressions: Suppressions }): Operation {
@@ -44,8 +44,8 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
-      queryReads: [(query, faulty) => faulty.has('q') || faulty.has('email') || placeOf(query)],
-      answers: {
+      queryParsers: [(query, faulty) => faulty.has('q') || faulty.has('email') || placeOf(query)],
+      responses: {
         200: {
           description: 'A page of suppressions.',
           body: page(Suppression, 'SuppressionPage'),
@@ -60,7 +60,7 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
         after,
         limit: limit + 1,
       });
-      const { rows, next_cursor } = pageOf(listOf(query), found, limit, ({ id, key }) => [id, key]);
+      const { rows, next_cursor } = toPage(listOf(query), found, limit, ({ id, key }) => [id, key]);
       return { status: 200, body: { data: rows.map(publicSuppression), next_cursor } };
     },
   );
@@ -79,7 +79,7 @@ function queryOf(query: Record<string, unknown>): SuppressionQuery {
     ...(query.email === undefined ? {} : { email: query.email as string }),
     ...(query.q === undefined ? {} : { prefix: query.q as string }),
     ...(query.reason === undefined ? {} : { reason: query.reason as SuppressionReason }),
-    ...timeParameter('createdAfterMs', 'created_after', query),
-    ...timeParameter('createdBeforeMs', 'created_before', query),
+    ...parseTimeParameter('createdAfterMs', 'created_after', query),
+    ...parseTimeParameter('createdBeforeMs', 'created_before', query),
   };
 }

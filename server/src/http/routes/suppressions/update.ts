@@ -2,7 +2,7 @@ import type { NewSuppression } from '../../../suppressions/suppression-fields.ts
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { Suppression, UpdateSuppression } from './schemas.ts';
 
 export function updateSuppression(deps: { suppressions: Suppressions }): Operation {
@@ -17,13 +17,13 @@ export function updateSuppression(deps: { suppressions: Suppressions }): Operati
       scope: 'write:suppressions',
       params: pathId('sup', 'the suppression'),
       body: UpdateSuppression,
-      moreFaults: (body) => deps.suppressions.fieldErrors(body, false),
+      semanticChecks: (body) => deps.suppressions.fieldErrors(body, false),
       examples: { note: { summary: 'A note', value: { note: 'Asked by phone.' } } },
-      answers: { 200: { description: 'The suppression as it is now.', body: Suppression } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The suppression as it is now.', body: Suppression } },
+      problems: ['not_found'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('sup', (params as { id: string }).id, 'suppression');
+      const id = decodePathId('sup', (params as { id: string }).id, 'suppression');
       const suppression = await deps.suppressions.change(caller, id, body as NewSuppression);
       return { status: 200, body: publicSuppression(suppression) };
     },

@@ -10,7 +10,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { AcceptedMessage, MessageContent } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
-import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
+import { REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
 export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operation {
   return operation(
@@ -33,7 +33,7 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
         ),
       }),
       body: SendMessage,
-      moreFaults: (body, faulty) => deps.acceptor.checkRemainingFields(faulty, body),
+      semanticChecks: (body, faulty) => deps.acceptor.checkRemainingFields(faulty, body),
       examples: {
         inline: {
           summary: 'Inline content',
@@ -55,19 +55,19 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
           },
         },
       },
-      answers: {
+      responses: {
         200: { description: 'The dry run went well; nothing was stored.', body: MessageContent },
         202: {
           description: 'Accepted and durable.',
           body: AcceptedMessage,
           headers: {
             Location: { description: 'Where to look the message up.', schema: Type.String() },
-            ...REPLAYED,
+            ...REPLAYED_HEADER,
           },
         },
       },
-      refusals: SEND_REFUSALS,
-      keepsOwnIdempotency: true,
+      problems: SEND_PROBLEMS,
+      handlesIdempotency: true,
     },
     async ({ caller, query, body, idempotency }) => {
       const request = body as SendRequest;

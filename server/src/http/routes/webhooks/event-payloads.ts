@@ -2,13 +2,13 @@ import { type TSchema, Type } from 'typebox';
 import { DOMAIN_STATUSES } from '../../../domains/domain.ts';
 import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
 import { ALARM_KINDS } from '../../../stats/alarm-store.ts';
-import type { NamedSchemas } from '../../openapi/component-schemas.ts';
+import type { ComponentSchemas } from '../../openapi/component-schemas.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { ApiKey } from '../api-keys/schemas.ts';
 import { MissingRecord } from '../domains/schemas.ts';
-import { ACCEPTED_MESSAGE, BOUNCE_ANSWER } from '../messages/examples.ts';
-import { Bounce, SmtpAnswer } from '../messages/schemas.ts';
+import { ACCEPTED_MESSAGE, BOUNCE_REPLY } from '../messages/examples.ts';
+import { Bounce, SmtpReply } from '../messages/schemas.ts';
 import { Suppression } from '../suppressions/schemas.ts';
 
 /** The data of every event type, as the ledger, the feed and webhooks carry it. */
@@ -45,7 +45,7 @@ const DOMAIN = (status: string) => ({
 /** A receiver’s no: the last word there was, when there was one. */
 const Refusal = {
   bounce: Bounce,
-  smtp: Type.Optional(Type.Unsafe({ ...SmtpAnswer, examples: [BOUNCE_ANSWER] })),
+  smtp: Type.Optional(Type.Unsafe({ ...SmtpReply, examples: [BOUNCE_REPLY] })),
 };
 
 const Deferral = {
@@ -57,8 +57,8 @@ const Deferral = {
   }),
   smtp: Type.Optional(
     Type.Unsafe({
-      ...SmtpAnswer,
-      examples: [{ ...BOUNCE_ANSWER, code: 451, enhanced: '4.7.1', text: 'Try again later' }],
+      ...SmtpReply,
+      examples: [{ ...BOUNCE_REPLY, code: 451, enhanced: '4.7.1', text: 'Try again later' }],
     }),
   ),
 };
@@ -185,7 +185,7 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'message.delivered': {
     description: 'The receiver took responsibility for it.',
-    data: Type.Object({ ...OneRecipient, smtp: SmtpAnswer }),
+    data: Type.Object({ ...OneRecipient, smtp: SmtpReply }),
   },
   'message.bounced': {
     description:
@@ -212,7 +212,7 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     description: 'The recipient called it spam. `smtp` is the answer with which it had been taken.',
     data: Type.Object({
       ...OneRecipient,
-      smtp: Type.Optional(SmtpAnswer),
+      smtp: Type.Optional(SmtpReply),
       ...ComplaintReport,
     }),
   },
@@ -329,7 +329,7 @@ const SIGNED_HEADERS = [
 }));
 
 /** The `webhooks` part of the OpenAPI document. */
-export function webhookDescriptions(named: NamedSchemas): Record<string, unknown> {
+export function webhookDescriptions(named: ComponentSchemas): Record<string, unknown> {
   return Object.fromEntries(
     EVENT_TYPES.map((type) => {
       const { description, data } = PAYLOADS[type];
