@@ -22,7 +22,7 @@ const FAILED: Record<string, string> = {
   content_gone: 'The content is no longer kept, so there is nothing to send. Send a new message.',
   malformed_message:
     'The message cannot be written down in a form that mail servers accept. Look for unusual header values or attachments.',
-  internal_fault:
+  internal_error:
     'Something of ours failed again and again with this message. The server’s log tells more.',
 };
 
