@@ -45,14 +45,14 @@ test('the figures tell what became of deliveries and webhooks', async () => {
     const ended = ['delivered', 'bounced'].map((outcome) =>
       of(`postrider_deliveries_total{outcome="${outcome}"}`),
     );
-    const told = of('postrider_webhook_tries_total{outcome="succeeded"}');
+    const told = of('postrider_webhook_attempts_total{outcome="succeeded"}');
     return ended.join() === '2,1' && told === 1;
   });
   const { of } = await figuresOf(app.url);
   expect(of('postrider_deliveries_total{outcome="failed"}')).toBe(0);
   expect(of('postrider_deliveries_taken_total{from="acceptance"}')).toBe(3);
   expect(of('postrider_deliveries_in_hand{state="on_wire"}')).toBe(0);
-  expect(of('postrider_webhook_tries_total{outcome="failed"}')).toBe(0);
+  expect(of('postrider_webhook_attempts_total{outcome="failed"}')).toBe(0);
   expect(of('postrider_database_up')).toBe(1);
   expect(of('postrider_database_connections{pool="delivery",state="busy"}')).toBeTypeOf('number');
   expect(of('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);

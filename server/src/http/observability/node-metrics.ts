@@ -3,7 +3,7 @@ import type { Connections } from '../../db/pool.ts';
 import type { EngineStats } from '../../delivery/engine-stats.ts';
 import type { QueueSnapshot } from '../../stats/queue-store.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
-import { addFigure, type Reading } from './http-metrics.ts';
+import { addCollectedMetric, type MetricSample } from './http-metrics.ts';
 
 /**
  * What an operator watches of a node besides its doors: the process, its work in hand, the database.
@@ -18,25 +18,25 @@ export function addProcessMetrics(
   threads: Readonly<Record<string, () => number>>,
 ): void {
   const mainBusyMs = (): number => performance.eventLoopUtilization().active;
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_build_info',
     help: 'Always 1; the labels tell what runs.',
     type: 'gauge',
     read: () => [{ value: 1, labels: { version, node: process.versions.node } }],
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'process_start_time_seconds',
     help: 'When the process began.',
     type: 'gauge',
     read: () => performance.timeOrigin / 1000,
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'process_resident_memory_bytes',
     help: 'Memory of the process.',
     type: 'gauge',
     read: () => process.memoryUsage.rss(),
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'process_cpu_seconds_total',
     help: 'Time of the processor, all threads.',
     type: 'counter',
@@ -45,7 +45,7 @@ export function addProcessMetrics(
       return (user + system) / 1e6;
     },
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_event_loop_busy_seconds_total',
     help: 'Time in which a thread was at work. At a rate near 1 it can do no more.',
     type: 'counter',
@@ -60,68 +60,68 @@ export function addProcessMetrics(
 const OUTCOMES = ['delivered', 'deferred', 'bounced', 'failed', 'expired', 'suppressed'] as const;
 
 export function addDeliveryMetrics(registry: Registry, stats: () => EngineStats): void {
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_deliveries_total',
-    help: 'Tries of this node on record, by what became of the delivery.',
+    help: 'Recorded delivery attempts of this node by outcome.',
     type: 'counter',
     read: () => OUTCOMES.map((outcome) => ({ value: stats()[outcome], labels: { outcome } })),
   });
-  addFigure(registry, {
-    name: 'postrider_deliveries_taken_total',
-    help: 'Deliveries this node took up: at once when they were accepted, or from the queue.',
+  addCollectedMetric(registry, {
+    name: 'postrider_deliveries_leased_total',
+    help: 'Deliveries leased by this node, handed off on acceptance or claimed from the queue.',
     type: 'counter',
     read: () => [
-      { value: stats().handedOff, labels: { from: 'acceptance' } },
-      { value: stats().claimed, labels: { from: 'queue' } },
+      { value: stats().handedOff, labels: { source: 'handoff' } },
+      { value: stats().claimed, labels: { source: 'claim' } },
     ],
   });
-  addFigure(registry, {
-    name: 'postrider_deliveries_in_hand',
-    help: 'Deliveries in memory: waiting for their turn, on the wire, or not yet on record.',
+  addCollectedMetric(registry, {
+    name: 'postrider_deliveries_in_memory',
+    help: 'Deliveries in memory by state: ready, in flight, or not recorded yet.',
     type: 'gauge',
     read: () => [
       { value: stats().ready, labels: { state: 'ready' } },
-      { value: stats().inFlight, labels: { state: 'on_wire' } },
+      { value: stats().inFlight, labels: { state: 'in_flight' } },
       { value: stats().unrecorded, labels: { state: 'unrecorded' } },
     ],
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_delivery_content_bytes',
-    help: 'Message contents held in memory.',
+    help: 'Bytes of message content in memory.',
     type: 'gauge',
     read: () => stats().contentBytes,
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_delivery_leases_lost_total',
-    help: 'Deliveries that another node took over, because this one was too slow.',
+    help: 'Leases that this node lost to another node or to expiry.',
     type: 'counter',
     read: () => stats().leasesLost,
   });
-  addFigure(registry, {
-    name: 'postrider_delivery_faults_total',
-    help: 'Faults of our own while preparing or trying. The log tells each of them.',
+  addCollectedMetric(registry, {
+    name: 'postrider_delivery_errors_total',
+    help: 'Internal errors while preparing or attempting a delivery; each is logged.',
     type: 'counter',
     read: () => stats().errors,
   });
 }
 
 export function addWebhookMetrics(registry: Registry, stats: () => Dispatcher['stats']): void {
-  addFigure(registry, {
-    name: 'postrider_webhook_tries_total',
-    help: 'Tries of this node to tell an endpoint of an event.',
+  addCollectedMetric(registry, {
+    name: 'postrider_webhook_attempts_total',
+    help: 'Webhook delivery attempts of this node by outcome.',
     type: 'counter',
     read: () => [
       { value: stats().succeeded, labels: { outcome: 'succeeded' } },
       { value: stats().failed, labels: { outcome: 'failed' } },
     ],
   });
-  addFigure(registry, {
-    name: 'postrider_webhooks_in_hand',
-    help: 'Deliveries to webhooks in memory: waiting for their turn, or on the wire.',
+  addCollectedMetric(registry, {
+    name: 'postrider_webhook_deliveries_in_memory',
+    help: 'Webhook deliveries in memory by state: ready or in flight.',
     type: 'gauge',
     read: () => [
       { value: stats().ready, labels: { state: 'ready' } },
-      { value: stats().inFlight, labels: { state: 'on_wire' } },
+      { value: stats().inFlight, labels: { state: 'in_flight' } },
     ],
   });
 }
@@ -130,23 +130,23 @@ export function addPoolMetrics(
   registry: Registry,
   connections: () => Promise<Record<string, Connections>>,
 ): void {
-  const told = async (say: (pool: string, of: Connections) => Reading[]): Promise<Reading[]> =>
-    Object.entries(await connections()).flatMap(([pool, of]) => say(pool, of));
-  addFigure(registry, {
+  const perPool = async (toSamples: (pool: string, of: Connections) => MetricSample[]): Promise<MetricSample[]> =>
+    Object.entries(await connections()).flatMap(([pool, of]) => toSamples(pool, of));
+  addCollectedMetric(registry, {
     name: 'postrider_database_connections',
     help: 'Connections of this node to the database, by what they are for.',
     type: 'gauge',
     read: () =>
-      told((pool, { totalCount, idleCount }) => [
+      perPool((pool, { totalCount, idleCount }) => [
         { value: idleCount, labels: { pool, state: 'idle' } },
         { value: totalCount - idleCount, labels: { pool, state: 'busy' } },
       ]),
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_database_waiting',
     help: 'Statements that wait for a connection to the database.',
     type: 'gauge',
-    read: () => told((pool, { waitingCount }) => [{ value: waitingCount, labels: { pool } }]),
+    read: () => perPool((pool, { waitingCount }) => [{ value: waitingCount, labels: { pool } }]),
   });
 }
 
@@ -154,57 +154,57 @@ export function addPoolMetrics(
  * What waits in the database is the same whichever node is asked. While the database is gone these
  * figures are left out, and the rest is told all the same.
  */
-export function addQueueMetrics(registry: Registry, parts: QueueParts): void {
-  const read = lately(parts);
-  const told = async (say: (queue: QueueSnapshot) => Reading[]): Promise<Reading[]> => {
+export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependencies): void {
+  const read = cachedQueueReader(deps);
+  const fromQueue = async (toSamples: (queue: QueueSnapshot) => MetricSample[]): Promise<MetricSample[]> => {
     const queue = await read();
-    return queue ? say(queue) : [];
+    return queue ? toSamples(queue) : [];
   };
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_database_up',
     help: 'Whether the database answered.',
     type: 'gauge',
     read: async () => ((await read()) ? 1 : 0),
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_queue_deliveries',
     help: 'Deliveries of all nodes that have not ended. Counted up to 10,000 in all.',
     type: 'gauge',
     read: () =>
-      told((queue) =>
+      fromQueue((queue) =>
         STATUSES.map((status) => ({ value: queue[status], labels: { status } as const })),
       ),
   });
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_queue_oldest_due_seconds',
     help: 'For how long a delivery could have left and did not: the longest among those counted.',
     type: 'gauge',
     read: () =>
-      told(({ oldestDueAtMs }) => [
-        { value: oldestDueAtMs === null ? 0 : (parts.now() - oldestDueAtMs) / 1000 },
+      fromQueue(({ oldestDueAtMs }) => [
+        { value: oldestDueAtMs === null ? 0 : (deps.now() - oldestDueAtMs) / 1000 },
       ]),
   });
 }
 
 const STATUSES = ['queued', 'deferred', 'scheduled'] as const;
 
-export interface QueueParts {
+export interface QueueMetricsDependencies {
   readQueue: () => Promise<QueueSnapshot>;
   now: () => number;
 }
 
 /** Figures are open to whoever reaches the port: however often they ask, the database is spared. */
-const KNOWN_MS = 5_000;
+const QUEUE_CACHE_MS = 5_000;
 
 /** One reading for all who ask meanwhile; undefined when the database did not answer. */
-function lately({ readQueue, now }: QueueParts): () => Promise<QueueSnapshot | undefined> {
-  let reading: Promise<QueueSnapshot | undefined> | undefined;
+function cachedQueueReader({ readQueue, now }: QueueMetricsDependencies): () => Promise<QueueSnapshot | undefined> {
+  let cached: Promise<QueueSnapshot | undefined> | undefined;
   let untilMs = 0;
   return () => {
-    if (reading === undefined || now() >= untilMs) {
-      untilMs = now() + KNOWN_MS;
-      reading = readQueue().catch(() => undefined);
+    if (cached === undefined || now() >= untilMs) {
+      untilMs = now() + QUEUE_CACHE_MS;
+      cached = readQueue().catch(() => undefined);
     }
-    return reading;
+    return cached;
   };
 }
