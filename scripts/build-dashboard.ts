@@ -14,38 +14,37 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { projectFiles, ROOT } from './project-files.ts';
 
 /**
- * Builds the dashboard into dashboard/dist/app when it is not there or was made from other sources.
- * The new one takes the place of the old in one move, so that a server that starts meanwhile reads
- * one or the other.
+ * Builds the dashboard into dashboard/dist/app if it is missing or out of date. The new build
+ * replaces the old one with a rename, so that a server that starts meanwhile sees a complete build.
  */
 
 const DIST = path.join(ROOT, 'dashboard/dist');
 const APP = path.join(DIST, 'app');
 const STAMP = path.join(DIST, 'app/built-from.txt');
-/** The style sheet that the dashboard shares with the reference. */
+/** The style sheet that the dashboard shares with the API reference. */
 const TOKENS = 'server/src/http/reference/assets/tokens.css';
 const LOCK_POLL_MS = 200;
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
-/** Whether it had to be built. */
+/** Returns whether a build was needed. */
 export async function buildDashboard(): Promise<boolean> {
-  const wanted = hashOfSources();
-  if (isBuilt(wanted)) return false;
+  const sourceHash = hashOfSources();
+  if (isBuilt(sourceHash)) return false;
   mkdirSync(DIST, { recursive: true });
   await using _lock = await lock();
-  // Somebody else may have built it while we waited.
-  if (!isBuilt(wanted)) await build(wanted);
+  // Another process may have built it while this one waited for the lock.
+  if (!isBuilt(sourceHash)) await build(sourceHash);
   return true;
 }
 
-function isBuilt(wanted: string): boolean {
-  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted;
+function isBuilt(sourceHash: string): boolean {
+  return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === sourceHash;
 }
 
-async function build(wanted: string): Promise<void> {
+async function build(sourceHash: string): Promise<void> {
   const { build: viteBuild } = await import('vite');
   const fresh = path.join(DIST, `app-${process.pid}`);
-  // Started from a test run it would otherwise come out as a build for developers.
+  // Test runs set NODE_ENV to test, which would produce a development build.
   const environment = process.env.NODE_ENV;
   process.env.NODE_ENV = 'production';
   try {
@@ -55,7 +54,7 @@ async function build(wanted: string): Promise<void> {
       build: { outDir: fresh },
     });
     compress(fresh);
-    writeFileSync(path.join(fresh, 'built-from.txt'), wanted);
+    writeFileSync(path.join(fresh, 'built-from.txt'), sourceHash);
     rmSync(APP, { recursive: true, force: true });
     renameSync(fresh, APP);
   } finally {
@@ -65,7 +64,7 @@ async function build(wanted: string): Promise<void> {
   }
 }
 
-/** One build at a time, on a machine that may run several test files and a server. */
+/** Lets one process build at a time: test workers and a server may start together. */
 async function lock(): Promise<AsyncDisposable> {
   const file = path.join(DIST, 'build.pid');
   for (;;) {
@@ -83,7 +82,7 @@ async function lock(): Promise<AsyncDisposable> {
 function isAbandoned(file: string): boolean {
   try {
     const owner = Number(readFileSync(file, 'utf8'));
-    // Empty for the moment between being made and being written.
+    // The file is empty for a moment between its creation and the write.
     if (owner > 0) process.kill(owner, 0);
     return false;
   } catch (error) {
@@ -91,7 +90,7 @@ function isAbandoned(file: string): boolean {
   }
 }
 
-/** By content, not by time: a checkout makes every file new. */
+/** Hashes contents, because a checkout changes the modification time of every file. */
 function hashOfSources(): string {
   const hash = createHash('sha256');
   const sources = projectFiles().filter(
@@ -123,7 +122,7 @@ function compress(folder: string): void {
 if (import.meta.main) {
   const startedAt = performance.now();
   if (!isBuilt(hashOfSources()))
-    console.log('Building the dashboard: needed once, and after changes.');
+    console.log('Building the dashboard (on first start and after changes).');
   if (await buildDashboard()) {
     console.log(`Built the dashboard in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
   }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { configurationTables } from '../server/src/config/variables.ts';
+import { configurationTables } from '../server/src/config/settings.ts';
 import { ROOT } from './project-files.ts';
 import { ROUTES_FILE, routesFile } from './routes.ts';
 
@@ -34,13 +34,13 @@ export async function writeGenerated(): Promise<string[]> {
   return written;
 }
 
-export async function staleMistakes(): Promise<string[]> {
-  const mistakes: string[] = [];
+export async function staleFileErrors(): Promise<string[]> {
+  const errors: string[] = [];
   for (const generated of GENERATED) {
     if ((await freshText(generated)) === undefined) continue;
-    mistakes.push(`${generated.file} is out of date. Run: npm run generate`);
+    errors.push(`${generated.file} is out of date. Run: npm run generate`);
   }
-  return mistakes;
+  return errors;
 }
 
 /** The text that the file should have, or undefined if it has it already. */

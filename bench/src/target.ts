@@ -1,6 +1,6 @@
 import Fastify from 'fastify';
 import { operatorIssuer } from '../../server/src/accounts/api-keys.ts';
-import { assemble } from '../../server/src/bootstrap/build-app.ts';
+import { buildApp } from '../../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { SendMessage } from '../../server/src/http/routes/transactional/schemas.ts';
@@ -28,7 +28,7 @@ else await serve();
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog({ level: config.log.level });
-  const app = await assemble({
+  const app = await buildApp({
     config,
     log,
     ...(process.env.BENCH_UNSIGNED
@@ -44,7 +44,7 @@ async function serve(): Promise<void> {
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
   process.on('message', (asked: { seed?: number; state?: 'delivered' | 'waiting' }) => {
     if (!asked.seed || !asked.state) return;
-    const pool = openPool({ places: app.storage.places, log, max: 1, statementTimeoutMs: 600_000 });
+    const pool = openPool({ hosts: app.storage.hosts, log, max: 1, statementTimeoutMs: 600_000 });
     void seed(pool, asked.seed, asked.state)
       .then(() => pool.end())
       .then(() => report({ seeded: asked.seed }));

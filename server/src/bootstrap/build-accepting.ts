@@ -6,7 +6,7 @@ import type { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import type { PublishedLimits } from '../http/routes/service/get-limits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHmacSha256 } from '../lib/hmac.ts';
-import { createSealer } from '../lib/sealer.ts';
+import { createEncryptor } from '../lib/encryption.ts';
 import { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { IDEMPOTENCY_MS } from '../messages/accept/accept-store.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
@@ -21,7 +21,7 @@ import { TrackingLinks } from '../tracking/tracking-links.ts';
 /** The part of the assembly that takes messages in: what every door that accepts stands on. */
 export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
   const hmacKey = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'idempotency', 32));
-  const sealer = createSealer(secretKey, 'idempotency');
+  const sealer = createEncryptor(secretKey, 'idempotency');
   return new Idempotency({ pool, clock, sealer, hmac: createHmacSha256(hmacKey) });
 }
 
@@ -54,7 +54,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
       links: new TrackingLinks(needs.secretKey),
       baseUrl: config.http.baseUrl,
     }),
-    sealer: createSealer(needs.secretKey, CONTENT_KEY_PURPOSE),
+    sealer: createEncryptor(needs.secretKey, CONTENT_KEY_PURPOSE),
     addressHash: createAddressHash(needs.secretKey),
     group: {
       itemsMax: 128,

@@ -13,26 +13,26 @@ import { openContacts } from '../contacts/open-contacts.ts';
 import { listen } from '../db/listen.ts';
 import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
-import { proveSecretKey } from '../db/prove-secret-key.ts';
-import { startUpkeep } from '../db/upkeep.ts';
+import { verifySecretKey } from '../db/verify-secret-key.ts';
+import { startPartitionMaintenance } from '../db/partition-maintenance.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import type { Domains } from '../domains/domains.ts';
 import { createDomains } from '../domains/create-domains.ts';
-import { addPages } from '../http/pages/register-pages.ts';
-import { addApp } from '../http/pages/dashboard-files.ts';
-import { httpDoor } from '../http/server/http-listener.ts';
+import { registerPages } from '../http/pages/register-pages.ts';
+import { registerDashboard } from '../http/pages/dashboard-files.ts';
+import { createHttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
-import { LargeAnswers } from '../http/server/large-response-limiter.ts';
+import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
 import { createHttpMetrics, createRegistry } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
-import { allOperations } from '../http/operations.ts';
+import { createOperations } from '../http/operations.ts';
 import { addDocs } from '../http/reference/docs-routes.ts';
-import { sessionCookie } from '../http/server/session-cookie.ts';
+import { createSessionCookie } from '../http/server/session-cookie.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { createSealer } from '../lib/sealer.ts';
+import { createEncryptor } from '../lib/encryption.ts';
 import { MessageChanges } from '../messages/change-message.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
@@ -42,7 +42,7 @@ import { Suppressions } from '../suppressions/suppressions.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
 import { Templates } from '../templates/templates.ts';
 import { VERSION } from '../version.ts';
-import { startRounds } from './background-jobs.ts';
+import { startBackgroundJobs } from './background-jobs.ts';
 import {
   createAcceptor,
   createIdempotency,
@@ -53,9 +53,9 @@ import { openDelivery } from './build-delivery.ts';
 import { returnPathKey } from './build-engine.ts';
 import { openReturnPath, type ReturnPathNeeds, type ReturnPathPort } from './build-return-path.ts';
 import { openSubmission, type Submission, type SubmissionNeeds } from './build-submission.ts';
-import { openTelling, type TellingOptions } from './event-consumers.ts';
-import { addWatching, listenHttp } from './observability.ts';
-import { createOwnPost } from './system-mailer.ts';
+import { createEventConsumers, type EventConsumersOptions } from './event-consumers.ts';
+import { registerHealthAndMetrics, listenHttp } from './observability.ts';
+import { createSystemMailer } from './system-mailer.ts';
 
 /**
  * The one place where parts are built and joined. In comes the configuration, out goes a running
@@ -78,7 +78,7 @@ export interface App extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export interface AssembleOptions {
+export interface AppOptions {
   config: Config;
   log: Log;
   /** Aborted when the start is no longer wanted. */
@@ -89,9 +89,9 @@ export interface AssembleOptions {
   /** A module whose `around` is put around the live route: the benchmark compares without signing. */
   aroundLiveRoute?: URL;
   /** Limits of webhooks other than the standard ones: tests say so. */
-  webhooks?: NonNullable<TellingOptions['webhooks']>;
+  webhooks?: NonNullable<EventConsumersOptions['webhooks']>;
   /** Limits of event streams, likewise. */
-  streams?: NonNullable<TellingOptions['streams']>;
+  streams?: NonNullable<EventConsumersOptions['streams']>;
   /** Limits of the SMTP doors, likewise. */
   submission?: NonNullable<SubmissionNeeds['limits']>;
   returnPath?: NonNullable<ReturnPathNeeds['limits']>;
@@ -104,7 +104,7 @@ export interface AssembleOptions {
 /** What scripts/build-dashboard.ts makes. */
 const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
 
-export async function assemble(options: AssembleOptions): Promise<App> {
+export async function buildApp(options: AppOptions): Promise<App> {
   // What was begun before a start failed must not be left running.
   const undo = new AsyncDisposableStack();
   try {
@@ -115,7 +115,7 @@ export async function assemble(options: AssembleOptions): Promise<App> {
   }
 }
 
-async function build(options: AssembleOptions, undo: AsyncDisposableStack): Promise<App> {
+async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<App> {
   const { config, log, clock = systemClock } = options;
   let state: 'starting' | 'ready' | 'draining' = 'starting';
   const registry = createRegistry();
@@ -125,16 +125,16 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     secretKey: config.secretKey,
     log,
     holder: 'server',
-    ...(options.leaving ? { leaving: options.leaving } : {}),
+    ...(options.leaving ? { signal: options.leaving } : {}),
   });
   undo.defer(() => storage.stop());
   const { pool } = storage;
   await migrate(pool, log, options.leaving ? { signal: options.leaving } : {});
-  await proveSecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
+  await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const retention = config.retention;
-  const upkeep = await startUpkeep({ pool, clock, log, retention });
+  const upkeep = await startPartitionMaintenance({ pool, clock, log, retention });
   undo.defer(() => upkeep.stop());
-  const notices = listen({ places: storage.places, log });
+  const notices = listen({ hosts: storage.hosts, log });
   undo.defer(() => notices.stop());
 
   const workspaces = new Workspaces({ pool, clock });
@@ -165,7 +165,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     templateCache.forgetAll();
   });
 
-  const telling = openTelling({
+  const telling = createEventConsumers({
     storage,
     notices,
     clock,
@@ -175,7 +175,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     ...(options.streams ? { streams: options.streams } : {}),
   });
   undo.defer(() => telling.stop(0));
-  const sealer = createSealer(storage.secretKey, CONTENT_KEY_PURPOSE);
+  const sealer = createEncryptor(storage.secretKey, CONTENT_KEY_PURPOSE);
   const pathKey = returnPathKey(storage.secretKey);
   /** The doors open later; what leaves before then cannot meet them. */
   const ownPlaces = () =>
@@ -245,18 +245,18 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
   });
-  const cookie = sessionCookie(config.http.baseUrl);
+  const cookie = createSessionCookie(config.http.baseUrl);
   const people = createPeople({
     pool,
     clock,
     log,
     secretKey: storage.secretKey,
-    sendSystemEmail: createOwnPost({ acceptor, domains, log }),
+    sendSystemEmail: createSystemMailer({ acceptor, domains, log }),
     appUrl: config.http.baseUrl,
     workspacesMax: config.limits.workspacesMax,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
-  const operations = allOperations({
+  const operations = createOperations({
     pool,
     clock,
     acceptor,
@@ -279,7 +279,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     smtpSettings: () => submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
-    largeAnswers: new LargeAnswers(),
+    largeAnswers: new LargeResponseLimiter(),
     document,
   });
   const isApi = config.roles.has('api');
@@ -297,16 +297,16 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
     requestTimeoutMs: config.http.requestTimeoutMs,
-    changed: () => telling.ring(),
+    onChange: () => telling.ring(),
   });
-  const door = httpDoor(http);
-  addPages(http, (room) => {
+  const door = createHttpListener(http);
+  registerPages(http, (room) => {
     if (isApi) {
       telling.listenTo(room);
-      addApp(room, { folder: DASHBOARD });
+      registerDashboard(room, { folder: DASHBOARD });
       addDocs(room, { document });
     }
-    addWatching(room, {
+    registerHealthAndMetrics(room, {
       registry,
       clock,
       state: () => state,
@@ -319,7 +319,7 @@ async function build(options: AssembleOptions, undo: AsyncDisposableStack): Prom
   });
 
   const leaving = new AbortController();
-  const rounds = startRounds({
+  const rounds = startBackgroundJobs({
     pool,
     clock,
     log,

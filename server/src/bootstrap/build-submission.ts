@@ -75,7 +75,7 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
       return places();
     },
     settings() {
-      const { reachedAt } = submission;
+      const { publicAddress: reachedAt } = submission;
       const open = places().length > 0 || (!isHere && reachedAt !== undefined);
       const port = (reachedAt ? reachedAt.port : place?.port) ?? null;
       const tlsPort = (reachedAt ? reachedAt.tlsPort : tlsPlace?.port) ?? null;
@@ -104,7 +104,7 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
     } catch (error) {
       const sentence = explainListenError(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
       if (sentence === undefined) throw error;
-      const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsWished;
+      const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsExplicit;
       // A port may be taken by chance; a wrong address is always a mistake.
       if (isWished || isHostError(error)) throw new StorageStartError(sentence);
       closedBecause = sentence;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/read-config.ts';
-import type { Listener } from '../db/listen.ts';
+import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
@@ -12,27 +12,27 @@ import { registerTrackingEndpoints } from '../http/pages/tracking-endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
-import { Rounds } from '../lib/rounds.ts';
+import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { Alarms } from '../stats/alarms.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
 import { TrackingRecorder } from '../tracking/tracking-recorder.ts';
 import { VERSION } from '../version.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
 import {
-  type OpenWebhooksParts,
-  openWebhooks,
+  type WebhookModuleParts,
+  createWebhooks,
   type WebhookSettings,
-} from '../webhooks/open-webhooks.ts';
+} from '../webhooks/create-webhooks.ts';
 
 /**
  * The part of the assembly that tells what happened: everything that follows the ledger of events.
  * Whoever appends events rings the bell, and the followers look.
  */
-export interface Telling {
+export interface EventConsumers {
   parts: Pick<RouteDependencies, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
   /** Who sends webhooks here, and over which connections; neither without that role. */
-  readonly dispatcher: Dispatcher | undefined;
+  readonly dispatcher: WebhookDispatcher | undefined;
   readonly pool: Pool | undefined;
   /** Readers that stay connected are asked to go, so that the server can close. */
   closeStreams(): void;
@@ -44,26 +44,26 @@ export interface Telling {
   stop(deadlineMs: number): Promise<void>;
 }
 
-export interface TellingOptions {
+export interface EventConsumersOptions {
   storage: Storage;
-  notices: Listener;
+  notices: NotificationListener;
   clock: Clock;
   log: Log;
   config: Config;
-  webhooks?: Pick<OpenWebhooksParts, 'ca' | 'limits' | 'deadlineMs'>;
+  webhooks?: Pick<WebhookModuleParts, 'ca' | 'limits' | 'deadlineMs'>;
   streams?: Partial<StreamLimits>;
 }
 
-export function openTelling(options: TellingOptions): Telling {
+export function createEventConsumers(options: EventConsumersOptions): EventConsumers {
   const { storage, notices, clock, log, config } = options;
   const { pool } = storage;
   const bell = new EventNotifier({ clock, announce: (from) => notifyEventsAppended(pool, from) });
   notices.on('events', (from) => bell.receive(from));
 
   const dispatchPool = config.roles.has('webhooks')
-    ? openPool({ places: storage.places, log, max: 4, applicationName: 'postrider webhooks' })
+    ? openPool({ hosts: storage.hosts, log, max: 4, applicationName: 'postrider webhooks' })
     : undefined;
-  const room = openWebhooks({
+  const room = createWebhooks({
     pool,
     dispatchPool,
     clock,
@@ -94,7 +94,7 @@ export function openTelling(options: TellingOptions): Telling {
     : undefined;
   const links = new TrackingLinks(storage.secretKey);
   const visits = new TrackingRecorder({ pool, clock, log, onEventsAppended: () => bell.publish() });
-  const rounds = new Rounds({ clock, log });
+  const rounds = new PeriodicTasks({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
     rounds.every(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());

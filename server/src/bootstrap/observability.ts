@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
-import { databaseAnswers } from '../db/database-answers.ts';
-import { connectionsOf, type Pool } from '../db/pool.ts';
-import { addHealth } from '../http/observability/health-checks.ts';
-import { addressesOf, type HttpDoor } from '../http/server/http-listener.ts';
-import { addFigure } from '../http/observability/http-metrics.ts';
+import { isDatabaseReachable } from '../db/database-answers.ts';
+import { poolUsage, type Pool } from '../db/pool.ts';
+import { registerHealthChecks } from '../http/observability/health-checks.ts';
+import { resolveListenAddresses, type HttpListener } from '../http/server/http-listener.ts';
+import { addCollectedMetric } from '../http/observability/http-metrics.ts';
 import {
   addDeliveryMetrics,
   addPoolMetrics,
@@ -18,7 +18,7 @@ import type { Log } from '../lib/log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { readQueue } from '../stats/queue-store.ts';
 import { VERSION } from '../version.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
 import type { DeliveryRoom } from './build-delivery.ts';
 
 /**
@@ -35,21 +35,21 @@ export interface WatchedParts {
   webhooksPool: Pool | undefined;
   acceptor: MessageAcceptor;
   delivery: DeliveryRoom;
-  dispatcher: Dispatcher | undefined;
+  dispatcher: WebhookDispatcher | undefined;
 }
 
-export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
+export function registerHealthAndMetrics(http: FastifyInstance, parts: WatchedParts): void {
   const { registry, clock, pool, webhooksPool, delivery, dispatcher, acceptor } = parts;
-  addHealth(http, {
+  registerHealthChecks(http, {
     registry,
     notReady: async () => {
       const state = parts.state();
       if (state !== 'ready') return state;
-      return (await databaseAnswers(pool)) ? undefined : 'the database cannot be reached';
+      return (await isDatabaseReachable(pool)) ? undefined : 'the database cannot be reached';
     },
   });
   addProcessMetrics(registry, VERSION, delivery.busyMs ? { delivery: delivery.busyMs } : {});
-  addFigure(registry, {
+  addCollectedMetric(registry, {
     name: 'postrider_accept_waiting',
     help: 'Sends that wait for their commit.',
     type: 'gauge',
@@ -59,9 +59,9 @@ export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
   if (engine) addDeliveryMetrics(registry, () => engine.stats);
   if (dispatcher) addWebhookMetrics(registry, () => dispatcher.stats);
   addPoolMetrics(registry, async () => ({
-    main: connectionsOf(pool),
+    main: poolUsage(pool),
     ...(await delivery.connections()),
-    ...(webhooksPool ? { webhooks: connectionsOf(webhooksPool) } : {}),
+    ...(webhooksPool ? { webhooks: poolUsage(webhooksPool) } : {}),
   }));
   addQueueMetrics(registry, {
     readQueue: () => readQueue(pool, 'all', clock.now()),
@@ -73,10 +73,10 @@ export function addWatching(http: FastifyInstance, parts: WatchedParts): void {
  * A node that answers no API only needs its port to be watched. Where several share a machine and
  * nobody gave them ports, they work all the same.
  */
-export async function listenHttp(door: HttpDoor, config: Config, log: Log): Promise<string> {
-  const { host, port, portIsWished } = config.http;
+export async function listenHttp(door: HttpListener, config: Config, log: Log): Promise<string> {
+  const { host, port, portIsExplicit: portIsWished } = config.http;
   try {
-    return await door.open(await addressesOf(host), port);
+    return await door.listen(await resolveListenAddresses(host), port);
   } catch (error) {
     const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
     if (!taken || portIsWished || config.roles.has('api')) throw error;

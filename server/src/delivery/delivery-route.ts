@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
-import type { OutgoingAddresses } from '../config/outgoing.ts';
+import type { OutgoingAddresses } from '../config/outgoing-addresses.ts';
 import { unreachable } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';

@@ -5,8 +5,8 @@ import type { TeamRight } from '../accounts/roles.ts';
 import type { Scope } from '../accounts/scopes.ts';
 import type { IdempotencyRequest } from '../messages/accept/idempotency.ts';
 import type { ProblemCode } from './problems/problem-types.ts';
-import type { Visit } from './server/client-info.ts';
-import type { MoreFaults, QueryRead } from './validation/schema-validator.ts';
+import type { ClientInfo } from './server/client-info.ts';
+import type { QueryParser, SemanticChecks } from './validation/schema-validator.ts';
 
 /**
  * One operation of the API: its path, its rules, its documentation and its work in one value. The
@@ -15,7 +15,7 @@ import type { MoreFaults, QueryRead } from './validation/schema-validator.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface OperationRules<P extends TSchema, Q extends TSchema, B extends TSchema> {
+export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends TSchema> {
   /** operationId; the file is named like it. */
   id: string;
   method: Method;
@@ -30,40 +30,40 @@ export interface OperationRules<P extends TSchema, Q extends TSchema, B extends 
    */
   scope: Scope | TeamRight | 'public' | 'any' | 'person';
   /** Public, and about the session's cookie: no other site may have it called. */
-  signsIn?: true;
+  csrfProtected?: true;
   params?: P;
   query?: Q;
   /** What refuses parameters beyond their shape. All are asked, so that all faults come at once. */
-  queryReads?: readonly QueryRead[];
+  queryParsers?: readonly QueryParser[];
   body?: B;
   /** What the door checks of the body, where the operation itself looks at the rest. */
-  checkedBody?: TSchema;
+  validatedBody?: TSchema;
   /** For a body whose shape is wrong: what is wrong with it besides. */
-  moreFaults?: MoreFaults;
+  semanticChecks?: SemanticChecks;
   /** Named examples of the body. */
   examples?: Record<string, { summary: string; value: unknown }>;
   /** A body that is not JSON, by media type; the handler reads the stream. */
   rawBody?: string[];
-  answers: Record<number, Answer>;
+  responses: Record<number, ResponseSpec>;
   /** Refusals beyond those that the rules above imply. */
-  refusals?: readonly ProblemCode[];
+  problems?: readonly ProblemCode[];
   /** Done only while the draft is as the client saw it, where the client says so by If-Match. */
-  takesIfMatch?: true;
+  supportsIfMatch?: true;
   /** Where what the answer shows is found: told in `Location`, also when the answer is repeated. */
   location?: (body: never) => string;
   /** The work commits the Idempotency-Key itself, together with what it stores. */
-  keepsOwnIdempotency?: boolean;
+  handlesIdempotency?: boolean;
   /** A GET that gives each thing once: a HEAD, which would take it and show nothing, is refused. */
-  handsOut?: true;
+  consumesOnRead?: true;
   testKeysOnly?: boolean;
 }
 
-export interface Answer {
+export interface ResponseSpec {
   description: string;
   body?: TSchema;
   mediaType?: string;
   /** What else the body can come as, when the request says so, with an example of each. */
-  alsoAs?: Record<string, { example: unknown }>;
+  alternateTypes?: Record<string, { example: unknown }>;
   headers?: Record<string, { description: string; schema: TSchema }>;
   example?: unknown;
 }
@@ -87,12 +87,12 @@ export const TAGS = {
 
 export type Tag = keyof typeof TAGS;
 
-export interface Request<P, Q, B> {
+export interface OperationRequest<P, Q, B> {
   /** Present wherever a workspace is meant: not in operations that are public or a person's. */
   caller: Caller;
   /** Present when a person asks, with a session. */
   signedIn: SignedInPerson;
-  visit: Visit;
+  client: ClientInfo;
   requestId: string;
   params: P;
   query: Q;
@@ -100,7 +100,7 @@ export interface Request<P, Q, B> {
   /** Present when the client sent an Idempotency-Key. */
   idempotency: IdempotencyRequest | undefined;
   /** For an operation with rawBody, once it has read it: whoever lost the right meanwhile is refused. */
-  admitAgain(): Promise<void>;
+  reauthorize(): Promise<void>;
   /** The unread body of an operation with rawBody. */
   stream: AsyncIterable<Buffer> | undefined;
   contentType: string;
@@ -112,7 +112,7 @@ export interface Request<P, Q, B> {
   signal: AbortSignal;
 }
 
-export interface Reply {
+export interface OperationResponse {
   status: number;
   /** An object becomes JSON; text and bytes go out as they are; a stream flows. */
   body?: unknown;
@@ -125,8 +125,10 @@ export interface Operation<
   Q extends TSchema = TSchema,
   B extends TSchema = TSchema,
 > {
-  rules: OperationRules<P, Q, B>;
-  handle(request: Request<unknown, unknown, unknown>): Promise<Reply> | Reply;
+  spec: OperationSpec<P, Q, B>;
+  handle(
+    request: OperationRequest<unknown, unknown, unknown>,
+  ): Promise<OperationResponse> | OperationResponse;
 }
 
 /** Joins rules and work, so that the handler's types follow from the schemas. */
@@ -135,8 +137,10 @@ export function operation<
   Q extends TSchema = TSchema,
   B extends TSchema = TSchema,
 >(
-  rules: OperationRules<P, Q, B>,
-  handle: (request: Request<Static<P>, Static<Q>, Static<B>>) => Promise<Reply> | Reply,
+  spec: OperationSpec<P, Q, B>,
+  handle: (
+    request: OperationRequest<Static<P>, Static<Q>, Static<B>>,
+  ) => Promise<OperationResponse> | OperationResponse,
 ): Operation {
-  return { rules, handle } as unknown as Operation;
+  return { rules: spec, handle } as unknown as Operation;
 }

@@ -15,10 +15,10 @@ type DependenciesOf<R> = (
   : never;
 
 /** Everything that the routes work with: the intersection of what each route names. */
-export type OperationParts = DependenciesOf<Route>;
+export type RouteDependencies = DependenciesOf<Route>;
 
 /** All operations of the API, in the order in which the reference shows them. */
-export function allOperations(deps: OperationParts): Operation[] {
+export function createOperations(deps: RouteDependencies): Operation[] {
   const operations = ROUTES.flatMap((route): Operation | Operation[] => route(deps));
   return inReferenceOrder(operations);
 }
@@ -33,7 +33,7 @@ const METHOD_ORDER = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 function inReferenceOrder(operations: readonly Operation[]): Operation[] {
   const collections = Map.groupBy(operations, collectionOf);
   const rank = (operation: Operation): (number | string)[] => {
-    const { tag, path, method } = operation.rules;
+    const { tag, path, method } = operation.spec;
     const collection = collectionOf(operation);
     return [
       TAG_ORDER.indexOf(tag),
@@ -51,8 +51,8 @@ function inReferenceOrder(operations: readonly Operation[]): Operation[] {
     .map(({ operation }) => operation);
 }
 
-function collectionOf({ rules }: Operation): string {
-  return `${rules.tag} ${rules.path.split('/')[1]}`;
+function collectionOf({ spec }: Operation): string {
+  return `${spec.tag} ${spec.path.split('/')[1]}`;
 }
 
 function compare(a: readonly (number | string)[], b: readonly (number | string)[]): number {

@@ -10,28 +10,31 @@ export function createRegistry(): Registry {
   return new Registry();
 }
 
-export interface Reading {
+export interface MetricSample {
   value: number;
   labels?: Readonly<Record<string, string>>;
   /** Where it is not the figure's own, as in the lines of a histogram. */
   metricName?: string;
 }
 
-export interface Figure {
+export interface CollectedMetric {
   name: string;
   help: string;
   type: 'gauge' | 'counter' | 'histogram';
-  read: () => number | Reading[] | Promise<number | Reading[]>;
+  read: () => number | MetricSample[] | Promise<number | MetricSample[]>;
 }
 
 /** A figure that is kept elsewhere, and read when somebody asks for it. */
-export function addFigure(registry: Registry, { name, help, type, read }: Figure): void {
+export function addCollectedMetric(
+  registry: Registry,
+  { name, help, type, read }: CollectedMetric,
+): void {
   const metric = {
     name,
     async get() {
       const found = await read();
-      const readings: Reading[] = typeof found === 'number' ? [{ value: found }] : found;
-      return { name, help, type, aggregator: 'sum', values: readings };
+      const samples: MetricSample[] = typeof found === 'number' ? [{ value: found }] : found;
+      return { name, help, type, aggregator: 'sum', values: samples };
     },
   };
   // All that the registry asks of a metric.
@@ -48,18 +51,23 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     labelNames: ['operation', 'status'] as const,
     registers: [registry],
   });
-  const times = new Map<string, Times>();
-  addFigure(registry, {
+  const histograms = new Map<string, LatencyHistogram>();
+  addCollectedMetric(registry, {
     name: SECONDS,
     help: 'Time from a request to its answer, by operation.',
     type: 'histogram',
     // The library's own finds its labels anew at every request.
-    read: () => [...times].flatMap(([operation, time]) => linesOf(operation, time)),
+    read: () =>
+      [...histograms].flatMap(([operation, histogram]) => histogramSamples(operation, histogram)),
   });
   return {
     operation(id) {
-      const time: Times = { buckets: BUCKETS_SECONDS.map(() => 0), count: 0, sum: 0 };
-      times.set(id, time);
+      const histogram: LatencyHistogram = {
+        buckets: BUCKETS_SECONDS.map(() => 0),
+        count: 0,
+        sum: 0,
+      };
+      histograms.set(id, histogram);
       const byStatus = new Map<number, Counter.Internal>();
       return (status, elapsedMs) => {
         let count = byStatus.get(status);
@@ -68,38 +76,41 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
           byStatus.set(status, count);
         }
         count.inc();
-        observe(time, elapsedMs / 1000);
+        observe(histogram, elapsedMs / 1000);
       };
     },
   };
 }
 
-interface Times {
+interface LatencyHistogram {
   /** Of each bucket those that are in no smaller one. */
   buckets: number[];
   count: number;
   sum: number;
 }
 
-function observe(time: Times, seconds: number): void {
+function observe(histogram: LatencyHistogram, seconds: number): void {
   const bucket = BUCKETS_SECONDS.findIndex((max) => seconds <= max);
-  if (bucket >= 0) time.buckets[bucket] = (time.buckets[bucket] as number) + 1;
-  time.count += 1;
-  time.sum += seconds;
+  if (bucket >= 0) histogram.buckets[bucket] = (histogram.buckets[bucket] as number) + 1;
+  histogram.count += 1;
+  histogram.sum += seconds;
 }
 
-function linesOf(operation: string, { buckets, count, sum }: Times): Reading[] {
+function histogramSamples(
+  operation: string,
+  { buckets, count, sum }: LatencyHistogram,
+): MetricSample[] {
   if (count === 0) return [];
-  let below = 0;
-  const bucket = (le: string, value: number): Reading => ({
+  let cumulative = 0;
+  const bucket = (le: string, value: number): MetricSample => ({
     metricName: `${SECONDS}_bucket`,
     value,
     labels: { le, operation },
   });
   return [
     ...BUCKETS_SECONDS.map((max, index) => {
-      below += buckets[index] as number;
-      return bucket(String(max), below);
+      cumulative += buckets[index] as number;
+      return bucket(String(max), cumulative);
     }),
     bucket('+Inf', count),
     { metricName: `${SECONDS}_sum`, value: sum, labels: { operation } },

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
-import type { Connections } from '../../db/pool.ts';
+import type { PoolUsage } from '../../db/pool.ts';
 import type { EngineStats } from '../../delivery/engine-stats.ts';
 import type { QueueSnapshot } from '../../stats/queue-store.ts';
-import type { Dispatcher } from '../../webhooks/dispatcher.ts';
+import type { WebhookDispatcher } from '../../webhooks/webhook-dispatcher.ts';
 import { addCollectedMetric, type MetricSample } from './http-metrics.ts';
 
 /**
@@ -105,7 +105,10 @@ export function addDeliveryMetrics(registry: Registry, stats: () => EngineStats)
   });
 }
 
-export function addWebhookMetrics(registry: Registry, stats: () => Dispatcher['stats']): void {
+export function addWebhookMetrics(
+  registry: Registry,
+  stats: () => WebhookDispatcher['stats'],
+): void {
   addCollectedMetric(registry, {
     name: 'postrider_webhook_attempts_total',
     help: 'Webhook delivery attempts of this node by outcome.',
@@ -128,9 +131,11 @@ export function addWebhookMetrics(registry: Registry, stats: () => Dispatcher['s
 
 export function addPoolMetrics(
   registry: Registry,
-  connections: () => Promise<Record<string, Connections>>,
+  connections: () => Promise<Record<string, PoolUsage>>,
 ): void {
-  const perPool = async (toSamples: (pool: string, of: Connections) => MetricSample[]): Promise<MetricSample[]> =>
+  const perPool = async (
+    toSamples: (pool: string, of: PoolUsage) => MetricSample[],
+  ): Promise<MetricSample[]> =>
     Object.entries(await connections()).flatMap(([pool, of]) => toSamples(pool, of));
   addCollectedMetric(registry, {
     name: 'postrider_database_connections',
@@ -156,7 +161,9 @@ export function addPoolMetrics(
  */
 export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependencies): void {
   const read = cachedQueueReader(deps);
-  const fromQueue = async (toSamples: (queue: QueueSnapshot) => MetricSample[]): Promise<MetricSample[]> => {
+  const fromQueue = async (
+    toSamples: (queue: QueueSnapshot) => MetricSample[],
+  ): Promise<MetricSample[]> => {
     const queue = await read();
     return queue ? toSamples(queue) : [];
   };
@@ -197,7 +204,10 @@ export interface QueueMetricsDependencies {
 const QUEUE_CACHE_MS = 5_000;
 
 /** One reading for all who ask meanwhile; undefined when the database did not answer. */
-function cachedQueueReader({ readQueue, now }: QueueMetricsDependencies): () => Promise<QueueSnapshot | undefined> {
+function cachedQueueReader({
+  readQueue,
+  now,
+}: QueueMetricsDependencies): () => Promise<QueueSnapshot | undefined> {
   let cached: Promise<QueueSnapshot | undefined> | undefined;
   let untilMs = 0;
   return () => {

@@ -1,20 +1,20 @@
 import { Type } from 'typebox';
 import { expect, it } from 'vitest';
-import { NamedSchemas } from './component-schemas.ts';
-import { described } from './shared-schemas.ts';
+import { ComponentSchemas } from './component-schemas.ts';
+import { withDescription } from './shared-schemas.ts';
 
 /** Goal: names become components wherever they stand, and fields keep theirs whatever it is. */
 
 const Person = Type.Object({ title: Type.String(), items: Type.String() }, { title: 'Person' });
 
 it('names a schema once and refers to it everywhere', () => {
-  const named = new NamedSchemas();
+  const named = new ComponentSchemas();
   const reference = { $ref: '#/components/schemas/Person' };
   const schema = Type.Object({
     one: Person,
     many: Type.Array(Person),
     maybe: Type.Union([Person, Type.Null()]),
-    boss: described(Person, 'Who decides.'),
+    boss: withDescription(Person, 'Who decides.'),
   });
   expect(named.refer(schema).properties).toEqual({
     one: reference,
@@ -26,7 +26,7 @@ it('names a schema once and refers to it everywhere', () => {
 });
 
 it('keeps fields that are named like keywords', () => {
-  const named = new NamedSchemas();
+  const named = new ComponentSchemas();
   named.refer(Person);
   expect(named.components().Person).toEqual({
     type: 'object',
@@ -36,7 +36,7 @@ it('keeps fields that are named like keywords', () => {
 });
 
 it('leaves examples and plain titles alone', () => {
-  const named = new NamedSchemas();
+  const named = new ComponentSchemas();
   const schema = Type.Object({}, { title: 'some words', examples: [{ title: 'Person' }] });
   expect(named.refer(schema)).toMatchObject({ examples: [{ title: 'Person' }] });
   expect(named.components()).toEqual({});

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
  * Schemas on their way into the OpenAPI document: each one with a title of one word becomes a named
  * component, and wherever it stands a reference to it is left.
  */
-export class NamedSchemas {
+export class ComponentSchemas {
   readonly #components = new Map<string, object>();
 
   /** A copy of the schema with references in place of named ones. */

@@ -4,10 +4,10 @@ import { SCOPES } from '../../accounts/scopes.ts';
 import { type Operation, TAGS } from '../operation.ts';
 import { webhookDescriptions } from '../routes/webhooks/event-payloads.ts';
 import { API_PREFIX } from '../server/http-server.ts';
-import { sessionCookie } from '../server/session-cookie.ts';
+import { createSessionCookie } from '../server/session-cookie.ts';
 import { isOptionalBody } from '../validation/schema-validator.ts';
-import { NamedSchemas } from './component-schemas.ts';
-import { responsesOf, sharedAnswers } from './openapi-responses.ts';
+import { ComponentSchemas } from './component-schemas.ts';
+import { responsesOf, sharedComponents } from './openapi-responses.ts';
 
 /**
  * The OpenAPI 3.1 document, generated from the operations that the server runs: what is written here
@@ -22,15 +22,15 @@ export interface DocumentOptions {
 type Json = Record<string, unknown>;
 
 export function openapiDocument(operations: readonly Operation[], options: DocumentOptions): Json {
-  const named = new NamedSchemas();
+  const schemas = new ComponentSchemas();
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
-    const path = API_PREFIX + operation.rules.path;
+    const path = API_PREFIX + operation.spec.path;
     paths[path] ??= {};
-    (paths[path] as Json)[operation.rules.method.toLowerCase()] = describe(operation, named);
+    (paths[path] as Json)[operation.spec.method.toLowerCase()] = describe(operation, schemas);
   }
-  const webhooks = webhookDescriptions(named);
-  const answers = sharedAnswers(operations, options.baseUrl, named);
+  const webhooks = webhookDescriptions(schemas);
+  const answers = sharedComponents(operations, options.baseUrl, schemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -57,12 +57,12 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
         session: {
           type: 'apiKey',
           in: 'cookie',
-          name: sessionCookie(options.baseUrl).name,
+          name: createSessionCookie(options.baseUrl).name,
           description: SESSION,
         },
       },
       ...answers,
-      schemas: named.components(),
+      schemas: schemas.components(),
     },
   };
 }
@@ -78,47 +78,47 @@ const INTRODUCTION = `Send e-mail with one request and learn what became of it.
 
 const SESSION = `A person’s session, as the application at \`/app\` uses it. It names its workspace by the header \`Postrider-Workspace\` and its mode (\`live\` or \`test\`) by \`Postrider-Mode\`; what changes something needs the latter in any case, from the application’s own origin. Its scopes follow the role in the workspace: ${ROLES.join(', ')}.`;
 
-function describe({ rules }: Operation, named: NamedSchemas): Json {
+function describe({ spec }: Operation, schemas: ComponentSchemas): Json {
   const operation: Json = {
-    operationId: rules.id,
-    tags: [rules.tag],
-    summary: rules.summary,
-    description: descriptionOf(rules),
+    operationId: spec.id,
+    tags: [spec.tag],
+    summary: spec.summary,
+    description: descriptionOf(spec),
   };
-  if (rules.scope === 'public') operation.security = [];
-  else operation['x-scope'] = rules.scope;
-  if (isForPeople(rules)) operation.security = [{ session: [] }];
+  if (spec.scope === 'public') operation.security = [];
+  else operation['x-scope'] = spec.scope;
+  if (isSessionOnly(spec)) operation.security = [{ session: [] }];
   const parameters = [
-    ...parametersOf('path', rules.params, named),
-    ...parametersOf('query', rules.query, named),
-    ...(rules.method === 'POST' && rules.scope !== 'public' ? [IDEMPOTENCY_KEY] : []),
-    ...(rules.takesIfMatch ? [IF_MATCH] : []),
+    ...parametersOf('path', spec.params, schemas),
+    ...parametersOf('query', spec.query, schemas),
+    ...(spec.method === 'POST' && spec.scope !== 'public' ? [IDEMPOTENCY_KEY] : []),
+    ...(spec.supportsIfMatch ? [IF_MATCH] : []),
   ];
   if (parameters.length > 0) operation.parameters = parameters;
-  if (rules.body) {
-    const media: Json = { schema: named.refer(rules.body) };
-    if (rules.examples) media.examples = rules.examples;
-    const types = rules.rawBody ?? ['application/json'];
+  if (spec.body) {
+    const media: Json = { schema: schemas.refer(spec.body) };
+    if (spec.examples) media.examples = spec.examples;
+    const types = spec.rawBody ?? ['application/json'];
     operation.requestBody = {
-      required: rules.rawBody !== undefined || !isOptionalBody(rules.body),
+      required: spec.rawBody !== undefined || !isOptionalBody(spec.body),
       content: Object.fromEntries(types.map((type) => [type, media])),
     };
   }
-  operation.responses = responsesOf(rules, named);
+  operation.responses = responsesOf(spec, schemas);
   return operation;
 }
 
-function descriptionOf(rules: Operation['rules']): string {
-  const needs = needsOf(rules);
-  const test = rules.testKeysOnly ? ' Test keys only.' : '';
-  return `${rules.description ? `${rules.description}\n\n` : ''}${needs}${test}`;
+function descriptionOf(spec: Operation['spec']): string {
+  const needs = accessNote(spec);
+  const test = spec.testKeysOnly ? ' Test keys only.' : '';
+  return `${spec.description ? `${spec.description}\n\n` : ''}${needs}${test}`;
 }
 
-function isForPeople({ scope }: Operation['rules']): boolean {
+function isSessionOnly({ scope }: Operation['spec']): boolean {
   return scope === 'person' || isTeamRight(scope);
 }
 
-function needsOf({ scope }: Operation['rules']): string {
+function accessNote({ scope }: Operation['spec']): string {
   switch (scope) {
     case 'public':
       return 'Needs no key.';
@@ -152,9 +152,9 @@ const IF_MATCH = {
 };
 
 function parametersOf(
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   schema: TSchema | undefined,
-  named: NamedSchemas,
+  schemas: ComponentSchemas,
 ): Json[] {
   if (!schema) return [];
   const {
@@ -167,13 +167,13 @@ function parametersOf(
     patternProperties?: Record<string, TSchema>;
   };
   const parameters: Json[] = Object.entries(properties).map(([name, inner]) => {
-    const { description, examples, ...rest } = named.refer(inner) as Json & {
+    const { description, examples, ...rest } = schemas.refer(inner) as Json & {
       examples?: unknown[];
     };
     return {
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       ...(description ? { description } : {}),
       schema: rest,
       ...(examples?.length ? { example: examples[0] } : {}),

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
 import { type Right, ROLES, rightsOf } from '../../accounts/roles.ts';
-import type { Answer, Operation } from '../operation.ts';
+import type { Operation, ResponseSpec } from '../operation.ts';
 import { PROBLEMS, type ProblemCode } from '../problems/problem-types.ts';
-import type { NamedSchemas } from './component-schemas.ts';
+import type { ComponentSchemas } from './component-schemas.ts';
 import { exampleOf } from './schema-example.ts';
 import { Problem } from './shared-schemas.ts';
 
@@ -12,29 +12,29 @@ import { Problem } from './shared-schemas.ts';
  */
 
 type Json = Record<string, unknown>;
-type Rules = Operation['rules'];
+type Spec = Operation['spec'];
 
-export function responsesOf(rules: Rules, named: NamedSchemas): Json {
+export function responsesOf(spec: Spec, schemas: ComponentSchemas): Json {
   const responses: Json = {};
-  for (const [status, answer] of Object.entries(rules.answers)) {
-    responses[status] = responseOf(answer, rules.scope === 'public', named);
+  for (const [status, response] of Object.entries(spec.responses)) {
+    responses[status] = responseOf(response, spec.scope === 'public', schemas);
   }
-  for (const [status, codes] of refusalsByStatus(rules)) {
-    responses[status] = { $ref: `#/components/responses/${nameOf(status, codes, rules)}` };
+  for (const [status, codes] of problemsByStatus(spec)) {
+    responses[status] = { $ref: `#/components/responses/${responseName(status, codes, spec)}` };
   }
   return responses;
 }
 
 /** What all operations refer to, for `components`. */
-export function sharedAnswers(
+export function sharedComponents(
   operations: readonly Operation[],
   baseUrl: string,
-  named: NamedSchemas,
+  schemas: ComponentSchemas,
 ): { headers: Json; examples: Json; responses: Json } {
-  const responses = operations.flatMap(({ rules }) =>
-    refusalsByStatus(rules).map(([status, codes]) => [
-      nameOf(status, codes, rules),
-      problemResponse(status, codes, rules, named),
+  const responses = operations.flatMap(({ spec }) =>
+    problemsByStatus(spec).map(([status, codes]) => [
+      responseName(status, codes, spec),
+      problemResponse(status, codes, spec, schemas),
     ]),
   );
   return {
@@ -44,35 +44,35 @@ export function sharedAnswers(
   };
 }
 
-function refusalsByStatus(rules: Rules): [number, ProblemCode[]][] {
-  const byStatus = Map.groupBy(refusalsOf(rules).sort(), (code) => PROBLEMS[code].status);
+function problemsByStatus(spec: Spec): [number, ProblemCode[]][] {
+  const byStatus = Map.groupBy(problemCodesOf(spec).sort(), (code) => PROBLEMS[code].status);
   return [...byStatus].sort(([a], [b]) => a - b);
 }
 
-function nameOf(status: number, codes: readonly ProblemCode[], rules: Rules): string {
-  return [...(rules.scope === 'public' ? ['public'] : []), status, ...codes].join('.');
+function responseName(status: number, codes: readonly ProblemCode[], spec: Spec): string {
+  return [...(spec.scope === 'public' ? ['public'] : []), status, ...codes].join('.');
 }
 
 /** Every refusal an operation can give: its own, and those that its rules imply. */
-export function refusalsOf(rules: Rules): ProblemCode[] {
-  const codes = new Set<ProblemCode>(rules.refusals ?? []);
-  if (rules.scope !== 'public') {
-    for (const code of KEY_REFUSALS) codes.add(code);
-    for (const code of sessionRefusals(rules)) codes.add(code);
-    if (rules.scope !== 'any' || rules.testKeysOnly) codes.add('insufficient_scope');
+export function problemCodesOf(spec: Spec): ProblemCode[] {
+  const codes = new Set<ProblemCode>(spec.problems ?? []);
+  if (spec.scope !== 'public') {
+    for (const code of API_KEY_PROBLEMS) codes.add(code);
+    for (const code of sessionProblems(spec)) codes.add(code);
+    if (spec.scope !== 'any' || spec.testKeysOnly) codes.add('insufficient_scope');
     codes.add('storage_unavailable');
-  } else if (rules.signsIn) {
-    if (rules.method !== 'GET') codes.add('cross_site_request');
+  } else if (spec.csrfProtected) {
+    if (spec.method !== 'GET') codes.add('cross_site_request');
     codes.add('storage_unavailable');
   }
   codes.add('validation_failed');
-  if (rules.method === 'POST' && rules.scope !== 'public') {
+  if (spec.method === 'POST' && spec.scope !== 'public') {
     codes.add('idempotency_key_in_progress');
     codes.add('idempotency_key_reused');
   }
-  if (rules.takesIfMatch) codes.add('draft_changed');
-  if (rules.body) {
-    if (!rules.rawBody) codes.add('malformed_json');
+  if (spec.supportsIfMatch) codes.add('draft_changed');
+  if (spec.body) {
+    if (!spec.rawBody) codes.add('malformed_json');
     codes.add('body_too_large');
     codes.add('unsupported_media_type');
   }
@@ -80,7 +80,7 @@ export function refusalsOf(rules: Rules): ProblemCode[] {
 }
 
 /** What a person with a session can meet, beyond what a key can. */
-function sessionRefusals({ scope, method }: Rules): ProblemCode[] {
+function sessionProblems({ scope, method }: Spec): ProblemCode[] {
   const codes: ProblemCode[] = ['invalid_session'];
   if (method !== 'GET') codes.push('cross_site_request');
   if (scope === 'person') return codes;
@@ -90,7 +90,7 @@ function sessionRefusals({ scope, method }: Rules): ProblemCode[] {
   return codes;
 }
 
-const KEY_REFUSALS = [
+const API_KEY_PROBLEMS = [
   'missing_api_key',
   'invalid_api_key',
   'expired_api_key',
@@ -113,28 +113,33 @@ function sharedHeaders(...names: (keyof typeof SHARED_HEADERS)[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function responseOf(answer: Answer, isPublic: boolean, named: NamedSchemas): Json {
+function responseOf(spec: ResponseSpec, isPublic: boolean, schemas: ComponentSchemas): Json {
   const headers = isPublic
     ? sharedHeaders('X-Request-Id')
     : sharedHeaders('X-Request-Id', 'RateLimit', 'RateLimit-Policy');
-  for (const [name, { description, schema }] of Object.entries(answer.headers ?? {})) {
-    headers[name] = { description, schema: named.refer(schema) };
+  for (const [name, { description, schema }] of Object.entries(spec.headers ?? {})) {
+    headers[name] = { description, schema: schemas.refer(schema) };
   }
-  const response: Json = { description: answer.description, headers };
-  if (answer.body) {
-    const type = answer.mediaType ?? 'application/json';
-    const content: Json = { [type]: mediaOf(answer, answer.body, type, named) };
-    for (const [other, { example }] of Object.entries(answer.alsoAs ?? {})) {
-      content[other] = { schema: named.refer(answer.body), example };
+  const response: Json = { description: spec.description, headers };
+  if (spec.body) {
+    const type = spec.mediaType ?? 'application/json';
+    const content: Json = { [type]: mediaOf(spec, spec.body, type, schemas) };
+    for (const [other, { example }] of Object.entries(spec.alternateTypes ?? {})) {
+      content[other] = { schema: schemas.refer(spec.body), example };
     }
     response.content = content;
   }
   return response;
 }
 
-function mediaOf(answer: Answer, body: TSchema, type: string, named: NamedSchemas): Json {
-  const media: Json = { schema: named.refer(body) };
-  if (answer.example !== undefined) media.example = answer.example;
+function mediaOf(
+  response: ResponseSpec,
+  body: TSchema,
+  type: string,
+  schemas: ComponentSchemas,
+): Json {
+  const media: Json = { schema: schemas.refer(body) };
+  if (response.example !== undefined) media.example = response.example;
   else if (type === 'application/json') media.example = exampleOf(body);
   return media;
 }
@@ -142,12 +147,12 @@ function mediaOf(answer: Answer, body: TSchema, type: string, named: NamedSchema
 function problemResponse(
   status: number,
   codes: ProblemCode[],
-  rules: Rules,
-  named: NamedSchemas,
+  spec: Spec,
+  schemas: ComponentSchemas,
 ): Json {
   const headers = sharedHeaders('X-Request-Id');
   if (status === 401) Object.assign(headers, sharedHeaders('WWW-Authenticate'));
-  else if (rules.scope !== 'public') {
+  else if (spec.scope !== 'public') {
     Object.assign(headers, sharedHeaders('RateLimit', 'RateLimit-Policy'));
   }
   if (status === 429 || status === 503) Object.assign(headers, sharedHeaders('Retry-After'));
@@ -157,13 +162,13 @@ function problemResponse(
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
     headers,
-    content: { 'application/problem+json': { schema: named.refer(Problem), examples } },
+    content: { 'application/problem+json': { schema: schemas.refer(Problem), examples } },
   };
 }
 
 /** One example of each problem that an operation can meet. */
 function problemExamples(operations: readonly Operation[], baseUrl: string): Json {
-  const met = new Set(operations.flatMap(({ rules }) => refusalsOf(rules)));
+  const met = new Set(operations.flatMap(({ spec }) => problemCodesOf(spec)));
   return Object.fromEntries(
     [...met].sort().map((code) => {
       const { status, title, meaning, fix } = PROBLEMS[code];

@@ -35,7 +35,7 @@ export function closed<P extends Record<string, TSchema>>(properties: P, options
 }
 
 /** The same schema, with words for this one place: OpenAPI writes them beside the reference. */
-export function described<T extends TSchema>(schema: T, note: string): T {
+export function withDescription<T extends TSchema>(schema: T, note: string): T {
   return { ...schema, 'x-note': note };
 }
 
@@ -62,7 +62,7 @@ export const PAGE = {
 export const LIMIT_DEFAULT = 20;
 
 /** Words that a list is searched for. */
-export function searched(description: string) {
+export function searchQuery(description: string) {
   return Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 }
 

@@ -10,7 +10,7 @@ import { PREVIEW_POLICIES, previewPage } from './email-preview.ts';
  * but the preview of mail, which comes with a stricter policy of its own.
  */
 
-export interface AppFiles {
+export interface DashboardFiles {
   /** What `npm run build` made. */
   folder: string;
 }
@@ -49,7 +49,7 @@ const APP_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-const GUARDS = {
+const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -58,25 +58,29 @@ const GUARDS = {
   'x-dns-prefetch-control': 'off',
 };
 
-export function addApp(server: FastifyInstance, { folder }: AppFiles): void {
+export function registerDashboard(server: FastifyInstance, { folder }: DashboardFiles): void {
   const files = readFiles(folder);
   const index = files.get('index.html');
-  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const name = nameOf(request.url);
+  const sendPage = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const name = fileNameOf(request.url);
     const file = files.get(name);
-    if (file) return send(request, reply, file);
+    if (file) return sendFile(request, reply, file);
     // A script that an older page asks for is gone: an answer in html would only break it later.
     if (name.startsWith('assets/')) return reply.code(404).send();
-    return index ? send(request, reply, index) : notBuilt(reply);
+    return index ? sendFile(request, reply, index) : sendNotBuilt(reply);
   };
   // The address that the server is known by, pasted into a browser, leads to what people want.
   server.get('/', (_request, reply) => reply.redirect('/app', 302));
-  server.get('/app', answer);
-  server.get('/app/*', answer);
+  server.get('/app', sendPage);
+  server.get('/app/*', sendPage);
   for (const [name, policy] of Object.entries(PREVIEW_POLICIES)) {
     server.get(`/app/preview/${name}`, (_request, reply) =>
       reply
-        .headers({ ...GUARDS, 'content-security-policy': policy, 'cache-control': 'no-cache' })
+        .headers({
+          ...SECURITY_HEADERS,
+          'content-security-policy': policy,
+          'cache-control': 'no-cache',
+        })
         .type(TYPES['.html'] as string)
         .send(previewPage()),
     );
@@ -87,31 +91,31 @@ function readFiles(folder: string): Map<string, StoredFile> {
   const files = new Map<string, StoredFile>();
   if (!existsSync(folder)) return files;
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
-    const place = path.join(entry.parentPath, entry.name);
+    const location = path.join(entry.parentPath, entry.name);
     const type = TYPES[path.extname(entry.name)];
     if (!entry.isFile() || type === undefined) continue;
-    const name = path.relative(folder, place).split(path.sep).join('/');
-    const bodies = new Map([['', readFileSync(place)]]);
+    const name = path.relative(folder, location).split(path.sep).join('/');
+    const bodies = new Map([['', readFileSync(location)]]);
     for (const [coding, ending] of CODINGS) {
-      if (existsSync(place + ending)) bodies.set(coding, readFileSync(place + ending));
+      if (existsSync(location + ending)) bodies.set(coding, readFileSync(location + ending));
     }
     files.set(name, { type, bodies, immutable: name.startsWith('assets/') });
   }
   return files;
 }
 
-function nameOf(url: string): string {
+function fileNameOf(url: string): string {
   const name = url.split(/[?#]/, 1)[0]?.replace(/^\/app\/?/, '') ?? '';
   return name === '' ? 'index.html' : name;
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, file: StoredFile): FastifyReply {
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFile): FastifyReply {
   const accepted = String(request.headers['accept-encoding'] ?? '');
   const coding = CODINGS.map(([name]) => name).find(
     (name) => file.bodies.has(name) && accepts(accepted, name),
   );
   reply.headers({
-    ...GUARDS,
+    ...SECURITY_HEADERS,
     vary: 'accept-encoding',
     'content-security-policy': APP_POLICY,
     'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-store',
@@ -127,10 +131,10 @@ function accepts(header: string, coding: string): boolean {
   });
 }
 
-function notBuilt(reply: FastifyReply): FastifyReply {
+function sendNotBuilt(reply: FastifyReply): FastifyReply {
   return reply
     .code(503)
-    .headers({ ...GUARDS, 'cache-control': 'no-store' })
+    .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-store' })
     .type('text/plain; charset=utf-8')
     .send('The dashboard is not built. Run: npm run build\n');
 }

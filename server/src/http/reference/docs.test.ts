@@ -3,7 +3,7 @@ import path from 'node:path';
 import Fastify from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { openapiDocument } from '../openapi/openapi-document.ts';
-import { allOperations, type OperationParts } from '../operations.ts';
+import { createOperations, type RouteDependencies } from '../operations.ts';
 import { PROBLEMS } from '../problems/problem-types.ts';
 import { addDocs } from './docs-routes.ts';
 import { referencePage } from './page.ts';
@@ -18,7 +18,7 @@ const BASE_URL = 'https://mail.example.org';
 
 function realDocument(): ApiDocument {
   // Describing an operation asks nothing of the parts that it works with.
-  const operations = allOperations({ baseUrl: BASE_URL, batchMax: 500 } as OperationParts);
+  const operations = createOperations({ baseUrl: BASE_URL, batchMax: 500 } as RouteDependencies);
   return openapiDocument(operations, {
     baseUrl: BASE_URL,
     version: '1.2.3',

@@ -8,8 +8,8 @@ import type { Mode } from '../../accounts/tenant-scope.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
-import { nothingHere } from '../problems/problem-details.ts';
-import { refuseCrossSite } from './csrf.ts';
+import { pathNotFound } from '../problems/problem-details.ts';
+import { rejectCrossSite } from './csrf.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
 /**
@@ -18,7 +18,7 @@ import type { SessionCookie } from './session-cookie.ts';
  * Caller, and behind this door nobody asks which it was.
  */
 
-export interface AdmissionParts {
+export interface AuthorizationDependencies {
   authenticator: Pick<Authenticator, 'authenticate'>;
   sessions: Pick<Sessions, 'find'>;
   cookie: SessionCookie;
@@ -33,18 +33,18 @@ declare module 'fastify' {
   }
 }
 
-type Rules = Operation['rules'];
+type Spec = Operation['spec'];
 
-export function admit(
-  parts: AdmissionParts,
-  { rules }: Operation,
+export function authorizeRequest(
+  deps: AuthorizationDependencies,
+  { spec }: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
 ): void {
   reply.header('x-request-id', request.id);
   try {
-    const pending = admission(parts, rules, request, reply);
+    const pending = authorize(deps, spec, request, reply);
     if (pending) pending.then(() => done(), done);
     else done();
   } catch (error) {
@@ -53,64 +53,64 @@ export function admit(
 }
 
 /** A body that came in at once is not worth a second look: nothing has happened meanwhile. */
-const BODY_AT_ONCE_MS = 1_000;
+const RECHECK_AFTER_MS = 1_000;
 
 /**
  * Once more, when the body took its time: a key that was revoked, a session that was ended or a member
  * who was demoted meanwhile must not finish what they began to send.
  */
-export function admitAgain(
-  parts: AdmissionParts,
-  rules: Rules,
+export function reauthorizeRequest(
+  deps: AuthorizationDependencies,
+  spec: Spec,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
-  if (performance.now() - request.startedAtMs < BODY_AT_ONCE_MS || !rules.body) return undefined;
-  return admission(parts, rules, request, reply);
+  if (performance.now() - request.startedAtMs < RECHECK_AFTER_MS || !spec.body) return undefined;
+  return authorize(deps, spec, request, reply);
 }
 
 /** Without a promise where nothing has to be asked: the path of every send. */
-function admission(
-  parts: AdmissionParts,
-  rules: Rules,
+function authorize(
+  deps: AuthorizationDependencies,
+  spec: Spec,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
   for (const name in request.params as object) {
     if ((request.params as Record<string, string>)[name] !== '') continue;
-    throw nothingHere();
+    throw pathNotFound();
   }
-  if (rules.scope === 'public') {
-    if (!rules.signsIn) return undefined;
+  if (spec.scope === 'public') {
+    if (!spec.csrfProtected) return undefined;
     reply.header('cache-control', 'no-store');
-    if (!isSafe(rules)) refuseCrossSite(request.headers, parts.baseUrl);
+    if (!isSafe(spec)) rejectCrossSite(request.headers, deps.baseUrl);
     return undefined;
   }
   const { authorization = '', cookie } = request.headers;
-  const token = authorization === '' ? parts.cookie.read(cookie) : undefined;
-  if (token !== undefined) return admitSession(parts, rules, token, request, reply);
-  const caller = parts.authenticator.authenticate(bearerOf(authorization), request.ip);
-  const admitted = (known: Caller): void => admitKey(parts, rules, known, request, reply);
-  if (caller instanceof Promise) return caller.then(admitted);
-  admitted(caller);
+  const token = authorization === '' ? deps.cookie.read(cookie) : undefined;
+  if (token !== undefined) return authorizeSession(deps, spec, token, request, reply);
+  const caller = deps.authenticator.authenticate(bearerToken(authorization), request.ip);
+  const authorized = (known: Caller): void => authorizeApiKey(deps, spec, known, request, reply);
+  if (caller instanceof Promise) return caller.then(authorized);
+  authorized(caller);
   return undefined;
 }
 
-function isSafe(rules: Rules): boolean {
-  return rules.method === 'GET';
+function isSafe(spec: Spec): boolean {
+  return spec.method === 'GET';
 }
 
-function admitKey(
-  parts: AdmissionParts,
-  rules: Rules,
+function authorizeApiKey(
+  deps: AuthorizationDependencies,
+  spec: Spec,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const isFirst = request.caller === null;
+  const isFirstCheck = request.caller === null;
   request.caller = caller;
-  if (isFirst) limitRate(parts.rateLimiter, 'workspace', caller.workspaceId, reply);
-  const { scope } = rules;
+  if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'workspace', caller.workspaceId, reply);
+  const { scope } = spec;
   if (scope === 'person' || isTeamRight(scope)) {
     const detail = 'This operation is for people who are signed in. No API key may use it.';
     throw new RefusedError('insufficient_scope', detail, { fix: 'Sign in at {app}/app.' });
@@ -121,10 +121,10 @@ function admitKey(
     const fix = `Create a key with ${scope} at {app}/app/api-keys.`;
     throw new RefusedError('insufficient_scope', detail, { fix });
   }
-  refuseLive(rules, caller.mode);
+  requireTestMode(spec, caller.mode);
 }
 
-function bearerOf(header: string): string {
+function bearerToken(header: string): string {
   if (header === '') {
     throw new RefusedError('missing_api_key', 'The request has no Authorization header.');
   }
@@ -136,18 +136,18 @@ function bearerOf(header: string): string {
   return match[1] as string;
 }
 
-async function admitSession(
-  parts: AdmissionParts,
-  rules: Rules,
+async function authorizeSession(
+  deps: AuthorizationDependencies,
+  spec: Spec,
   token: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   reply.header('cache-control', 'no-store');
-  if (!isSafe(rules)) refuseCrossSite(request.headers, parts.baseUrl);
+  if (!isSafe(spec)) rejectCrossSite(request.headers, deps.baseUrl);
   const workspace = request.headers['postrider-workspace'];
   const workspaceId = typeof workspace === 'string' ? decodeId('wsp', workspace) : undefined;
-  const found = await parts.sessions.find(token, workspaceId);
+  const found = await deps.sessions.find(token, workspaceId);
   if (!found) {
     throw new RefusedError(
       'invalid_session',
@@ -155,26 +155,31 @@ async function admitSession(
     );
   }
   const { role, ...signedIn } = found;
-  const isFirst = request.signedIn === null;
+  const isFirstCheck = request.signedIn === null;
   request.signedIn = signedIn;
   const member = workspaceId !== undefined && role !== undefined;
-  if (isFirst && member) limitRate(parts.rateLimiter, 'workspace', workspaceId, reply);
-  else if (isFirst) limitRate(parts.rateLimiter, 'person', signedIn.person.id, reply);
-  if (rules.scope === 'person') return;
-  const mode = modeOf(request);
+  if (isFirstCheck && member) applyRateLimit(deps.rateLimiter, 'workspace', workspaceId, reply);
+  else if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'person', signedIn.person.id, reply);
+  if (spec.scope === 'person') return;
+  const mode = requireModeHeaders(request);
   if (!member) {
     const detail = 'There is no such workspace, or you do not belong to it.';
     throw new RefusedError('not_a_member', detail);
   }
-  if (rules.scope !== 'any' && !rightsOf(role).has(rules.scope as Right)) {
-    const detail = `Your role is ${role}. The operation needs ${rules.scope}.`;
+  if (spec.scope !== 'any' && !rightsOf(role).has(spec.scope as Right)) {
+    const detail = `Your role is ${role}. The operation needs ${spec.scope}.`;
     throw new RefusedError('insufficient_role', detail);
   }
-  refuseLive(rules, mode);
-  request.caller = callerOf(signedIn, workspaceId, mode, role);
+  requireTestMode(spec, mode);
+  request.caller = sessionCaller(signedIn, workspaceId, mode, role);
 }
 
-function callerOf(signedIn: SignedInPerson, workspaceId: string, mode: Mode, role: Role): Caller {
+function sessionCaller(
+  signedIn: SignedInPerson,
+  workspaceId: string,
+  mode: Mode,
+  role: Role,
+): Caller {
   return {
     workspaceId,
     mode,
@@ -187,7 +192,7 @@ function callerOf(signedIn: SignedInPerson, workspaceId: string, mode: Mode, rol
 }
 
 /** Both headers are looked at, so that who forgets them learns of both. */
-function modeOf({ headers }: FastifyRequest): Mode {
+function requireModeHeaders({ headers }: FastifyRequest): Mode {
   const mode = headers['postrider-mode'];
   const errors: FieldError[] = [];
   if (headers['postrider-workspace'] === undefined) {
@@ -204,15 +209,15 @@ function modeOf({ headers }: FastifyRequest): Mode {
   });
 }
 
-function refuseLive(rules: Rules, mode: Mode): void {
-  if (!rules.testKeysOnly || mode === 'test') return;
+function requireTestMode(spec: Spec, mode: Mode): void {
+  if (!spec.testKeysOnly || mode === 'test') return;
   throw new RefusedError('insufficient_scope', 'This operation works with test keys only.', {
     fix: 'Use a test key (pr_test_…): they are made at {app}/app/api-keys.',
   });
 }
 
 /** Headers of the IETF draft "RateLimit header fields for HTTP". */
-function limitRate(
+function applyRateLimit(
   limiter: RateLimiter,
   name: 'workspace' | 'person',
   id: string,

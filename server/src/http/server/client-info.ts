@@ -3,7 +3,7 @@ import { isLoopback } from '../../lib/net/client-network.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
 /** What an operation of people may want to know about the request itself. */
-export interface Visit {
+export interface ClientInfo {
   ip: string;
   userAgent: string;
   host: string;
@@ -13,7 +13,7 @@ export interface Visit {
   sessionToken: string | undefined;
 }
 
-export function visitOf(request: FastifyRequest, cookie: SessionCookie): Visit {
+export function clientInfoOf(request: FastifyRequest, cookie: SessionCookie): ClientInfo {
   const { headers } = request;
   return {
     ip: request.ip,
@@ -32,11 +32,11 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-re
  * it (DNS rebinding). So no proxy may show, and both the name that was asked for and our own must be
  * this machine's.
  */
-export function sitsAtThisMachine(visit: Visit, baseUrl: string): boolean {
+export function isLocalClient(client: ClientInfo, baseUrl: string): boolean {
   return (
-    isLoopback(visit.ip) &&
-    !visit.forwarded &&
-    isLoopbackHost(visit.host) &&
+    isLoopback(client.ip) &&
+    !client.forwarded &&
+    isLoopbackHost(client.host) &&
     isLoopbackHost(new URL(baseUrl).host)
   );
 }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../test/harness/free-port.ts';
-import { addressesOf, httpDoor } from './http-listener.ts';
+import { createHttpListener, resolveListenAddresses } from './http-listener.ts';
 
 /**
  * Goal: a door that is open on several addresses, as `localhost` may be, is one door: whoever comes in
@@ -41,8 +41,8 @@ test.each(ADDRESSES)('a stop answers a request in hand on %s, and cuts the rest'
     await gate;
     return 'done';
   });
-  const door = httpDoor(http);
-  const url = await door.open(ADDRESSES, 0);
+  const door = createHttpListener(http);
+  const url = await door.listen(ADDRESSES, 0);
   const silent = await connectTo(host, url);
   const asking = await connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await expect.poll(() => arrived).toBe(1);
@@ -63,8 +63,8 @@ test.each(ADDRESSES)('a stop answers a request in hand on %s, and cuts the rest'
 test('what takes longer than there is time is cut off on each address', async () => {
   const http = Fastify();
   http.get('/', () => new Promise(() => {}));
-  const door = httpDoor(http);
-  const url = await door.open(ADDRESSES, 0);
+  const door = createHttpListener(http);
+  const url = await door.listen(ADDRESSES, 0);
   const sockets = await Promise.all(
     ADDRESSES.map((host) => connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')),
   );
@@ -75,16 +75,16 @@ test('what takes longer than there is time is cut off on each address', async ()
 
 test('an address that the machine does not have is left out, a port that is taken is told', async () => {
   const port = await freePort();
-  const first = httpDoor(Fastify());
-  expect(await first.open(['127.0.0.2', '192.0.2.1'], port)).toBe(`http://127.0.0.2:${port}`);
+  const first = createHttpListener(Fastify());
+  expect(await first.listen(['127.0.0.2', '192.0.2.1'], port)).toBe(`http://127.0.0.2:${port}`);
   const second = Fastify();
-  await expect(httpDoor(second).open(ADDRESSES, port)).rejects.toThrow('EADDRINUSE');
+  await expect(createHttpListener(second).listen(ADDRESSES, port)).rejects.toThrow('EADDRINUSE');
   expect(second.server.listening).toBe(false);
   await first.drain(0);
 });
 
 test('a host is its own address, and localhost what it leads to', async () => {
-  expect(await addressesOf('::')).toEqual(['::']);
-  const found = await addressesOf('localhost');
+  expect(await resolveListenAddresses('::')).toEqual(['::']);
+  const found = await resolveListenAddresses('localhost');
   expect(found.every((address) => address === '127.0.0.1' || address === '::1')).toBe(true);
 });

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-const LOOK_EVERY_MS = 50;
+const IDLE_CHECK_INTERVAL_MS = 50;
 
-export type Addresses = readonly [string, ...string[]];
+export type ListenAddresses = readonly [string, ...string[]];
 
 /** Opening and closing the HTTP door. Must be made before the server listens. */
-export interface HttpDoor {
+export interface HttpListener {
   /** On the same port of each address. Gives the first one as a URL. */
-  open(addresses: Addresses, port: number): Promise<string>;
+  listen(addresses: ListenAddresses, port: number): Promise<string>;
   /**
    * Nobody new comes in, requests in hand get their answers, and what is left after the limit is cut
    * off.
@@ -23,47 +23,47 @@ export interface HttpDoor {
   drain(limitMs: number): Promise<void>;
 }
 
-export function httpDoor(http: FastifyInstance): HttpDoor {
+export function createHttpListener(http: FastifyInstance): HttpListener {
   const { server } = http;
-  const silent = new Set<Socket>();
-  const beside: Server[] = [];
+  const unusedSockets = new Set<Socket>();
+  const extraServers: Server[] = [];
   server.on('connection', (socket) => {
-    silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
+    unusedSockets.add(socket);
+    socket.once('close', () => unusedSockets.delete(socket));
   });
-  server.on('request', ({ socket }) => silent.delete(socket));
-  const cutIdle = (): void => {
+  server.on('request', ({ socket }) => unusedSockets.delete(socket));
+  const closeIdleConnections = (): void => {
     server.closeIdleConnections();
-    for (const socket of silent) socket.destroy();
+    for (const socket of unusedSockets) socket.destroy();
   };
   return {
-    async open([first, ...others], port) {
+    async listen([first, ...others], port) {
       const address = await http.listen({ host: first, port });
       try {
-        for (const other of others) beside.push(...(await listenBeside(http, other)));
+        for (const other of others) extraServers.push(...(await listenOnExtraAddress(http, other)));
       } catch (error) {
-        await Promise.all([http.close(), ...beside.map(closed)]);
+        await Promise.all([http.close(), ...extraServers.map(closeServer)]);
         throw error;
       }
       return address;
     },
     async drain(limitMs) {
-      const shut = Promise.all([http.close(), ...beside.map(closed)]);
-      cutIdle();
-      const looking = setInterval(cutIdle, LOOK_EVERY_MS);
-      const over = setTimeout(() => server.closeAllConnections(), limitMs);
+      const closing = Promise.all([http.close(), ...extraServers.map(closeServer)]);
+      closeIdleConnections();
+      const idleCheck = setInterval(closeIdleConnections, IDLE_CHECK_INTERVAL_MS);
+      const deadline = setTimeout(() => server.closeAllConnections(), limitMs);
       try {
-        await shut;
+        await closing;
       } finally {
-        clearInterval(looking);
-        clearTimeout(over);
+        clearInterval(idleCheck);
+        clearTimeout(deadline);
       }
     },
   };
 }
 
 /** `localhost` is both loopback addresses where a machine has both: clients try either first. */
-export async function addressesOf(host: string): Promise<Addresses> {
+export async function resolveListenAddresses(host: string): Promise<ListenAddresses> {
   if (host !== 'localhost') return [host];
   const found = await lookup(host, { all: true }).catch(() => []);
   const [first = host, ...others] = new Set(found.map(({ address }) => address));
@@ -74,7 +74,7 @@ export async function addressesOf(host: string): Promise<Addresses> {
  * Another address on the same port, whose connections are the one server's: a second HTTP server would
  * have limits, refusals and an end of its own. None where the machine does not have the address.
  */
-async function listenBeside({ server }: FastifyInstance, host: string): Promise<Server[]> {
+async function listenOnExtraAddress({ server }: FastifyInstance, host: string): Promise<Server[]> {
   const { port } = server.address() as AddressInfo;
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
     server.emit('connection', socket),
@@ -89,7 +89,7 @@ async function listenBeside({ server }: FastifyInstance, host: string): Promise<
   }
 }
 
-async function closed(listener: Server): Promise<void> {
+async function closeServer(listener: Server): Promise<void> {
   listener.close();
   await once(listener, 'close');
 }

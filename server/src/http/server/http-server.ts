@@ -5,26 +5,30 @@ import type { Log } from '../../lib/log.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
-import type { Operation, Reply, Request } from '../operation.ts';
-import { asksForAPage, sendNotFoundPage } from '../pages/not-found.ts';
-import { isOurFault, nothingHere, problemOf } from '../problems/problem-details.ts';
+import type { Operation, OperationRequest, OperationResponse } from '../operation.ts';
+import { prefersHtml, sendNotFoundPage } from '../pages/not-found.ts';
+import { isInternalError, pathNotFound, toProblemResponse } from '../problems/problem-details.ts';
 import {
   bodyValidator,
   isOptionalBody,
   queryValidator,
   type Validator,
 } from '../validation/schema-validator.ts';
-import { type AdmissionParts, admit, admitAgain } from './authorize-request.ts';
+import {
+  type AuthorizationDependencies,
+  authorizeRequest,
+  reauthorizeRequest,
+} from './authorize-request.ts';
 import { parseJsonBody } from './json-body.ts';
 import { readBody } from './read-body.ts';
-import { AskedRequest } from './request-context.ts';
+import { RequestContext } from './request-context.ts';
 
 /**
  * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
  * answers. The order is fixed: path and method, key, scope, rate, and only then is the body read.
  */
 
-export interface HttpParts extends AdmissionParts {
+export interface HttpServerDependencies extends AuthorizationDependencies {
   operations: readonly Operation[];
   idempotency: Idempotency;
   clock: Clock;
@@ -34,13 +38,13 @@ export interface HttpParts extends AdmissionParts {
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
   /** An operation that may have changed something went well. */
-  changed: () => void;
+  onChange: () => void;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null on paths that are no operation's. */
-    count: ReturnType<HttpMetrics['operation']> | null;
+    recordMetrics: ReturnType<HttpMetrics['operation']> | null;
     startedAtMs: number;
   }
 }
@@ -49,55 +53,59 @@ export const API_PREFIX = '/api/v1';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-export function createHttpServer(parts: HttpParts): FastifyInstance {
+export function createHttpServer(deps: HttpServerDependencies): FastifyInstance {
   const server = Fastify({
     logger: false,
-    trustProxy: parts.trustProxy,
-    genReqId: () => newId('req', parts.clock.now()),
-    requestTimeout: parts.requestTimeoutMs,
+    trustProxy: deps.trustProxy,
+    genReqId: () => newId('req', deps.clock.now()),
+    requestTimeout: deps.requestTimeoutMs,
     keepAliveTimeout: 75_000,
     // Who is connected is served until the door is shut, and Fastify's refusal is no problem document.
     return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
     frameworkErrors: (error, request, reply) =>
-      isNoAddress(error)
-        ? answerNothing(parts, request, reply)
-        : answerError(parts, error, request, reply),
-    clientErrorHandler: answerBrokenClient(parts),
+      isInvalidUrl(error)
+        ? sendNotFound(deps, request, reply)
+        : sendProblem(deps, error, request, reply),
+    clientErrorHandler: handleClientError(deps),
     http: { headersTimeout: 15_000, connectionsCheckingInterval: 2_000 },
   });
   server.decorateRequest('caller', null);
   server.decorateRequest('signedIn', null);
-  server.decorateRequest('count', null);
+  server.decorateRequest('recordMetrics', null);
   server.decorateRequest('startedAtMs', 0);
-  readBodies(server, parts.bodyBytesMax);
-  server.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
-  refuseUnknownPaths(server, parts);
-  for (const operation of parts.operations) addOperation(server, parts, operation);
-  refuseOtherMethods(server, parts);
+  addJsonBodyParser(server, deps.bodyBytesMax);
+  server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
+  registerNotFoundHandler(server, deps);
+  for (const operation of deps.operations) registerOperation(server, deps, operation);
+  rejectOtherMethods(server, deps);
   return server;
 }
 
 /** In a room of its own without parsers: whatever is sent to where nothing is, nobody reads it. */
-function refuseUnknownPaths(server: FastifyInstance, parts: HttpParts): void {
-  void server.register(async (room) => {
-    room.removeAllContentTypeParsers();
-    room.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-    room.setNotFoundHandler((request, reply) => answerNothing(parts, request, reply));
+function registerNotFoundHandler(server: FastifyInstance, deps: HttpServerDependencies): void {
+  void server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+    scope.setNotFoundHandler((request, reply) => sendNotFound(deps, request, reply));
   });
 }
 
 /** A node that answers no API has no pages either. */
-function answerNothing(parts: HttpParts, request: FastifyRequest, reply: FastifyReply): void {
-  if (parts.operations.length > 0 && asksForAPage(request)) sendNotFoundPage(request, reply);
-  else answerError(parts, nothingHere(), request, reply);
+function sendNotFound(
+  deps: HttpServerDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (deps.operations.length > 0 && prefersHtml(request)) sendNotFoundPage(request, reply);
+  else sendProblem(deps, pathNotFound(), request, reply);
 }
 
 /** Whoever signs in sends a few words. Nobody who is not known yet has us read and parse more. */
-const STRANGERS_BODY_BYTES_MAX = 64 * 1024;
+const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
-function readBodies(server: FastifyInstance, bytesMax: number): void {
+function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', (_request, payload, done) => {
     readBody(payload, bytesMax, (error, body) => {
@@ -115,46 +123,50 @@ function readBodies(server: FastifyInstance, bytesMax: number): void {
   });
 }
 
-function addOperation(server: FastifyInstance, parts: HttpParts, operation: Operation): void {
-  const { rules } = operation;
+function registerOperation(
+  server: FastifyInstance,
+  deps: HttpServerDependencies,
+  operation: Operation,
+): void {
+  const { spec } = operation;
   const checks = validatorsOf(operation);
-  const path = API_PREFIX + rules.path.replaceAll(/\{(\w+)\}/g, ':$1');
-  const count = parts.metrics.operation(rules.id);
+  const path = API_PREFIX + spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  const recordMetrics = deps.metrics.operation(spec.id);
   // A body in another format flows to the operation unread, in a room of its own for its parsers. One
   // that nobody asked for is not looked at, whatever it is: Node lets it flow away after the answer.
-  void server.register(async (room) => {
-    if (rules.rawBody || !rules.body) {
-      room.removeAllContentTypeParsers();
-      room.addContentTypeParser('*', (_request, payload, done) =>
-        done(null, rules.rawBody ? payload : undefined),
+  void server.register(async (scope) => {
+    if (spec.rawBody || !spec.body) {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser('*', (_request, payload, done) =>
+        done(null, spec.rawBody ? payload : undefined),
       );
-    } else if (rules.scope === 'public') {
-      readBodies(room, Math.min(STRANGERS_BODY_BYTES_MAX, parts.bodyBytesMax));
+    } else if (spec.scope === 'public') {
+      addJsonBodyParser(scope, Math.min(PUBLIC_BODY_BYTES_MAX, deps.bodyBytesMax));
     }
-    room.route({
-      method: rules.method,
+    scope.route({
+      method: spec.method,
       url: path,
-      exposeHeadRoute: takesHead(rules),
+      exposeHeadRoute: supportsHead(spec),
       onRequest(request, reply, done) {
-        request.count = count;
+        request.recordMetrics = recordMetrics;
         request.startedAtMs = performance.now();
         // Fastify refuses a type that it cannot read before any parser is asked.
-        if (!rules.body) delete request.headers['content-type'];
-        admit(parts, operation, request, reply, done);
+        if (!spec.body) delete request.headers['content-type'];
+        authorizeRequest(deps, operation, request, reply, done);
       },
       // Nothing is returned: Fastify would wait for the reply as for a promise, at every request.
-      handler: (request, reply) => void answer(parts, operation, checks, request, reply),
+      handler: (request, reply) => void handleRequest(deps, operation, checks, request, reply),
     });
   });
 }
 
-type Rules = Operation['rules'];
+type Spec = Operation['spec'];
 
-function takesHead({ method, handsOut }: Rules): boolean {
-  return method === 'GET' && !handsOut;
+function supportsHead({ method, consumesOnRead }: Spec): boolean {
+  return method === 'GET' && !consumesOnRead;
 }
 
-interface Checks {
+interface OperationValidators {
   query: Validator;
   body: Validator | undefined;
   bodyOptional: boolean;
@@ -162,79 +174,83 @@ interface Checks {
 
 const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} };
 
-function validatorsOf({ rules }: Operation): Checks {
+function validatorsOf({ spec }: Operation): OperationValidators {
   return {
-    query: queryValidator(rules.query ?? NO_QUERY, rules.queryReads),
-    body: rules.body && bodyValidator(rules.checkedBody ?? rules.body, rules.moreFaults),
-    bodyOptional: rules.body !== undefined && isOptionalBody(rules.body),
+    query: queryValidator(spec.query ?? NO_QUERY, spec.queryParsers),
+    body: spec.body && bodyValidator(spec.validatedBody ?? spec.body, spec.semanticChecks),
+    bodyOptional: spec.body !== undefined && isOptionalBody(spec.body),
   };
 }
 
-async function answer(
-  parts: HttpParts,
+async function handleRequest(
+  deps: HttpServerDependencies,
   operation: Operation,
-  checks: Checks,
+  checks: OperationValidators,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   try {
     // A raw body is still to come: the operation asks when it has read it.
-    const { rules } = operation;
-    const again = rules.rawBody ? undefined : admitAgain(parts, rules, request, reply);
+    const { spec } = operation;
+    const again = spec.rawBody ? undefined : reauthorizeRequest(deps, spec, request, reply);
     if (again) await again;
-    send(reply, await run(parts, operation, checks, request, reply), operation.rules.location);
-    counted(request, reply);
-    if (operation.rules.method !== 'GET') parts.changed();
+    sendResponse(
+      reply,
+      await run(deps, operation, checks, request, reply),
+      operation.spec.location,
+    );
+    recordRequestMetrics(request, reply);
+    if (operation.spec.method !== 'GET') deps.onChange();
   } catch (error) {
     reply.send(error);
   }
 }
 
 /** By us and not by Fastify's hook, which would listen to the end of every answer. */
-function counted(request: FastifyRequest, reply: FastifyReply): void {
-  request.count?.(reply.statusCode, performance.now() - request.startedAtMs);
+function recordRequestMetrics(request: FastifyRequest, reply: FastifyReply): void {
+  request.recordMetrics?.(reply.statusCode, performance.now() - request.startedAtMs);
 }
 
 function run(
-  parts: HttpParts,
+  deps: HttpServerDependencies,
   operation: Operation,
-  checks: Checks,
+  checks: OperationValidators,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Reply> | Reply {
-  const { rules } = operation;
+): Promise<OperationResponse> | OperationResponse {
+  const { spec } = operation;
   checks.query.check(request.query);
-  if (rules.body && !rules.rawBody) {
+  if (spec.body && !spec.rawBody) {
     if (request.body === undefined && !checks.bodyOptional) {
       throw new RefusedError('malformed_json', 'The body is empty: it must be a JSON object.');
     }
     if (request.body === undefined) request.body = {};
     checks.body?.check(request.body, request.caller ?? undefined);
   }
-  const asked = new AskedRequest(parts, rules, request, reply);
-  if (asked.idempotency && !rules.keepsOwnIdempotency) {
-    return runOnce(parts, operation, asked);
+  const context = new RequestContext(deps, spec, request, reply);
+  if (context.idempotency && !spec.handlesIdempotency) {
+    return runIdempotently(deps, operation, context);
   }
-  return operation.handle(asked);
+  return operation.handle(context);
 }
 
-async function runOnce(
-  parts: HttpParts,
+async function runIdempotently(
+  deps: HttpServerDependencies,
   operation: Operation,
-  asked: Request<unknown, unknown, unknown>,
-): Promise<Reply> {
-  let first: Reply | undefined;
-  const { response: answer, replayed } = await parts.idempotency.once(
-    asked.idempotency as never,
+  context: OperationRequest<unknown, unknown, unknown>,
+): Promise<OperationResponse> {
+  let first: OperationResponse | undefined;
+  const { response: stored, replayed } = await deps.idempotency.once(
+    context.idempotency as never,
     async () => {
-      first = await operation.handle(asked);
+      first = await operation.handle(context);
       return { status: first.status, body: JSON.stringify(first.body ?? null) };
     },
   );
   if (first && !replayed) return first;
   return {
-    status: answer.status,
-    body: answer.body === 'null' ? undefined : answer.body,
+    status: stored.status,
+    body: stored.body === 'null' ? undefined : stored.body,
     mediaType: 'application/json',
     headers: { 'idempotent-replayed': 'true' },
   };
@@ -242,11 +258,15 @@ async function runOnce(
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function send(reply: FastifyReply, answer: Reply, location: Rules['location']): void {
-  reply.code(answer.status);
-  if (answer.headers) reply.headers(answer.headers);
-  const { body, mediaType } = answer;
-  if (location) reply.header('location', location(parsed(body)));
+function sendResponse(
+  reply: FastifyReply,
+  response: OperationResponse,
+  location: Spec['location'],
+): void {
+  reply.code(response.status);
+  if (response.headers) reply.headers(response.headers);
+  const { body, mediaType } = response;
+  if (location) reply.header('location', location(parseStoredBody(body)));
   if (body === undefined) {
     reply.send();
   } else if (mediaType !== undefined) {
@@ -257,25 +277,25 @@ function send(reply: FastifyReply, answer: Reply, location: Rules['location']): 
 }
 
 /** What is repeated comes as it was stored. */
-function parsed(body: unknown): never {
+function parseStoredBody(body: unknown): never {
   return (typeof body === 'string' ? JSON.parse(body) : body) as never;
 }
 
-function answerError(
-  parts: HttpParts,
+function sendProblem(
+  deps: HttpServerDependencies,
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const error = understood(thrown, request);
-  const { problem, headers } = problemOf(error, request.id, parts.baseUrl);
-  if (isOurFault(error)) {
-    parts.log.error(
+  const error = translateError(thrown, request);
+  const { problem, headers } = toProblemResponse(error, request.id, deps.baseUrl);
+  if (isInternalError(error)) {
+    deps.log.error(
       { err: error, request_id: request.id, route: request.routeOptions?.url },
       'a request failed',
     );
   } else if (problem.code === 'storage_unavailable') {
-    parts.log.warn({ err: error, request_id: request.id }, 'the database did not answer');
+    deps.log.warn({ err: error, request_id: request.id }, 'the database did not answer');
   }
   reply.header('x-request-id', request.id);
   // What is left of an unread body must not be taken for the next request.
@@ -285,16 +305,16 @@ function answerError(
     .headers(headers)
     .type('application/problem+json; charset=utf-8')
     .send(JSON.stringify(problem));
-  counted(request, reply);
+  recordRequestMetrics(request, reply);
 }
 
 /** What is no address, or a longer one than any of ours. */
-function isNoAddress(error: { code?: unknown }): boolean {
+function isInvalidUrl(error: { code?: unknown }): boolean {
   return error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH';
 }
 
 /** Fastify's own refusals in our words. */
-function understood(error: unknown, { raw }: FastifyRequest): unknown {
+function translateError(error: unknown, { raw }: FastifyRequest): unknown {
   const code = (error as { code?: unknown }).code;
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
@@ -314,7 +334,7 @@ function understood(error: unknown, { raw }: FastifyRequest): unknown {
 }
 
 /** What breaks before there is a request: answered by hand on the bare socket. */
-function answerBrokenClient(parts: HttpParts) {
+function handleClientError(deps: HttpServerDependencies) {
   return (error: NodeJS.ErrnoException, socket: import('node:net').Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -324,8 +344,8 @@ function answerBrokenClient(parts: HttpParts) {
     const refused = late
       ? new RefusedError('request_timeout', 'The request was not complete before the deadline.')
       : new RefusedError('malformed_request', 'This is not a request that HTTP/1.1 allows.');
-    const requestId = newId('req', parts.clock.now());
-    const { problem } = problemOf(refused, requestId, parts.baseUrl);
+    const requestId = newId('req', deps.clock.now());
+    const { problem } = toProblemResponse(refused, requestId, deps.baseUrl);
     const body = JSON.stringify(problem);
     socket.end(
       `HTTP/1.1 ${problem.status} ${late ? 'Request Timeout' : 'Bad Request'}\r\n` +
@@ -335,13 +355,13 @@ function answerBrokenClient(parts: HttpParts) {
   };
 }
 
-function refuseOtherMethods(server: FastifyInstance, parts: HttpParts): void {
+function rejectOtherMethods(server: FastifyInstance, deps: HttpServerDependencies): void {
   const allowed = new Map<string, Set<string>>();
-  for (const { rules } of parts.operations) {
-    const path = API_PREFIX + rules.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  for (const { spec } of deps.operations) {
+    const path = API_PREFIX + spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const methods = allowed.get(path) ?? new Set();
-    methods.add(rules.method);
-    if (takesHead(rules)) methods.add('HEAD');
+    methods.add(spec.method);
+    if (supportsHead(spec)) methods.add('HEAD');
     allowed.set(path, methods);
   }
   for (const [url, methods] of allowed) {

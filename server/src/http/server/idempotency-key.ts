@@ -4,13 +4,13 @@ import { hashRequest, type IdempotencyRequest } from '../../messages/accept/idem
 import type { Operation } from '../operation.ts';
 
 /** What a request with an Idempotency-Key is known by; undefined where it has none, or counts for none. */
-export function idempotencyOf(
-  rules: Operation['rules'],
+export function readIdempotencyKey(
+  spec: Operation['spec'],
   request: FastifyRequest,
 ): IdempotencyRequest | undefined {
   const key = request.headers['idempotency-key'];
-  const place = idempotencyPlace(request);
-  if (key === undefined || !place) return undefined;
+  const namespace = idempotencyNamespace(request);
+  if (key === undefined || !namespace) return undefined;
   if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
     const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
     throw new RefusedError('validation_failed', detail, {
@@ -20,17 +20,17 @@ export function idempotencyOf(
   const { url } = request;
   const pathEnd = url.indexOf('?');
   const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
-  const body = rules.rawBody ? null : (request.body ?? null);
-  const { workspaceId, mode } = place;
+  const body = spec.rawBody ? null : (request.body ?? null);
+  const { workspaceId, mode } = namespace;
   // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
   // given again to whoever got it, and to nobody else.
-  const whose = rules.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
-  const requestHash = hashRequest(request.method, path + whose, body);
+  const actor = spec.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
+  const requestHash = hashRequest(request.method, path + actor, body);
   return { workspaceId, mode, key, requestHash };
 }
 
 /** Keys of requests that are about no workspace lie under the person who made them. */
-function idempotencyPlace({
+function idempotencyNamespace({
   caller,
   signedIn,
 }: FastifyRequest): Pick<IdempotencyRequest, 'workspaceId' | 'mode'> | undefined {

@@ -10,7 +10,7 @@ const TAGS = new RegExp(`^\\s*${TAG}(?:\\s*,\\s*${TAG})*\\s*$`);
  * A tag that a proxy made weak on the way, as it does when it packs an answer, is still the tag: it
  * names a state, not the bytes of an answer.
  */
-export function ifMatchOf({ headers }: FastifyRequest): readonly string[] | undefined {
+export function readIfMatch({ headers }: FastifyRequest): readonly string[] | undefined {
   const given = headers['if-match'];
   if (given === undefined || given.trim() === '*') return undefined;
   if (given.length <= LENGTH_MAX && TAGS.test(given)) {

@@ -17,7 +17,7 @@ export function parseJsonBody(body: Buffer): unknown {
   // Parsing brackets without end would take fifty times their memory, so a large body is looked
   // through first. What a small one becomes is harmless, and quicker to look through itself.
   const isLarge = body.length > SMALL_BYTES_MAX;
-  if (isLarge && depthOf(body) > DEPTH_MAX) throw tooDeep();
+  if (isLarge && nestingDepth(body) > DEPTH_MAX) throw tooDeep();
   const text = body.toString('utf8');
   let value: unknown;
   try {
@@ -27,7 +27,7 @@ export function parseJsonBody(body: Buffer): unknown {
   }
   if (!isLarge && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
   // Only an escape can bring these in, so bodies without one are not walked.
-  if (text.includes('\\u') || text.includes('__proto__')) refuseHarmful(value);
+  if (text.includes('\\u') || text.includes('__proto__')) rejectUnsafeText(value);
   return value;
 }
 
@@ -52,7 +52,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 /** Strings are jumped over with native search: large html costs next to nothing. */
-function depthOf(body: Buffer): number {
+function nestingDepth(body: Buffer): number {
   let depth = 0;
   let deepest = 0;
   for (let i = 0; i < body.length; i++) {
@@ -79,9 +79,9 @@ function endOfString(body: Buffer, start: number): number {
   return body.length;
 }
 
-function refuseHarmful(value: unknown): void {
+function rejectUnsafeText(value: unknown): void {
   const errors: FieldError[] = [];
-  walk(value, '', errors);
+  collectUnsafeText(value, '', errors);
   if (errors.length > 0) {
     throw new RefusedError('validation_failed', 'Some fields hold text that cannot be taken.', {
       errors,
@@ -89,7 +89,7 @@ function refuseHarmful(value: unknown): void {
   }
 }
 
-function walk(value: unknown, pointer: string, errors: FieldError[]): void {
+function collectUnsafeText(value: unknown, pointer: string, errors: FieldError[]): void {
   if (errors.length >= 100) return;
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
@@ -98,7 +98,7 @@ function walk(value: unknown, pointer: string, errors: FieldError[]): void {
     }
   } else if (Array.isArray(value)) {
     value.forEach((inner, index) => {
-      walk(inner, `${pointer}/${index}`, errors);
+      collectUnsafeText(inner, `${pointer}/${index}`, errors);
     });
   } else if (value !== null && typeof value === 'object') {
     for (const [key, inner] of Object.entries(value)) {
@@ -110,7 +110,7 @@ function walk(value: unknown, pointer: string, errors: FieldError[]): void {
           detail: 'This name is not allowed.',
         });
       } else {
-        walk(inner, below, errors);
+        collectUnsafeText(inner, below, errors);
       }
     }
   }

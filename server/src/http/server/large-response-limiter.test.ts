@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { LargeAnswers } from './large-response-limiter.ts';
+import { LargeResponseLimiter } from './large-response-limiter.ts';
 
 /**
  * Goal: a workspace has a few large answers under way at the same time, in the order in which they
  * were asked for, and no other workspace waits for them. Method: clients that leave when told to.
  */
 
-function ask(answers: LargeAnswers, workspaceId: string) {
+function ask(answers: LargeResponseLimiter, workspaceId: string) {
   const gone = new AbortController();
   const client = { begun: false, leave: () => gone.abort() };
-  const begun = answers.begin(workspaceId, gone.signal).then(() => {
+  const begun = answers.acquire(workspaceId, gone.signal).then(() => {
     client.begun = true;
   });
   begun.catch(() => {});
@@ -19,7 +19,7 @@ function ask(answers: LargeAnswers, workspaceId: string) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('four run, the others wait, and each that leaves lets the next one in', async () => {
-  const answers = new LargeAnswers();
+  const answers = new LargeResponseLimiter();
   const asked = Array.from({ length: 6 }, () => ask(answers, 'a'));
   const neighbour = ask(answers, 'b');
   const begun = () => asked.map(({ client }) => client.begun);
@@ -32,7 +32,7 @@ test('four run, the others wait, and each that leaves lets the next one in', asy
 });
 
 test('who leaves while waiting keeps no place, and gets no work done', async () => {
-  const answers = new LargeAnswers();
+  const answers = new LargeResponseLimiter();
   const running = Array.from({ length: 4 }, () => ask(answers, 'a'));
   const [first, second] = [ask(answers, 'a'), ask(answers, 'a')];
   first.client.leave();
@@ -47,10 +47,10 @@ test('who leaves while waiting keeps no place, and gets no work done', async () 
 });
 
 test('a line that is too long is refused', () => {
-  const answers = new LargeAnswers();
+  const answers = new LargeResponseLimiter();
   for (let i = 0; i < 1_004; i++) void ask(answers, 'a');
-  expect(() => answers.begin('a', new AbortController().signal)).toThrow(
+  expect(() => answers.acquire('a', new AbortController().signal)).toThrow(
     expect.objectContaining({ code: 'quota_exceeded' }),
   );
-  expect(() => answers.begin('b', new AbortController().signal)).not.toThrow();
+  expect(() => answers.acquire('b', new AbortController().signal)).not.toThrow();
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /** Times the largest body: what is larger still is not worth its way here. */
-const DRAINED_FACTOR = 2;
+const DRAIN_LIMIT_FACTOR = 2;
 const NO_BODY = Buffer.alloc(0);
 
 /**
@@ -15,18 +15,18 @@ export function readBody(
   bytesMax: number,
   done: (error: Error | null, body: Buffer) => void,
 ): void {
-  const drainedMax = bytesMax * DRAINED_FACTOR;
-  if (Number(payload.headers['content-length']) > drainedMax) {
+  const drainBytesMax = bytesMax * DRAIN_LIMIT_FACTOR;
+  if (Number(payload.headers['content-length']) > drainBytesMax) {
     done(tooLarge(), NO_BODY);
     return;
   }
-  let pieces: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let bytes = 0;
-  const onData = (piece: Buffer): void => {
-    bytes += piece.length;
-    if (bytes <= bytesMax) pieces.push(piece);
-    else if (bytes > drainedMax) end(tooLarge());
-    else pieces = [];
+  const onData = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else if (bytes > drainBytesMax) end(tooLarge());
+    else chunks = [];
   };
   const onEnd = (): void => end(bytes > bytesMax ? tooLarge() : null);
   const end = (error: Error | null): void => {
@@ -34,7 +34,7 @@ export function readBody(
     payload.removeListener('end', onEnd);
     payload.removeListener('error', end);
     if (error) done(error, NO_BODY);
-    else done(null, pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
+    else done(null, chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
   };
   payload.on('data', onData);
   payload.on('end', onEnd);

@@ -2,17 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
 import type { SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
-import type { Operation, Request } from '../operation.ts';
-import { type AdmissionParts, admitAgain } from './authorize-request.ts';
-import { type Visit, visitOf } from './client-info.ts';
-import { idempotencyOf } from './idempotency-key.ts';
-import { ifMatchOf } from './if-match.ts';
+import type { Operation, OperationRequest } from '../operation.ts';
+import { type AuthorizationDependencies, reauthorizeRequest } from './authorize-request.ts';
+import { type ClientInfo, clientInfoOf } from './client-info.ts';
+import { readIdempotencyKey } from './idempotency-key.ts';
+import { readIfMatch } from './if-match.ts';
 
 /**
  * A request as an operation sees it. A class, because getters of a literal are defined anew, at some
  * cost, for each object.
  */
-export class AskedRequest implements Request<unknown, unknown, unknown> {
+export class RequestContext implements OperationRequest<unknown, unknown, unknown> {
   readonly caller: Caller;
   readonly signedIn: SignedInPerson;
   readonly requestId: string;
@@ -23,14 +23,14 @@ export class AskedRequest implements Request<unknown, unknown, unknown> {
   readonly stream: AsyncIterable<Buffer> | undefined;
   readonly contentType: string;
   readonly lastEventId: string | undefined;
-  readonly #parts: AdmissionParts;
-  readonly #rules: Operation['rules'];
+  readonly #deps: AuthorizationDependencies;
+  readonly #spec: Operation['spec'];
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
 
   constructor(
-    parts: AdmissionParts,
-    rules: Operation['rules'],
+    deps: AuthorizationDependencies,
+    spec: Operation['spec'],
     request: FastifyRequest,
     reply: FastifyReply,
   ) {
@@ -40,26 +40,26 @@ export class AskedRequest implements Request<unknown, unknown, unknown> {
     this.params = request.params;
     this.query = request.query;
     this.body = request.body;
-    this.idempotency = rules.method === 'POST' ? idempotencyOf(rules, request) : undefined;
-    this.stream = rules.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
+    this.idempotency = spec.method === 'POST' ? readIdempotencyKey(spec, request) : undefined;
+    this.stream = spec.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
-    this.#parts = parts;
-    this.#rules = rules;
+    this.#deps = deps;
+    this.#spec = spec;
     this.#request = request;
     this.#reply = reply;
   }
 
-  async admitAgain(): Promise<void> {
-    await admitAgain(this.#parts, this.#rules, this.#request, this.#reply);
+  async reauthorize(): Promise<void> {
+    await reauthorizeRequest(this.#deps, this.#spec, this.#request, this.#reply);
   }
 
-  get visit(): Visit {
-    return visitOf(this.#request, this.#parts.cookie);
+  get client(): ClientInfo {
+    return clientInfoOf(this.#request, this.#deps.cookie);
   }
 
   get ifMatch(): readonly string[] | undefined {
-    return ifMatchOf(this.#request);
+    return readIfMatch(this.#request);
   }
 
   get signal(): AbortSignal {

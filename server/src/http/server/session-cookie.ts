@@ -14,19 +14,19 @@ export interface SessionCookie {
   clear(): string;
 }
 
-export function sessionCookie(baseUrl: string): SessionCookie {
+export function createSessionCookie(baseUrl: string): SessionCookie {
   const secure = baseUrl.startsWith('https:');
   const name = secure ? '__Host-postrider_session' : 'postrider_session';
-  const rules = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+  const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
   return {
     name,
-    read: (header) => cookieIn(header ?? '', name),
-    set: (token) => `${name}=${token}; Max-Age=${SESSION_MAX_MS / 1000}; ${rules}`,
-    clear: () => `${name}=; Max-Age=0; ${rules}`,
+    read: (header) => findCookie(header ?? '', name),
+    set: (token) => `${name}=${token}; Max-Age=${SESSION_MAX_MS / 1000}; ${attributes}`,
+    clear: () => `${name}=; Max-Age=0; ${attributes}`,
   };
 }
 
-function cookieIn(header: string, name: string): string | undefined {
+function findCookie(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
     const [key = '', value = ''] = pair.split('=', 2);
     if (key.trim() === name && value.trim() !== '') return value.trim();

@@ -21,9 +21,11 @@ export function decodeCursor(list: string, cursor: string, length: number): Part
   const parts = decodeParts(cursor);
   // Those of the releases before named no list. They are taken for what they may be.
   if (parts.length === length) return parts;
-  if (parts.length !== length + 1 || typeof parts[0] !== 'string') throw badCursor();
+  if (parts.length !== length + 1 || typeof parts[0] !== 'string') throw invalidCursor();
   if (parts[0] !== list) {
-    throw badCursor('This cursor is of another list, or of another order. Start again without it.');
+    throw invalidCursor(
+      'This cursor is of another list, or of another order. Start again without it.',
+    );
   }
   return parts.slice(1);
 }
@@ -38,10 +40,10 @@ export function decodeParts(cursor: string): Part[] {
   } catch {
     // Falls through to the refusal: what was wrong inside is of no use to the client.
   }
-  throw badCursor();
+  throw invalidCursor();
 }
 
-export function badCursor(
+export function invalidCursor(
   detail = 'This is not a cursor that we gave. Start again without it.',
 ): RefusedError {
   return new RefusedError('validation_failed', detail, {
@@ -59,7 +61,7 @@ export function isUuid(part: Part | undefined): part is string {
 export function uuidCursor(list: string, { cursor }: { cursor?: unknown }): string | undefined {
   if (typeof cursor !== 'string') return undefined;
   const [uuid] = decodeCursor(list, cursor, 1);
-  if (!isUuid(uuid)) throw badCursor();
+  if (!isUuid(uuid)) throw invalidCursor();
   return uuid;
 }
 
@@ -71,12 +73,12 @@ export function keyedCursor(
   if (typeof cursor !== 'string') return undefined;
   const [id, key] = decodeCursor(list, cursor, 2);
   const good = typeof key === 'string' && !key.includes('\0') && key.isWellFormed();
-  if (!isUuid(id) || !good) throw badCursor();
+  if (!isUuid(id) || !good) throw invalidCursor();
   return { id, key };
 }
 
 /** A page of rows, of which one more than `limit` was read to know whether there is a next. */
-export function pageOf<Row>(
+export function toPage<Row>(
   list: string,
   rows: readonly Row[],
   limit: number,

@@ -2,7 +2,7 @@ import { decodeId, type IdPrefix } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /** The uuid in a path. What cannot be an id of this kind is answered like one that never was. */
-export function uuidOf(prefix: IdPrefix, id: string, what: string): string {
+export function decodePathId(prefix: IdPrefix, id: string, what: string): string {
   const uuid = decodeId(prefix, id);
   if (uuid === undefined) throw notFound(what);
   return uuid;

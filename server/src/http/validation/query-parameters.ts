@@ -4,7 +4,7 @@ import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 
 /** An address from the query in the form for comparing, under the name that a room uses. */
-export function addressParameter<Name extends string>(
+export function parseAddressParameter<Name extends string>(
   name: Name,
   parameter: string,
   query: Record<string, unknown>,
@@ -18,7 +18,7 @@ export function addressParameter<Name extends string>(
 }
 
 /** A time from the query under the name that a room uses, or nothing when it was not given. */
-export function timeParameter<Name extends string>(
+export function parseTimeParameter<Name extends string>(
   name: Name,
   parameter: string,
   query: Record<string, unknown>,

@@ -4,7 +4,7 @@ import type { Caller } from '../../accounts/caller.ts';
 import { likelyMeant } from '../../lib/likely-meant.ts';
 import {
   type FieldError,
-  faultsOf,
+  fieldErrorsOf,
   invalidFields,
   type RefusedError,
 } from '../../lib/refused-error.ts';
@@ -84,14 +84,17 @@ export function queryValidator(schema: TSchema, parsers: readonly QueryParser[] 
   const typed = typedParameters(schema);
   return {
     check(value) {
-      for (const [name, type] of typed) convertInPlace(type, value as Record<string, unknown>, name);
+      for (const [name, type] of typed)
+        convertInPlace(type, value as Record<string, unknown>, name);
       const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
       const query = value as Record<string, unknown>;
       if (!refusal && !hasAny(query)) return;
       const errors = [...(refusal?.errors ?? []), ...nulErrors(query)];
       const invalid = new Set(errors.map(({ parameter = '' }) => parameter));
-      const valid = Object.fromEntries(Object.entries(query).filter(([name]) => !invalid.has(name)));
-      for (const parse of parsers) errors.push(...faultsOf(() => parse(valid, invalid)));
+      const valid = Object.fromEntries(
+        Object.entries(query).filter(([name]) => !invalid.has(name)),
+      );
+      for (const parse of parsers) errors.push(...fieldErrorsOf(() => parse(valid, invalid)));
       if (errors.length > 0) throw invalidFields(errors);
     },
   };
@@ -216,9 +219,9 @@ function typeError(
   unions: readonly FailedUnion[],
   part: 'body' | 'query',
 ): FieldError | undefined {
-  const kinds = unions.find(({ violation: whole }) => whole === violation)?.acceptedTypes ?? [];
-  if (kinds.length === 0) return undefined;
-  const detail = `Must be of type ${kinds.join(' or ')}.`;
+  const types = unions.find((union) => union.violation === violation)?.acceptedTypes ?? [];
+  if (types.length === 0) return undefined;
+  const detail = `Must be of type ${types.join(' or ')}.`;
   return { ...fieldError(violation, part), code: 'invalid_type', detail };
 }
 
@@ -229,29 +232,32 @@ function failedUnions(violations: readonly ErrorObject[]): FailedUnion[] {
   return violations
     .filter(({ keyword }) => keyword === 'anyOf')
     .slice(0, UNIONS_MAX)
-    .map((whole) => ({
-      whole,
-      meant: intendedBranch(whole, violations),
-      kinds: acceptedTypes(whole, violations),
+    .map((union) => ({
+      violation: union,
+      intendedBranch: intendedBranchOf(union, violations),
+      acceptedTypes: acceptedTypesOf(union, violations),
     }));
 }
 
-function acceptedTypes(whole: ErrorObject, violations: readonly ErrorObject[]): string[] {
-  const branches = violations.filter((violation) => branchOf(violation, whole) !== undefined);
+function acceptedTypesOf(union: ErrorObject, violations: readonly ErrorObject[]): string[] {
+  const branches = violations.filter((violation) => branchOf(violation, union) !== undefined);
   if (branches.some(({ keyword }) => keyword !== 'type')) return [];
-  const kinds = branches.flatMap(({ params }) => String((params as { type: unknown }).type));
-  return [...new Set(kinds)];
+  const types = branches.flatMap(({ params }) => String((params as { type: unknown }).type));
+  return [...new Set(types)];
 }
 
-function intendedBranch(whole: ErrorObject, violations: readonly ErrorObject[]): string | undefined {
+function intendedBranchOf(
+  union: ErrorObject,
+  violations: readonly ErrorObject[],
+): string | undefined {
   const branches = new Set<string>();
   const ofOtherType = new Set<string>();
   for (const violation of violations) {
-    const branch = branchOf(violation, whole);
+    const branch = branchOf(violation, union);
     if (branch === undefined) continue;
     branches.add(branch);
     const { keyword, instancePath } = violation;
-    if (instancePath !== whole.instancePath) continue;
+    if (instancePath !== union.instancePath) continue;
     if (keyword === 'type' || keyword === 'const') ofOtherType.add(branch);
   }
   const left = [...branches].filter((branch) => !ofOtherType.has(branch));
@@ -268,17 +274,19 @@ function branchOf(violation: ErrorObject, { schemaPath, instancePath }: ErrorObj
  * The branches of an anyOf say one after the other what each would have wanted. What the one that is
  * meant says is all there is to say; when none is, it is what the whole says.
  */
-function isIrrelevant(violation: ErrorObject, { violation: whole, intendedBranch: meant }: FailedUnion): boolean {
-  if (violation === whole) return meant !== undefined;
-  const branch = branchOf(violation, whole);
-  return branch !== undefined && branch !== meant;
+function isIrrelevant(violation: ErrorObject, union: FailedUnion): boolean {
+  if (violation === union.violation) return union.intendedBranch !== undefined;
+  const branch = branchOf(violation, union.violation);
+  return branch !== undefined && branch !== union.intendedBranch;
 }
 
 function fieldError(violation: ErrorObject, part: 'body' | 'query'): FieldError {
   const params = violation.params as Record<string, unknown>;
   const inner = params.additionalProperty ?? params.missingProperty;
   const pointer =
-    inner === undefined ? violation.instancePath : `${violation.instancePath}/${escapePointer(String(inner))}`;
+    inner === undefined
+      ? violation.instancePath
+      : `${violation.instancePath}/${escapePointer(String(inner))}`;
   const { code, detail } = describeViolation(violation, params, part);
   if (part === 'body') return { pointer, code, detail };
   const parameter = pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -334,7 +342,10 @@ function describeViolation(
     case 'anyOf':
       return { code: 'invalid_value', detail: 'Fits none of the forms that are taken here.' };
     default:
-      return { code: 'invalid_value', detail: `Is not valid: ${violation.message ?? violation.keyword}.` };
+      return {
+        code: 'invalid_value',
+        detail: `Is not valid: ${violation.message ?? violation.keyword}.`,
+      };
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { ApiKey } from './schemas.ts';
 
 export function getApiKey(deps: { apiKeys: ApiKeys }): Operation {
@@ -14,11 +14,11 @@ export function getApiKey(deps: { apiKeys: ApiKeys }): Operation {
       summary: 'Look an API key up',
       scope: 'read:api_keys',
       params: pathId('key', 'the key'),
-      answers: { 200: { description: 'The key, without its secret.', body: ApiKey } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The key, without its secret.', body: ApiKey } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      const id = decodePathId('key', (params as { id: string }).id, 'API key');
       return { status: 200, body: publicApiKey(await deps.apiKeys.get(caller, id)) };
     },
   );

@@ -1,5 +1,5 @@
 import { type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searchQuery } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import { ApiKey } from './schemas.ts';
@@ -18,9 +18,12 @@ export function listApiKeys(deps: { apiKeys: ApiKeys }): Operation {
         'Newest first, revoked ones too. A test key sees only test keys. A search looks through a ' +
         'bounded number of keys: a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:api_keys',
-      query: closed({ ...PAGE, q: searched('Words that stand in the name or the `token_hint`.') }),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: { 200: { description: 'A page of keys.', body: page(ApiKey, 'ApiKeyPage') } },
+      query: closed({
+        ...PAGE,
+        q: searchQuery('Words that stand in the name or the `token_hint`.'),
+      }),
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: { 200: { description: 'A page of keys.', body: page(ApiKey, 'ApiKeyPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { type ApiKeys, GRACE_MAX_SECONDS, publicApiKey } from '../../../accounts/api-keys.ts';
 import { closed, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { RotatedApiKey } from './schemas.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
@@ -34,11 +34,11 @@ export function rotateApiKey(deps: { apiKeys: ApiKeys }): Operation {
       examples: {
         hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } },
       },
-      answers: { 200: { description: 'The key, with its new secret.', body: RotatedApiKey } },
-      refusals: ['not_found', 'conflict'],
+      responses: { 200: { description: 'The key, with its new secret.', body: RotatedApiKey } },
+      problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('key', (params as { id: string }).id, 'API key');
+      const id = decodePathId('key', (params as { id: string }).id, 'API key');
       const graceSeconds = body.grace_seconds ?? GRACE_DEFAULT_SECONDS;
       const { key, token, previousEndsAtMs } = await deps.apiKeys.rotate(caller, id, graceSeconds);
       const previous_ends_at = new Date(previousEndsAtMs).toISOString();

@@ -16,20 +16,20 @@ export function completePasswordReset({ people }: { people: People }): Operation
         '`token` is the part after # of the link, which works once and for an hour. Every session ' +
         'of the person ends; a second factor stays.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: closed({ token: Token, password: Password }, { title: 'CompletePasswordReset' }),
-      moreFaults: personFieldErrors,
+      semanticChecks: personFieldErrors,
       examples: {
         link: {
           summary: 'The token of a link',
           value: { token: 'fZ0nQb0mS8-2kJc1', password: 'kettle rain ladders' },
         },
       },
-      answers: { 204: { description: 'The new password is set. Sign in with it.' } },
-      refusals: ['invalid_link', 'too_many_attempts'],
+      responses: { 204: { description: 'The new password is set. Sign in with it.' } },
+      problems: ['invalid_link', 'too_many_attempts'],
     },
-    async ({ body, visit }) => {
-      await people.resets.complete(body.token, body.password, visit);
+    async ({ body, client }) => {
+      await people.resets.complete(body.token, body.password, client);
       return { status: 204 };
     },
   );

@@ -1,10 +1,10 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { personFieldErrors } from '../../../accounts/people/person-input.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { sitsAtThisMachine } from '../../server/client-info.ts';
+import { isLocalClient } from '../../server/client-info.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 import { CreateOwner, SET_COOKIE, SignedIn } from './schemas.ts';
-import { signedInReply } from './session-response.ts';
+import { sessionResponse } from './session-response.ts';
 
 export function createOwner(deps: {
   people: People;
@@ -23,19 +23,19 @@ export function createOwner(deps: {
         'itself it needs nothing else; from anywhere else `token`, the part after # of the link ' +
         'that the server printed at its start. `workspace_name` names the first workspace.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: CreateOwner,
-      moreFaults: personFieldErrors,
+      semanticChecks: personFieldErrors,
       examples: {
         owner: {
           summary: 'At the machine itself',
           value: { email: 'jane@shop.example', name: 'Jane Doe', password: 'tulip freight oboe' },
         },
       },
-      answers: { 201: { description: 'Signed in.', body: SignedIn, headers: SET_COOKIE } },
-      refusals: ['setup_link_required', 'conflict', 'too_many_attempts'],
+      responses: { 201: { description: 'Signed in.', body: SignedIn, headers: SET_COOKIE } },
+      problems: ['setup_link_required', 'conflict', 'too_many_attempts'],
     },
-    async ({ body, visit }) => {
+    async ({ body, client }) => {
       const { email, name, password, workspace_name, token } = body;
       const owner = {
         email,
@@ -44,8 +44,8 @@ export function createOwner(deps: {
         ...(workspace_name === undefined ? {} : { workspaceName: workspace_name }),
         ...(token === undefined ? {} : { token }),
       };
-      const trusted = sitsAtThisMachine(visit, deps.baseUrl);
-      return signedInReply(deps, 201, await deps.people.setup.claim(owner, visit, trusted));
+      const trusted = isLocalClient(client, deps.baseUrl);
+      return sessionResponse(deps, 201, await deps.people.setup.claim(owner, client, trusted));
     },
   );
 }

@@ -1,6 +1,6 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { sitsAtThisMachine } from '../../server/client-info.ts';
+import { isLocalClient } from '../../server/client-info.ts';
 import { SetupState } from './schemas.ts';
 
 export function getSetup({ people, baseUrl }: { people: People; baseUrl: string }): Operation {
@@ -12,12 +12,12 @@ export function getSetup({ people, baseUrl }: { people: People; baseUrl: string 
       tag: 'Sign-in',
       summary: 'See whether the first account is still to be made',
       scope: 'public',
-      signsIn: true,
-      answers: { 200: { description: 'How it stands.', body: SetupState } },
+      csrfProtected: true,
+      responses: { 200: { description: 'How it stands.', body: SetupState } },
     },
-    async ({ visit }) => {
+    async ({ client }) => {
       const needed = await people.setup.isNeeded();
-      const link_required = needed && !sitsAtThisMachine(visit, baseUrl);
+      const link_required = needed && !isLocalClient(client, baseUrl);
       return { status: 200, body: { needed, link_required } };
     },
   );

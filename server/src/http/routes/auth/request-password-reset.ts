@@ -16,19 +16,19 @@ export function requestPasswordReset({ people }: { people: People }): Operation 
         'The answer is the same whether the address has an account or not. The link goes out by ' +
         'mail, through this service; while no domain can send, it stands in the server’s log.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: closed({ email: Email }, { title: 'RequestPasswordReset' }),
       examples: { jane: { summary: 'An address', value: { email: 'jane@shop.example' } } },
-      answers: {
+      responses: {
         202: {
           description: 'If there is an account, a link is on its way.',
           body: Type.Object({}),
         },
       },
-      refusals: ['too_many_attempts'],
+      problems: ['too_many_attempts'],
     },
-    async ({ body, visit }) => {
-      await people.resets.request(body.email, visit);
+    async ({ body, client }) => {
+      await people.resets.request(body.email, client);
       return { status: 202, body: {} };
     },
   );

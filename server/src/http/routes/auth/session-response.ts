@@ -1,14 +1,14 @@
 import type { People } from '../../../accounts/people/people.ts';
 import type { NewSession, SignedInPerson } from '../../../accounts/people/sessions.ts';
-import type { Reply } from '../../operation.ts';
+import type { OperationResponse } from '../../operation.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 
 /** The person is in. The session's secret travels in the cookie and nowhere else. */
-export async function signedInReply(
+export async function sessionResponse(
   deps: { people: People; cookie: SessionCookie },
   status: number,
   signedIn: SignedInPerson | NewSession,
-): Promise<Reply> {
+): Promise<OperationResponse> {
   const me = await deps.people.account.me(signedIn);
   return {
     status,

@@ -2,7 +2,7 @@ import type { People } from '../../../accounts/people/people.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 import { SET_COOKIE, SignedIn, SignInWithCode } from './schemas.ts';
-import { signedInReply } from './session-response.ts';
+import { sessionResponse } from './session-response.ts';
 
 export function signInWithCode(deps: { people: People; cookie: SessionCookie }): Operation {
   return operation(
@@ -16,7 +16,7 @@ export function signInWithCode(deps: { people: People; cookie: SessionCookie }):
         'A code of the authenticator app, or one of the recovery codes. Each works once. A wrong ' +
         'one leaves the challenge as it is.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: SignInWithCode,
       examples: {
         code: {
@@ -24,12 +24,12 @@ export function signInWithCode(deps: { people: People; cookie: SessionCookie }):
           value: { challenge: 'fZ0nQb0mS8-2kJc1', code: '428913' },
         },
       },
-      answers: { 200: { description: 'Signed in.', body: SignedIn, headers: SET_COOKIE } },
-      refusals: ['invalid_credentials', 'invalid_link', 'too_many_attempts'],
+      responses: { 200: { description: 'Signed in.', body: SignedIn, headers: SET_COOKIE } },
+      problems: ['invalid_credentials', 'invalid_link', 'too_many_attempts'],
     },
-    async ({ body, visit }) => {
-      const begun = await deps.people.signIn.withCode(body, visit, visit.sessionToken);
-      return signedInReply(deps, 200, begun);
+    async ({ body, client }) => {
+      const begun = await deps.people.signIn.withCode(body, client, client.sessionToken);
+      return sessionResponse(deps, 200, begun);
     },
   );
 }

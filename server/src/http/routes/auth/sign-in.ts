@@ -2,7 +2,7 @@ import type { People } from '../../../accounts/people/people.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 import { SET_COOKIE, SignedIn, SignIn } from './schemas.ts';
-import { signedInReply } from './session-response.ts';
+import { sessionResponse } from './session-response.ts';
 
 export function signIn(deps: { people: People; cookie: SessionCookie }): Operation {
   return operation(
@@ -16,7 +16,7 @@ export function signIn(deps: { people: People; cookie: SessionCookie }): Operati
         'The session comes as a cookie. With a second factor there is none yet: the answer has ' +
         '`second_factor_required: true` and a `challenge` for the next step.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: SignIn,
       examples: {
         jane: {
@@ -24,14 +24,14 @@ export function signIn(deps: { people: People; cookie: SessionCookie }): Operati
           value: { email: 'jane@shop.example', password: 'tulip freight oboe' },
         },
       },
-      answers: {
+      responses: {
         200: { description: 'Signed in, or half-way.', body: SignedIn, headers: SET_COOKIE },
       },
-      refusals: ['invalid_credentials', 'too_many_attempts'],
+      problems: ['invalid_credentials', 'too_many_attempts'],
     },
-    async ({ body, visit }) => {
-      const outcome = await deps.people.signIn.withPassword(body, visit, visit.sessionToken);
-      if (outcome.kind === 'signed_in') return signedInReply(deps, 200, outcome.begun);
+    async ({ body, client }) => {
+      const outcome = await deps.people.signIn.withPassword(body, client, client.sessionToken);
+      if (outcome.kind === 'signed_in') return sessionResponse(deps, 200, outcome.begun);
       const { challenge } = outcome;
       return { status: 200, body: { second_factor_required: true, challenge, me: null } };
     },

@@ -13,11 +13,11 @@ export function signOut({ people, cookie }: { people: People; cookie: SessionCoo
       summary: 'Sign out',
       description: 'Ends this session, on every node at once. Without a session it is no error.',
       scope: 'public',
-      signsIn: true,
-      answers: { 204: { description: 'Signed out.', headers: SET_COOKIE } },
+      csrfProtected: true,
+      responses: { 204: { description: 'Signed out.', headers: SET_COOKIE } },
     },
-    async ({ visit }) => {
-      if (visit.sessionToken !== undefined) await people.sessions.end(visit.sessionToken);
+    async ({ client }) => {
+      if (client.sessionToken !== undefined) await people.sessions.end(client.sessionToken);
       return { status: 204, headers: { 'set-cookie': cookie.clear() } };
     },
   );

@@ -31,7 +31,7 @@ export function importContacts(deps: {
         'that names the columns. `email` is required; `first_name`, `last_name` and `locale` are ' +
         'known, `attributes` holds JSON, and every other column becomes an attribute of its name. ' +
         'An empty cell changes nothing. Lines stand for themselves: one that is wrong is reported ' +
-        'and the others go on. What `GET /contacts/export` gives can be imported. The answer comes ' +
+        'and the others go on. What `GET /contacts/export` gives can be imported. The response comes ' +
         'when the whole file is stored safely; `GET /imports/{id}` tells how far it is. The file may ' +
         'be eight times as large as other bodies (`request_body_bytes` of `GET /limits`).',
       scope: 'write:contacts',
@@ -94,7 +94,7 @@ function kindOf(contentType: string): 'csv' | 'ndjson' {
 
 /**
  * A file that is refused is not read to its end. Leaving it must not destroy the stream, as it would
- * by itself: with the request the connection would go, and with that the answer. Nor may it just be
+ * by itself: with the request the connection would go, and with that the response. Nor may it just be
  * left lying: what is still to come of it has to flow away before the next request can.
  */
 function piecesOf(stream: AsyncIterable<Buffer> | undefined): AsyncIterable<Buffer> {
@@ -130,11 +130,11 @@ async function started(
   }
 }
 
-function accepted(answer: { status: number; body: string }): OperationResponse {
-  const { id } = JSON.parse(answer.body) as { id: string };
+function accepted(response: { status: number; body: string }): OperationResponse {
+  const { id } = JSON.parse(response.body) as { id: string };
   return {
-    status: answer.status,
-    body: answer.body,
+    status: response.status,
+    body: response.body,
     headers: { location: `/api/v1/imports/${id}` },
   };
 }

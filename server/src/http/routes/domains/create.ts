@@ -20,7 +20,7 @@ export function createDomain(deps: { domains: Domains }): Operation {
         'mail depends on domains: test keys may read them, only live keys may change them.',
       scope: 'write:domains',
       body: CreateDomain,
-      moreFaults: domainFieldErrors,
+      semanticChecks: domainFieldErrors,
       examples: {
         plain: { summary: 'A domain', value: { name: 'yourdomain.com' } },
         strict: {
@@ -28,10 +28,10 @@ export function createDomain(deps: { domains: Domains }): Operation {
           value: { name: 'mail.yourdomain.com', tls: 'required' },
         },
       },
-      answers: {
+      responses: {
         201: { description: 'The domain, with the records to publish.', body: Domain },
       },
-      refusals: ['conflict', 'quota_exceeded', 'overloaded'],
+      problems: ['conflict', 'quota_exceeded', 'overloaded'],
     },
     async ({ caller, body }) => {
       const domain = await deps.domains.create(caller, body as NewDomain);

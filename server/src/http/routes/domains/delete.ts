@@ -1,7 +1,7 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 
 export function deleteDomain(deps: { domains: Domains }): Operation {
   return operation(
@@ -16,11 +16,11 @@ export function deleteDomain(deps: { domains: Domains }): Operation {
         '`failed`: it could not be signed any more. Adding the domain again gives new records.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
-      answers: { 204: { description: 'It is gone.' } },
-      refusals: ['not_found'],
+      responses: { 204: { description: 'It is gone.' } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      const id = decodePathId('dom', (params as { id: string }).id, 'domain');
       await deps.domains.remove(caller, id);
       return { status: 204 };
     },

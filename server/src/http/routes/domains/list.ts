@@ -1,8 +1,8 @@
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searchQuery } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { Domain } from './schemas.ts';
 
 const LIST = '/domains';
@@ -17,9 +17,9 @@ export function listDomains(deps: { domains: Domains }): Operation {
       summary: 'List domains',
       description: 'Newest first. Live and test keys see the same domains.',
       scope: 'read:domains',
-      query: closed({ ...PAGE, q: searched('Words that stand in the name.') }),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: { 200: { description: 'A page of domains.', body: page(Domain, 'DomainPage') } },
+      query: closed({ ...PAGE, q: searchQuery('Words that stand in the name.') }),
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: { 200: { description: 'A page of domains.', body: page(Domain, 'DomainPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
@@ -29,7 +29,7 @@ export function listDomains(deps: { domains: Domains }): Operation {
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (domain) => [domain.id]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (domain) => [domain.id]);
       return { status: 200, body: { data: rows.map(publicDomain), next_cursor } };
     },
   );

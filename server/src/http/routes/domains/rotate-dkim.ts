@@ -2,7 +2,7 @@ import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { Domain } from './schemas.ts';
 
 export function rotateDomainDkim(deps: { domains: Domains }): Operation {
@@ -20,11 +20,11 @@ export function rotateDomainDkim(deps: { domains: Domains }): Operation {
         'not found, and after ten rotations in a week.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
-      answers: { 200: { description: 'The domain, with its new keys.', body: Domain } },
-      refusals: ['not_found', 'conflict', 'overloaded'],
+      responses: { 200: { description: 'The domain, with its new keys.', body: Domain } },
+      problems: ['not_found', 'conflict', 'overloaded'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      const id = decodePathId('dom', (params as { id: string }).id, 'domain');
       return { status: 200, body: publicDomain(await deps.domains.rotateDkim(caller, id)) };
     },
   );

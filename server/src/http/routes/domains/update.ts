@@ -3,7 +3,7 @@ import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { Domain, UpdateDomain } from './schemas.ts';
 
 export function updateDomain(deps: { domains: Domains }): Operation {
@@ -18,7 +18,7 @@ export function updateDomain(deps: { domains: Domains }): Operation {
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
       body: UpdateDomain,
-      moreFaults: domainFieldErrors,
+      semanticChecks: domainFieldErrors,
       examples: {
         strict: { summary: 'Never send unencrypted', value: { tls: 'required' } },
         tracked: {
@@ -26,11 +26,11 @@ export function updateDomain(deps: { domains: Domains }): Operation {
           value: { tracking: { clicks: true }, tracking_host: 'links.yourdomain.com' },
         },
       },
-      answers: { 200: { description: 'The domain as it is now.', body: Domain } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The domain as it is now.', body: Domain } },
+      problems: ['not_found'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      const id = decodePathId('dom', (params as { id: string }).id, 'domain');
       const domain = await deps.domains.change(caller, id, body as DomainSettings);
       return { status: 200, body: publicDomain(domain) };
     },

@@ -2,7 +2,7 @@ import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { Domain } from './schemas.ts';
 
 export function verifyDomain(deps: { domains: Domains }): Operation {
@@ -18,11 +18,11 @@ export function verifyDomain(deps: { domains: Domains }): Operation {
         'every required record is there.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
-      answers: { 200: { description: 'The domain as it is now.', body: Domain } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The domain as it is now.', body: Domain } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('dom', (params as { id: string }).id, 'domain');
+      const id = decodePathId('dom', (params as { id: string }).id, 'domain');
       return { status: 200, body: publicDomain(await deps.domains.verify(caller, id)) };
     },
   );

@@ -3,7 +3,7 @@ import { personFieldErrors } from '../../../accounts/people/person-input.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 import { SET_COOKIE, SignedIn } from '../auth/schemas.ts';
-import { signedInReply } from '../auth/session-response.ts';
+import { sessionResponse } from '../auth/session-response.ts';
 import { AcceptInvitation } from './schemas.ts';
 
 export function acceptInvitation(deps: { people: People; cookie: SessionCookie }): Operation {
@@ -18,21 +18,21 @@ export function acceptInvitation(deps: { people: People; cookie: SessionCookie }
         'An address without an account gets one, with `name` and `password`, and is signed in. ' +
         'Whoever has an account signs in first and accepts with the session.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: AcceptInvitation,
-      moreFaults: personFieldErrors,
+      semanticChecks: personFieldErrors,
       examples: {
         fresh: {
           summary: 'Somebody without an account',
           value: { token: 'fZ0nQb0mS8-2kJc1', name: 'Joe Doe', password: 'tulip freight oboe' },
         },
       },
-      answers: { 200: { description: 'A member now.', body: SignedIn, headers: SET_COOKIE } },
-      refusals: ['invalid_link', 'sign_in_first', 'too_many_attempts'],
+      responses: { 200: { description: 'A member now.', body: SignedIn, headers: SET_COOKIE } },
+      problems: ['invalid_link', 'sign_in_first', 'too_many_attempts'],
     },
-    async ({ body, visit }) => {
-      const joined = await deps.people.invitations.accept(body, visit.sessionToken, visit);
-      return signedInReply(deps, 200, joined);
+    async ({ body, client }) => {
+      const joined = await deps.people.invitations.accept(body, client.sessionToken, client);
+      return sessionResponse(deps, 200, joined);
     },
   );
 }

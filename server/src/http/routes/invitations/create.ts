@@ -1,7 +1,7 @@
 import { publicInvitation } from '../../../accounts/people/invitations.ts';
 import type { People } from '../../../accounts/people/people.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { actorOf } from '../members/acting-member.ts';
+import { actingMember } from '../members/acting-member.ts';
 import { CreatedInvitation, CreateInvitation } from './schemas.ts';
 
 export function createInvitation({ people }: { people: People }): Operation {
@@ -24,12 +24,12 @@ export function createInvitation({ people }: { people: People }): Operation {
           value: { email: 'joe@shop.example', role: 'developer' },
         },
       },
-      answers: { 201: { description: 'The invitation.', body: CreatedInvitation } },
-      refusals: ['conflict'],
+      responses: { 201: { description: 'The invitation.', body: CreatedInvitation } },
+      problems: ['conflict'],
     },
     async (request) => {
       const { signedIn, body } = request;
-      const made = await people.invitations.create(actorOf(request), signedIn.person, body);
+      const made = await people.invitations.create(actingMember(request), signedIn.person, body);
       const { invitation, link } = made;
       const shown = publicInvitation(invitation, invitation.createdAtMs);
       return { status: 201, body: { ...shown, mailed: link === null, link } };

@@ -14,15 +14,15 @@ export function inspectInvitation({ people }: { people: People }): Operation {
       summary: 'See what an invitation is for',
       description: 'For whoever holds its link: `token` is the part after #.',
       scope: 'public',
-      signsIn: true,
+      csrfProtected: true,
       body: closed({ token: Token }, { title: 'InspectInvitation' }),
       examples: { link: { summary: 'The token of a link', value: { token: 'fZ0nQb0mS8-2kJc1' } } },
-      answers: { 200: { description: 'The invitation.', body: InspectedInvitation } },
-      refusals: ['invalid_link', 'too_many_attempts'],
+      responses: { 200: { description: 'The invitation.', body: InspectedInvitation } },
+      problems: ['invalid_link', 'too_many_attempts'],
     },
-    async ({ body, visit }) => ({
+    async ({ body, client }) => ({
       status: 200,
-      body: await people.invitations.inspect(body.token, visit),
+      body: await people.invitations.inspect(body.token, client),
     }),
   );
 }

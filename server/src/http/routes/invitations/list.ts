@@ -3,7 +3,7 @@ import type { People } from '../../../accounts/people/people.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { Invitation } from './schemas.ts';
 
 const LIST = '/invitations';
@@ -19,8 +19,8 @@ export function listInvitations({ people, clock }: { people: People; clock: Cloc
       description: 'Newest first, those that were accepted, revoked or ran out too.',
       scope: 'read:members',
       query: closed(PAGE),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: {
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: {
         200: { description: 'A page of invitations.', body: page(Invitation, 'InvitationPage') },
       },
     },
@@ -31,7 +31,7 @@ export function listInvitations({ people, clock }: { people: People; clock: Cloc
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (one) => [one.id]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (one) => [one.id]);
       const data = rows.map((one) => publicInvitation(one, clock.now()));
       return { status: 200, body: { data, next_cursor } };
     },

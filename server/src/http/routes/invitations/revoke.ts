@@ -1,8 +1,8 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { actorOf } from '../members/acting-member.ts';
+import { decodePathId } from '../../validation/path-id.ts';
+import { actingMember } from '../members/acting-member.ts';
 
 export function revokeInvitation({ people }: { people: People }): Operation {
   return operation(
@@ -15,13 +15,13 @@ export function revokeInvitation({ people }: { people: People }): Operation {
       description: 'Its link is dead at once. It stays in the list as revoked.',
       scope: 'write:members',
       params: pathId('inv', 'the invitation'),
-      answers: { 204: { description: 'Revoked.' } },
-      refusals: ['not_found', 'conflict'],
+      responses: { 204: { description: 'Revoked.' } },
+      problems: ['not_found', 'conflict'],
     },
     async (request) => {
       const { params } = request;
-      const id = uuidOf('inv', (params as { id: string }).id, 'invitation');
-      await people.invitations.revoke(actorOf(request), id);
+      const id = decodePathId('inv', (params as { id: string }).id, 'invitation');
+      await people.invitations.revoke(actingMember(request), id);
       return { status: 204 };
     },
   );

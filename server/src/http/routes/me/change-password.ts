@@ -27,13 +27,13 @@ export function changePassword({
           value: { current_password: 'tulip freight oboe', new_password: 'kettle rain ladders' },
         },
       },
-      answers: { 204: { description: 'Changed.', headers: SET_COOKIE } },
-      refusals: ['too_many_attempts'],
+      responses: { 204: { description: 'Changed.', headers: SET_COOKIE } },
+      problems: ['too_many_attempts'],
     },
-    async ({ signedIn, body, visit }) => {
+    async ({ signedIn, body, client }) => {
       const change = { current: body.current_password, wanted: body.new_password };
-      const presented = visit.sessionToken;
-      const begun = await people.account.changePassword(signedIn, change, visit, presented);
+      const presented = client.sessionToken;
+      const begun = await people.account.changePassword(signedIn, change, client, presented);
       return { status: 204, headers: { 'set-cookie': cookie.set(begun.token) } };
     },
   );

@@ -16,11 +16,11 @@ export function confirmTotp({ people }: { people: People }): Operation {
       scope: 'person',
       body: closed({ code: Code }, { title: 'ConfirmTotp' }),
       examples: { code: { summary: 'A code of the app', value: { code: '428913' } } },
-      answers: { 200: { description: 'It is on.', body: RecoveryCodes } },
-      refusals: ['conflict', 'too_many_attempts'],
+      responses: { 200: { description: 'It is on.', body: RecoveryCodes } },
+      problems: ['conflict', 'too_many_attempts'],
     },
-    async ({ signedIn, body, visit }) => {
-      const codes = await people.account.confirmSecondFactor(signedIn, body.code, visit);
+    async ({ signedIn, body, client }) => {
+      const codes = await people.account.confirmSecondFactor(signedIn, body.code, client);
       return { status: 200, body: { recovery_codes: codes } };
     },
   );

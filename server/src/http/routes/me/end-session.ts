@@ -1,7 +1,7 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 
 export function endSession({ people }: { people: People }): Operation {
   return operation(
@@ -13,11 +13,11 @@ export function endSession({ people }: { people: People }): Operation {
       summary: 'Sign one session out',
       scope: 'person',
       params: pathId('ses', 'the session'),
-      answers: { 204: { description: 'Signed out.' } },
-      refusals: ['not_found'],
+      responses: { 204: { description: 'Signed out.' } },
+      problems: ['not_found'],
     },
     async ({ signedIn, params }) => {
-      const id = uuidOf('ses', (params as { id: string }).id, 'session');
+      const id = decodePathId('ses', (params as { id: string }).id, 'session');
       await people.sessions.endOne(signedIn.person, id);
       return { status: 204 };
     },

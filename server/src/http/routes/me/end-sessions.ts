@@ -24,7 +24,7 @@ export function endSessions({
           Type.Boolean({ default: false, description: 'Stay signed in here.' }),
         ),
       }),
-      answers: { 204: { description: 'Signed out.' } },
+      responses: { 204: { description: 'Signed out.' } },
     },
     async ({ signedIn: { person, session }, query }) => {
       await people.sessions.endAll(person, query.keep_current ? session.id : undefined);

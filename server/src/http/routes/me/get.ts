@@ -12,7 +12,7 @@ export function getMe({ people }: { people: People }): Operation {
       summary: 'See who is signed in',
       description: 'With all workspaces and what the role in each may do.',
       scope: 'person',
-      answers: { 200: { description: 'The person.', body: Me } },
+      responses: { 200: { description: 'The person.', body: Me } },
     },
     async ({ signedIn }) => ({ status: 200, body: await people.account.me(signedIn) }),
   );

@@ -2,7 +2,7 @@ import { publicSession } from '../../../accounts/people/account.ts';
 import type { People } from '../../../accounts/people/people.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { Session } from './schemas.ts';
 
 const LIST = '/me/sessions';
@@ -18,8 +18,10 @@ export function listSessions({ people }: { people: People }): Operation {
       description: 'Where one is signed in at this moment, newest first.',
       scope: 'person',
       query: closed(PAGE),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: { 200: { description: 'A page of sessions.', body: page(Session, 'SessionPage') } },
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: {
+        200: { description: 'A page of sessions.', body: page(Session, 'SessionPage') },
+      },
     },
     async ({ signedIn, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
@@ -28,7 +30,7 @@ export function listSessions({ people }: { people: People }): Operation {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (session) => [session.id]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (session) => [session.id]);
       const data = rows.map((session) => publicSession(session, signedIn.session.id));
       return { status: 200, body: { data, next_cursor } };
     },

@@ -15,11 +15,11 @@ export function removeTotp({ people }: { people: People }): Operation {
       examples: {
         remove: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
       },
-      answers: { 204: { description: 'It is off.' } },
-      refusals: ['conflict', 'too_many_attempts'],
+      responses: { 204: { description: 'It is off.' } },
+      problems: ['conflict', 'too_many_attempts'],
     },
-    async ({ signedIn, body, visit }) => {
-      await people.account.removeSecondFactor(signedIn, body.password, visit);
+    async ({ signedIn, body, client }) => {
+      await people.account.removeSecondFactor(signedIn, body.password, client);
       return { status: 204 };
     },
   );

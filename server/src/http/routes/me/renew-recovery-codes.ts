@@ -16,11 +16,11 @@ export function renewRecoveryCodes({ people }: { people: People }): Operation {
       examples: {
         renew: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
       },
-      answers: { 200: { description: 'The new ones.', body: RecoveryCodes } },
-      refusals: ['conflict', 'too_many_attempts'],
+      responses: { 200: { description: 'The new ones.', body: RecoveryCodes } },
+      problems: ['conflict', 'too_many_attempts'],
     },
-    async ({ signedIn, body, visit }) => {
-      const codes = await people.account.newRecoveryCodes(signedIn, body.password, visit);
+    async ({ signedIn, body, client }) => {
+      const codes = await people.account.newRecoveryCodes(signedIn, body.password, client);
       return { status: 200, body: { recovery_codes: codes } };
     },
   );

@@ -18,12 +18,12 @@ export function startTotp({ people }: { people: People }): Operation {
       examples: {
         start: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
       },
-      answers: { 200: { description: 'The secret.', body: TotpSetup } },
-      refusals: ['conflict', 'too_many_attempts'],
+      responses: { 200: { description: 'The secret.', body: TotpSetup } },
+      problems: ['conflict', 'too_many_attempts'],
     },
-    async ({ signedIn, body, visit }) => ({
+    async ({ signedIn, body, client }) => ({
       status: 200,
-      body: await people.account.startSecondFactor(signedIn, body.password, visit),
+      body: await people.account.startSecondFactor(signedIn, body.password, client),
     }),
   );
 }

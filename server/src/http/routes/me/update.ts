@@ -13,7 +13,7 @@ export function updateMe({ people }: { people: People }): Operation {
       scope: 'person',
       body: UpdateMe,
       examples: { name: { summary: 'Another name', value: { name: 'Jane Miller' } } },
-      answers: { 200: { description: 'The person as they are now.', body: Me } },
+      responses: { 200: { description: 'The person as they are now.', body: Me } },
     },
     async ({ signedIn, body }) => {
       await people.account.rename(signedIn, body.name);

@@ -1,10 +1,10 @@
 import type { Actor } from '../../../accounts/people/team.ts';
-import type { Request } from '../../operation.ts';
+import type { OperationRequest } from '../../operation.ts';
 
 /** The person behind an operation that only people can call. */
-export function actorOf({
+export function actingMember({
   caller,
   signedIn,
-}: Pick<Request<unknown, unknown, unknown>, 'caller' | 'signedIn'>): Actor {
+}: Pick<OperationRequest<unknown, unknown, unknown>, 'caller' | 'signedIn'>): Actor {
   return { workspaceId: caller.workspaceId, personId: signedIn.person.id };
 }

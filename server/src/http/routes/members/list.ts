@@ -1,8 +1,8 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { publicMember } from '../../../accounts/people/team.ts';
-import { closed, LIMIT_DEFAULT, PAGE, page, searched } from '../../openapi/shared-schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page, searchQuery } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { Member } from './schemas.ts';
 
 const LIST = '/members';
@@ -17,9 +17,9 @@ export function listMembers({ people }: { people: People }): Operation {
       summary: 'List the members of the workspace',
       description: 'Newest accounts first.',
       scope: 'read:members',
-      query: closed({ ...PAGE, q: searched('Words that stand in the name or the address.') }),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: { 200: { description: 'A page of members.', body: page(Member, 'MemberPage') } },
+      query: closed({ ...PAGE, q: searchQuery('Words that stand in the name or the address.') }),
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: { 200: { description: 'A page of members.', body: page(Member, 'MemberPage') } },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
@@ -29,7 +29,7 @@ export function listMembers({ people }: { people: People }): Operation {
         ...(before === undefined ? {} : { before }),
         ...(query.q === undefined ? {} : { text: query.q }),
       });
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (member) => [member.personId]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (member) => [member.personId]);
       return { status: 200, body: { data: rows.map(publicMember), next_cursor } };
     },
   );

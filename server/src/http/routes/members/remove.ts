@@ -1,8 +1,8 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { actorOf } from './acting-member.ts';
+import { decodePathId } from '../../validation/path-id.ts';
+import { actingMember } from './acting-member.ts';
 
 export function removeMember({ people }: { people: People }): Operation {
   return operation(
@@ -17,13 +17,13 @@ export function removeMember({ people }: { people: People }): Operation {
         'working until they are revoked.',
       scope: 'write:members',
       params: pathId('usr', 'the person'),
-      answers: { 204: { description: 'No longer a member.' } },
-      refusals: ['not_found', 'last_owner'],
+      responses: { 204: { description: 'No longer a member.' } },
+      problems: ['not_found', 'last_owner'],
     },
     async (request) => {
       const { params } = request;
-      const id = uuidOf('usr', (params as { id: string }).id, 'member');
-      await people.team.remove(actorOf(request), id);
+      const id = decodePathId('usr', (params as { id: string }).id, 'member');
+      await people.team.remove(actingMember(request), id);
       return { status: 204 };
     },
   );

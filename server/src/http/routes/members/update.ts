@@ -2,8 +2,8 @@ import type { People } from '../../../accounts/people/people.ts';
 import { publicMember } from '../../../accounts/people/team.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { actorOf } from './acting-member.ts';
+import { decodePathId } from '../../validation/path-id.ts';
+import { actingMember } from './acting-member.ts';
 import { Member, UpdateMember } from './schemas.ts';
 
 export function updateMember({ people }: { people: People }): Operation {
@@ -21,13 +21,13 @@ export function updateMember({ people }: { people: People }): Operation {
       params: pathId('usr', 'the person'),
       body: UpdateMember,
       examples: { role: { summary: 'Another role', value: { role: 'developer' } } },
-      answers: { 200: { description: 'The member as they are now.', body: Member } },
-      refusals: ['not_found', 'last_owner'],
+      responses: { 200: { description: 'The member as they are now.', body: Member } },
+      problems: ['not_found', 'last_owner'],
     },
     async (request) => {
       const { params, body } = request;
-      const id = uuidOf('usr', (params as { id: string }).id, 'member');
-      const member = await people.team.changeRole(actorOf(request), id, body.role);
+      const id = decodePathId('usr', (params as { id: string }).id, 'member');
+      const member = await people.team.changeRole(actingMember(request), id, body.role);
       return { status: 200, body: publicMember(member) };
     },
   );

@@ -39,7 +39,7 @@ export function getLimits(deps: { limits: PublishedLimits }): Operation {
       summary: 'Read the limits in force',
       description: 'What the operator of this server allows.',
       scope: 'any',
-      answers: {
+      responses: {
         200: {
           description: 'The limits.',
           body: Type.Object(Object.fromEntries(fields), { title: 'Limits' }),

@@ -13,7 +13,7 @@ export function getOpenapiJson(deps: { document: () => object }): Operation {
       tag: 'Service',
       summary: 'Download this document as JSON',
       scope: 'public',
-      answers: {
+      responses: {
         200: {
           description: 'The OpenAPI 3.1 document.',
           body: Type.Object({}, { additionalProperties: true }),
@@ -37,7 +37,7 @@ export function getOpenapiYaml(deps: { document: () => object }): Operation {
       tag: 'Service',
       summary: 'Download this document as YAML',
       scope: 'public',
-      answers: {
+      responses: {
         200: {
           description: 'The OpenAPI 3.1 document.',
           mediaType: 'application/yaml',

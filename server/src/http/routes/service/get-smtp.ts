@@ -59,7 +59,7 @@ export function getSmtp(deps: { smtpSettings: () => SmtpSettings }): Operation {
         'What a program that only speaks SMTP has to be told. Mail that is handed in that way is ' +
         'treated like a request to send, and `250` to its final dot means what `202` means here.',
       scope: 'any',
-      answers: { 200: { description: 'The settings.', body: Settings } },
+      responses: { 200: { description: 'The settings.', body: Settings } },
     },
     () => ({ status: 200, body: deps.smtpSettings() }),
   );

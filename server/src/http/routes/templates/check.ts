@@ -17,8 +17,8 @@ export function checkTemplate(deps: { templates: Templates }): Operation {
         'CSS that large mail clients do not know. Nothing is changed.',
       scope: 'read:templates',
       params: PathKey,
-      answers: { 200: { description: 'What was found.', body: Checked } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'What was found.', body: Checked } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
       const findings = await deps.templates.check(caller, 'template', params.key);

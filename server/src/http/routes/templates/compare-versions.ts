@@ -5,7 +5,7 @@ import type { Templates } from '../../../templates/templates.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { PathKey, VersionName, VersionParameter } from './schemas.ts';
-import { versionOf } from './template-response.ts';
+import { parseVersion } from './template-response.ts';
 
 const Comparison = Type.Object(
   {
@@ -58,19 +58,19 @@ export function compareTemplateVersions(deps: { templates: Templates }): Operati
         from: Type.Optional(VersionParameter),
         to: Type.Optional(VersionParameter),
       }),
-      answers: { 200: { description: 'What differs.', body: Comparison } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'What differs.', body: Comparison } },
+      problems: ['not_found'],
     },
     async ({ caller, params: { key }, query }) => {
       const { publishedVersion } = await deps.templates.get(caller, 'template', key);
-      const from = versionOf(query.from) ?? publishedVersion;
+      const from = parseVersion(query.from) ?? publishedVersion;
       if (from === null) {
         const detail = 'Nothing is published yet: say which version to compare with.';
         throw new RefusedError('validation_failed', detail, {
           errors: [{ parameter: 'from', code: 'required', detail }],
         });
       }
-      const to = versionOf(query.to) ?? 'draft';
+      const to = parseVersion(query.to) ?? 'draft';
       const [before, after] = await Promise.all([
         deps.templates.content(caller, 'template', key, from),
         deps.templates.content(caller, 'template', key, to),

@@ -4,7 +4,7 @@ import { templateFieldErrors } from '../../../templates/template-fields.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
-import { shownTemplate, type TemplateDeps } from './template-response.ts';
+import { type TemplateDeps, templateResponse } from './template-response.ts';
 
 /** createTemplate, createLayout, createPartial. */
 export function createTemplate(deps: TemplateDeps): Operation[] {
@@ -20,9 +20,9 @@ export function createTemplate(deps: TemplateDeps): Operation[] {
         description: `${ABOUT[kind]} It begins as a draft, which may be unfinished; sends use it once it is published. Both modes share it.`,
         scope: 'write:templates',
         body: create,
-        moreFaults: (body) => templateFieldErrors(kind, body),
+        semanticChecks: (body) => templateFieldErrors(kind, body),
         examples: { draft: { summary: `A ${noun}`, value: createExample } },
-        answers: {
+        responses: {
           201: {
             description: `The ${noun}, with its draft.`,
             body: full,
@@ -30,12 +30,12 @@ export function createTemplate(deps: TemplateDeps): Operation[] {
           },
         },
         location: ({ key }: { key: string }) => `${API_PREFIX}${path}/${key}`,
-        refusals: ['conflict', 'quota_exceeded'],
+        problems: ['conflict', 'quota_exceeded'],
       },
       async ({ caller, body }) => {
         const fields = body as Record<string, unknown>;
         const template = await deps.templates.create(caller, kind, fields);
-        return { status: 201, body: await shownTemplate(deps, template) };
+        return { status: 201, body: await templateResponse(deps, template) };
       },
     );
   });

@@ -25,8 +25,8 @@ export function deleteTemplate(deps: { templates: Templates }): Operation[] {
         query: closed({
           force: Type.Optional(Type.Boolean({ description: 'Delete it although it is needed.' })),
         }),
-        answers: { 204: { description: 'It is gone.' } },
-        refusals: ['not_found', 'conflict'],
+        responses: { 204: { description: 'It is gone.' } },
+        problems: ['not_found', 'conflict'],
       },
       async ({ caller, params, query }) => {
         const force = query.force ?? false;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { PathKey, VersionParameter } from './schemas.ts';
-import { type TemplateDeps, versionOf } from './template-response.ts';
+import { parseVersion, type TemplateDeps } from './template-response.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   title: 'VariablesSchema',
@@ -31,12 +31,12 @@ export function getTemplateSchema(deps: TemplateDeps): Operation {
       scope: 'read:templates',
       params: PathKey,
       query: closed({ version: Type.Optional(VersionParameter) }),
-      answers: { 200: { description: 'The schema.', body: JsonSchema } },
-      refusals: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
+      responses: { 200: { description: 'The schema.', body: JsonSchema } },
+      problems: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
     },
     async ({ caller, params: { key }, query }) => {
       const { publishedVersion } = await deps.templates.get(caller, 'template', key);
-      const version = versionOf(query.version) ?? publishedVersion ?? 'draft';
+      const version = parseVersion(query.version) ?? publishedVersion ?? 'draft';
       const template = await deps.templateCache.resolve(caller, { key, version });
       return { status: 200, body: template.schema };
     },

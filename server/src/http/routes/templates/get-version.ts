@@ -19,8 +19,8 @@ export function getTemplateVersion(deps: TemplateDeps): Operation[] {
         description: 'With all its fields, as they were published.',
         scope: 'read:templates',
         params: PathKeyVersion,
-        answers: { 200: { description: 'The version.', body: version } },
-        refusals: ['not_found'],
+        responses: { 200: { description: 'The version.', body: version } },
+        problems: ['not_found'],
       },
       async ({ caller, params: { key, version: text } }) => {
         if (!/^[1-9][0-9]{0,8}$/.test(text)) {

@@ -1,7 +1,7 @@
 import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
-import { ETAG, replyWithDraft, shownTemplate, type TemplateDeps } from './template-response.ts';
+import { draftResponse, ETAG, type TemplateDeps, templateResponse } from './template-response.ts';
 
 /** getTemplate, getLayout, getPartial. */
 export function getTemplate(deps: TemplateDeps): Operation[] {
@@ -19,14 +19,14 @@ export function getTemplate(deps: TemplateDeps): Operation[] {
           `\`GET ${path}/{key}/versions/{version}\`.`,
         scope: 'read:templates',
         params: PathKey,
-        answers: {
+        responses: {
           200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG },
         },
-        refusals: ['not_found'],
+        problems: ['not_found'],
       },
       async ({ caller, params }) => {
         const template = await deps.templates.get(caller, kind, params.key);
-        return replyWithDraft(await shownTemplate(deps, template));
+        return draftResponse(await templateResponse(deps, template));
       },
     );
   });

@@ -3,7 +3,7 @@ import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed, LIMIT_DEFAULT, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { badCursor, decodeCursor, pageOf } from '../../validation/cursor.ts';
+import { decodeCursor, invalidCursor, toPage } from '../../validation/cursor.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
 /** listTemplateVersions, listLayoutVersions, listPartialVersions. */
@@ -21,8 +21,8 @@ export function listTemplateVersions(deps: { templates: Templates }): Operation[
         scope: 'read:templates',
         params: PathKey,
         query: closed(PAGE),
-        answers: { 200: { description: 'A page of versions.', body: versions } },
-        refusals: ['not_found'],
+        responses: { 200: { description: 'A page of versions.', body: versions } },
+        problems: ['not_found'],
       },
       async ({ caller, params, query }) => {
         const list = `${path}/${params.key}/versions`;
@@ -32,7 +32,7 @@ export function listTemplateVersions(deps: { templates: Templates }): Operation[
           limit: limit + 1,
           ...(before === undefined ? {} : { before }),
         });
-        const { rows, next_cursor } = pageOf(list, found, limit, ({ version }) => [version]);
+        const { rows, next_cursor } = toPage(list, found, limit, ({ version }) => [version]);
         const data = rows.map((version) => publicVersion(params.key, version));
         return { status: 200, body: { data, next_cursor } };
       },
@@ -43,6 +43,6 @@ export function listTemplateVersions(deps: { templates: Templates }): Operation[
 function versionCursor(list: string, cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const [version] = decodeCursor(list, cursor, 1);
-  if (typeof version !== 'number' || version < 1 || version > 2 ** 31 - 1) throw badCursor();
+  if (typeof version !== 'number' || version < 1 || version > 2 ** 31 - 1) throw invalidCursor();
   return version;
 }

@@ -1,9 +1,9 @@
 import { publicSummary } from '../../../templates/public-template.ts';
 import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import { closed, LIMIT_DEFAULT, PAGE, searched } from '../../openapi/shared-schemas.ts';
+import { closed, LIMIT_DEFAULT, PAGE, searchQuery } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
 
 /** listTemplates, listLayouts, listPartials. */
@@ -21,10 +21,10 @@ export function listTemplates(deps: { templates: Templates }): Operation[] {
         scope: 'read:templates',
         query: closed({
           ...PAGE,
-          q: searched('Words that stand in the key, the name or the subject of the draft.'),
+          q: searchQuery('Words that stand in the key, the name or the subject of the draft.'),
         }),
-        queryReads: [(query) => uuidCursor(path, query)],
-        answers: { 200: { description: `A page of ${noun}s.`, body: summaries } },
+        queryParsers: [(query) => uuidCursor(path, query)],
+        responses: { 200: { description: `A page of ${noun}s.`, body: summaries } },
       },
       async ({ caller, query }) => {
         const limit = query.limit ?? LIMIT_DEFAULT;
@@ -34,7 +34,7 @@ export function listTemplates(deps: { templates: Templates }): Operation[] {
           ...(before === undefined ? {} : { before }),
           ...(query.q === undefined ? {} : { text: query.q }),
         });
-        const { rows, next_cursor } = pageOf(path, found, limit, ({ id }) => [id]);
+        const { rows, next_cursor } = toPage(path, found, limit, ({ id }) => [id]);
         return { status: 200, body: { data: rows.map(publicSummary), next_cursor } };
       },
     );

@@ -45,9 +45,9 @@ export function publishTemplate(deps: { templates: Templates }): Operation[] {
           draft: { summary: 'The draft', value: { note: 'Friendlier words' } },
           back: { summary: 'Back to an old version', value: { version: 2 } },
         },
-        takesIfMatch: true,
-        answers: { 200: { description: 'It is published.', body: Publication } },
-        refusals: ['not_found', 'template_syntax', 'template_limit'],
+        supportsIfMatch: true,
+        responses: { 200: { description: 'It is published.', body: Publication } },
+        problems: ['not_found', 'template_syntax', 'template_limit'],
       },
       async ({ caller, params, body, ifMatch }) => {
         const publication = await deps.templates.publish(caller, kind, params.key, {

@@ -103,8 +103,10 @@ export function renderTemplate(deps: RenderDeps): Operation {
         values: { summary: 'With values', value: { variables: { first_name: 'Jane' } } },
         examples: { summary: 'With the examples', value: { version: 'draft', locale: 'de' } },
       },
-      answers: { 200: { description: 'The words as they would go out.', body: RenderedTemplate } },
-      refusals: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
+      responses: {
+        200: { description: 'The words as they would go out.', body: RenderedTemplate },
+      },
+      problems: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
     },
     async ({ caller, params: { key }, body }) => {
       await deps.templates.get(caller, 'template', key);
@@ -182,6 +184,6 @@ function answerOf(template: CompiledTemplate, preview: Preview, nowMs: number) {
 }
 
 function clipped(bytes: number) {
-  const message = `The HTML has ${Math.ceil(bytes / 1024)} KB. Gmail shows only the first 102 KB of a message.`;
+  const message = `The HTML is ${Math.ceil(bytes / 1024)} KB. Gmail clips messages larger than 102 KB.`;
   return { code: 'too_large', message, field: 'html', line: 1, column: 1 };
 }

@@ -3,7 +3,7 @@ import { publicTemplate, variablesOf } from '../../../templates/public-template.
 import type { TemplateCache } from '../../../templates/template-cache.ts';
 import type { Template } from '../../../templates/template-store.ts';
 import type { Templates } from '../../../templates/templates.ts';
-import type { Reply } from '../../operation.ts';
+import type { OperationResponse } from '../../operation.ts';
 
 export interface TemplateDeps {
   templates: Templates;
@@ -11,7 +11,7 @@ export interface TemplateDeps {
 }
 
 /** A template as the API shows it: its draft, with what its placeholders tell of its variables. */
-export async function shownTemplate(deps: TemplateDeps, template: Template) {
+export async function templateResponse(deps: TemplateDeps, template: Template) {
   const { templateCache } = deps;
   const variables = await variablesOf(templateCache, template, 'draft', template.draft);
   return publicTemplate(template, variables);
@@ -21,12 +21,14 @@ export const ETAG = {
   ETag: { description: 'The `etag` of the draft.', schema: Type.String() },
 };
 
-export function replyWithDraft(body: Awaited<ReturnType<typeof shownTemplate>>): Reply {
+export function draftResponse(
+  body: Awaited<ReturnType<typeof templateResponse>>,
+): OperationResponse {
   return { status: 200, body, headers: { etag: body.etag } };
 }
 
 /** A version as a parameter: its number, or the draft. */
-export function versionOf(text: string | undefined): number | 'draft' | undefined {
+export function parseVersion(text: string | undefined): number | 'draft' | undefined {
   if (text === undefined || text === 'draft') return text;
   return Number(text);
 }

@@ -8,7 +8,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { Address, Locale, TimeZone, Variables } from '../transactional/schemas.ts';
-import { SEND_REFUSALS } from '../transactional/send-problems.ts';
+import { SEND_PROBLEMS } from '../transactional/send-problems.ts';
 import { PathKey, VersionName } from './schemas.ts';
 import type { TemplateDeps } from './template-response.ts';
 
@@ -47,7 +47,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
           value: { to: { email: 'you@yourdomain.com' }, from: { email: 'hello@yourdomain.com' } },
         },
       },
-      answers: {
+      responses: {
         202: {
           description: 'Accepted and durable.',
           body: AcceptedMessage,
@@ -57,7 +57,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
         },
       },
       location: ({ id }: Accepted) => `${API_PREFIX}/messages/${id}`,
-      refusals: ['not_found', ...SEND_REFUSALS.filter((code) => !OF_CONTENT.has(code))],
+      problems: ['not_found', ...SEND_PROBLEMS.filter((code) => !OF_CONTENT.has(code))],
     },
     async ({ caller, params: { key }, body }) => {
       if (!caller.scopes.has('read:templates')) {
@@ -69,7 +69,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
       const { to, from, version = 'draft', locale, time_zone } = body;
       await deps.templates.get(caller, 'template', key);
       const template = await deps.templateCache.resolve(caller, { key, version });
-      const { response: answer } = await deps.acceptor.acceptOne(
+      const { response } = await deps.acceptor.acceptOne(
         caller,
         {
           to,
@@ -84,7 +84,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
         (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
         { allowDrafts: true, sampleContact: sampleContact(template, locale) },
       );
-      return { status: answer.status, body: JSON.parse(answer.body) as Accepted };
+      return { status: response.status, body: JSON.parse(response.body) as Accepted };
     },
   );
 }

@@ -2,7 +2,7 @@ import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import { templateFieldErrors } from '../../../templates/template-fields.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
-import { ETAG, replyWithDraft, shownTemplate, type TemplateDeps } from './template-response.ts';
+import { draftResponse, ETAG, type TemplateDeps, templateResponse } from './template-response.ts';
 
 /** updateTemplate, updateLayout, updatePartial. */
 export function updateTemplate(deps: TemplateDeps): Operation[] {
@@ -21,18 +21,18 @@ export function updateTemplate(deps: TemplateDeps): Operation[] {
         scope: 'write:templates',
         params: PathKey,
         body: update,
-        moreFaults: (body) => templateFieldErrors(kind, body),
+        semanticChecks: (body) => templateFieldErrors(kind, body),
         examples: { change: { summary: 'One field', value: updateExample } },
-        takesIfMatch: true,
-        answers: {
+        supportsIfMatch: true,
+        responses: {
           200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG },
         },
-        refusals: ['not_found'],
+        problems: ['not_found'],
       },
       async ({ caller, params, body, ifMatch }) => {
         const fields = body as Record<string, unknown>;
         const template = await deps.templates.change(caller, kind, params.key, fields, ifMatch);
-        return replyWithDraft(await shownTemplate(deps, template));
+        return draftResponse(await templateResponse(deps, template));
       },
     );
   });

@@ -12,7 +12,7 @@ export function clearTestInbox(deps: { inbox: TestInbox }): Operation {
       description: 'The messages themselves stay on record.',
       scope: 'write:messages',
       testKeysOnly: true,
-      answers: { 204: { description: 'The inbox is empty.' } },
+      responses: { 204: { description: 'The inbox is empty.' } },
     },
     async ({ caller }) => {
       await deps.inbox.clear(caller.workspaceId);

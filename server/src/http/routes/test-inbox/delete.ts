@@ -1,7 +1,7 @@
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 
 export function deleteTestInboxMessage(deps: { inbox: TestInbox }): Operation {
   return operation(
@@ -15,11 +15,11 @@ export function deleteTestInboxMessage(deps: { inbox: TestInbox }): Operation {
       scope: 'write:messages',
       testKeysOnly: true,
       params: pathId('msg', 'the message'),
-      answers: { 204: { description: 'It is gone from the inbox.' } },
-      refusals: ['not_found'],
+      responses: { 204: { description: 'It is gone from the inbox.' } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       await deps.inbox.remove(caller.workspaceId, id);
       return { status: 204 };
     },

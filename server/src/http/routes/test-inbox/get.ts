@@ -1,13 +1,13 @@
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { LargeAnswers } from '../../server/large-response-limiter.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { InboxMessage } from './schemas.ts';
 
 export function getTestInboxMessage(deps: {
   inbox: TestInbox;
-  largeAnswers: LargeAnswers;
+  largeAnswers: LargeResponseLimiter;
 }): Operation {
   return operation(
     {
@@ -20,12 +20,12 @@ export function getTestInboxMessage(deps: {
       scope: 'read:messages',
       testKeysOnly: true,
       params: pathId('msg', 'the message'),
-      answers: { 200: { description: 'The mail.', body: InboxMessage } },
-      refusals: ['not_found', 'quota_exceeded'],
+      responses: { 200: { description: 'The mail.', body: InboxMessage } },
+      problems: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      await deps.largeAnswers.begin(caller.workspaceId, signal);
-      const id = uuidOf('msg', (params as { id: string }).id, 'message');
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
+      const id = decodePathId('msg', (params as { id: string }).id, 'message');
       return { status: 200, body: await deps.inbox.get(caller.workspaceId, id) };
     },
   );

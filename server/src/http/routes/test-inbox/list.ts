@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
-import { addressParameter } from '../../validation/query-parameters.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
+import { parseAddressParameter } from '../../validation/query-parameters.ts';
 import { InboxSummary } from './schemas.ts';
 
 const LIST = '/test/inbox';
@@ -24,21 +24,21 @@ export function listTestInbox(deps: { inbox: TestInbox }): Operation {
           Type.String({ minLength: 1, maxLength: 320, description: 'For this recipient only.' }),
         ),
       }),
-      queryReads: [
+      queryParsers: [
         (query) => uuidCursor(LIST, query),
-        (query) => addressParameter('recipientKey', 'to', query),
+        (query) => parseAddressParameter('recipientKey', 'to', query),
       ],
-      answers: {
+      responses: {
         200: { description: 'A page, newest first.', body: page(InboxSummary, 'InboxPage') },
       },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const beforeId = uuidCursor(LIST, query);
-      const recipient = addressParameter('recipientKey', 'to', query);
+      const recipient = parseAddressParameter('recipientKey', 'to', query);
       const wanted = { beforeId, limit: limit + 1, ...recipient };
       const found = await deps.inbox.list(caller.workspaceId, wanted);
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (mail) => [mail.uuid]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (mail) => [mail.uuid]);
       return {
         status: 200,
         body: { data: rows.map(({ uuid: _uuid, ...mail }) => mail), next_cursor },

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { TestInbox } from '../../../messages/test-inbox/test-inbox.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { addressParameter } from '../../validation/query-parameters.ts';
+import { parseAddressParameter } from '../../validation/query-parameters.ts';
 import { InboxMessage } from './schemas.ts';
 
 const TIMEOUT_DEFAULT_SECONDS = 30;
@@ -20,7 +20,7 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
         'a wait; each message is returned once. With `message: null` when none came in time.',
       scope: 'read:messages',
       testKeysOnly: true,
-      handsOut: true,
+      consumesOnRead: true,
       query: closed({
         to: Type.Optional(
           Type.String({
@@ -42,8 +42,8 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
           }),
         ),
       }),
-      queryReads: [(query) => addressParameter('recipientKey', 'to', query)],
-      answers: {
+      queryParsers: [(query) => parseAddressParameter('recipientKey', 'to', query)],
+      responses: {
         200: {
           description: 'The mail, or null.',
           body: Type.Object(
@@ -52,12 +52,12 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
           ),
         },
       },
-      refusals: ['quota_exceeded'],
+      problems: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
       const { subject } = query;
       const wanted = {
-        ...addressParameter('recipientKey', 'to', query),
+        ...parseAddressParameter('recipientKey', 'to', query),
         ...(subject === undefined ? {} : { subject }),
       };
       const timeoutMs = (query.timeout ?? TIMEOUT_DEFAULT_SECONDS) * 1000;

@@ -36,7 +36,7 @@ export function checkTransactional(): Operation {
           },
         },
       },
-      answers: { 200: { description: 'What was found.', body: Checked } },
+      responses: { 200: { description: 'What was found.', body: Checked } },
     },
     ({ body }) => ({ status: 200, body: checkedOf(checkInlineContent(body)) }),
   );

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { closed, described, Metadata, Tag } from '../../openapi/shared-schemas.ts';
+import { closed, Metadata, Tag, withDescription } from '../../openapi/shared-schemas.ts';
 
 const Email = Type.String({
   format: 'email',
@@ -47,23 +47,26 @@ export const TimeZone = Type.String({
 });
 
 /** As many as an operator can allow; `recipients` of `GET /limits` tells how many it are. */
-const RECIPIENTS_MOST = 1000;
+const RECIPIENTS_MAX = 1000;
 
 export const SendMessage = closed(
   {
-    to: described(Address, 'The recipient.'),
+    to: withDescription(Address, 'The recipient.'),
     from: Type.Optional(
-      described(Address, 'The sender, on a domain of yours. A template may have a default one.'),
+      withDescription(
+        Address,
+        'The sender, on a domain of yours. A template may have a default one.',
+      ),
     ),
     cc: Type.Optional(
       Type.Array(Address, {
-        maxItems: RECIPIENTS_MOST,
+        maxItems: RECIPIENTS_MAX,
         description: 'Further recipients, seen by all.',
       }),
     ),
     bcc: Type.Optional(
       Type.Array(Address, {
-        maxItems: RECIPIENTS_MOST,
+        maxItems: RECIPIENTS_MAX,
         description: 'Further recipients, seen by nobody else.',
       }),
     ),

@@ -3,11 +3,11 @@ import type { BatchItem, MessageAcceptor } from '../../../messages/accept/accept
 import type { SendRequest } from '../../../messages/accept/send-request.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { problemOf } from '../../problems/problem-details.ts';
+import { toProblemResponse } from '../../problems/problem-details.ts';
 import { listValidator } from '../../validation/schema-validator.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
-import { REPLAYED, SEND_REFUSALS } from './send-problems.ts';
+import { REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
 export function sendBatch(deps: {
   acceptor: MessageAcceptor;
@@ -35,11 +35,11 @@ export function sendBatch(deps: {
       description:
         'Takes up to 500 messages in one commit. `strict`, the default: one bad message and nothing ' +
         'is accepted. `permissive`: the good ones are accepted and each bad one has its problem; ' +
-        'when none is good the answer is 422.',
+        'when none is good the response is 422.',
       scope: 'send:transactional',
       body: bodyOf(SendMessage),
       // Each message is looked at for itself: one of a wrong shape is no more than one bad message.
-      checkedBody: bodyOf(Type.Unknown()),
+      validatedBody: bodyOf(Type.Unknown()),
       examples: {
         two: {
           summary: 'Two messages',
@@ -53,7 +53,7 @@ export function sendBatch(deps: {
           },
         },
       },
-      answers: {
+      responses: {
         202: {
           description: 'Accepted and durable.',
           body: Type.Object(
@@ -67,11 +67,11 @@ export function sendBatch(deps: {
             },
             { title: 'BatchAnswer' },
           ),
-          headers: REPLAYED,
+          headers: REPLAYED_HEADER,
         },
       },
-      refusals: SEND_REFUSALS,
-      keepsOwnIdempotency: true,
+      problems: SEND_PROBLEMS,
+      handlesIdempotency: true,
     },
     async ({ caller, body, idempotency, requestId }) => {
       const write = (items: BatchItem[]) => ({
@@ -81,14 +81,14 @@ export function sendBatch(deps: {
             'error' in item
               ? {
                   index: item.index,
-                  error: problemOf(item.error, requestId, deps.baseUrl).problem,
+                  error: toProblemResponse(item.error, requestId, deps.baseUrl).problem,
                 }
               : item,
           ),
         }),
       });
       const refusals = refusalsOf(body.messages);
-      const { response: answer, replayed } = await deps.acceptor.acceptBatch(
+      const { response, replayed } = await deps.acceptor.acceptBatch(
         caller,
         body.messages.map((message, index) => refusals[index] ?? (message as SendRequest)),
         body.mode !== 'permissive',
@@ -96,7 +96,7 @@ export function sendBatch(deps: {
         write,
       );
       const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
-      return { status: answer.status, body: answer.body, headers };
+      return { status: response.status, body: response.body, headers };
     },
   );
 }

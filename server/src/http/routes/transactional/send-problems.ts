@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { ProblemCode } from '../../problems/problem-types.ts';
 
 /** What can be wrong with a send beyond its shape. */
-export const SEND_REFUSALS: readonly ProblemCode[] = [
+export const SEND_PROBLEMS: readonly ProblemCode[] = [
   'workspace_suspended',
   'domain_not_owned',
   'domain_not_verified',
@@ -16,7 +16,7 @@ export const SEND_REFUSALS: readonly ProblemCode[] = [
   'overloaded',
 ];
 
-export const REPLAYED = {
+export const REPLAYED_HEADER = {
   'Idempotent-Replayed': {
     description: '`true` when this is the first answer again.',
     schema: Type.String(),

@@ -74,17 +74,17 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
       if (query.dry_run) {
         return { status: 200, body: previewMessage(await deps.acceptor.dryRun(caller, request)) };
       }
-      const { response: answer, replayed } = await deps.acceptor.acceptOne(
+      const { response, replayed } = await deps.acceptor.acceptOne(
         caller,
         request,
         idempotency,
         (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
       );
-      // The id is the first field of the answer: cheaper to cut out than to parse.
-      const location = `${API_PREFIX}/messages/${answer.body.slice(7, 37)}`;
+      // The id is the first field of the response: cheaper to cut out than to parse.
+      const location = `${API_PREFIX}/messages/${response.body.slice(7, 37)}`;
       const headers: Record<string, string> = { location };
       if (replayed) headers['idempotent-replayed'] = 'true';
-      return { status: answer.status, body: answer.body, headers };
+      return { status: response.status, body: response.body, headers };
     },
   );
 }

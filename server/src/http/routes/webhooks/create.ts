@@ -15,15 +15,17 @@ export function createWebhook(deps: { webhooks: Webhooks }): Operation {
         'secret is in the answer and nowhere else. Addresses inside private networks are refused.',
       scope: 'write:webhooks',
       body: CreateWebhook,
-      moreFaults: (body, _, caller) => deps.webhooks.faultsIn(caller, body),
+      semanticChecks: (body, _, caller) => deps.webhooks.fieldErrors(caller, body),
       examples: {
         messages: {
           summary: 'All that happens to messages',
           value: { url: 'https://yourdomain.com/hooks/mail', events: ['message.*'] },
         },
       },
-      answers: { 201: { description: 'The endpoint, with its secret.', body: WebhookWithSecret } },
-      refusals: ['conflict'],
+      responses: {
+        201: { description: 'The endpoint, with its secret.', body: WebhookWithSecret },
+      },
+      problems: ['conflict'],
     },
     async ({ caller, body }) => {
       const { webhook, secret } = await deps.webhooks.create(caller, body as NewWebhook);

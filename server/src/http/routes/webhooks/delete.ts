@@ -1,7 +1,7 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 
 export function deleteWebhook(deps: { webhooks: Webhooks }): Operation {
   return operation(
@@ -14,11 +14,11 @@ export function deleteWebhook(deps: { webhooks: Webhooks }): Operation {
       description: 'For good, with its secrets. What waits for it is not sent any more.',
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
-      answers: { 204: { description: 'It is gone.' } },
-      refusals: ['not_found'],
+      responses: { 204: { description: 'It is gone.' } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       await deps.webhooks.remove(caller, id);
       return { status: 204 };
     },

@@ -2,13 +2,13 @@ import { type Static, Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
 import { decodeId, uuidFloor } from '../../../lib/ids.ts';
 import type {
+  DeliveryCursor,
   DeliveryFilter,
   DeliveryPage,
-  DeliveryPlace,
-} from '../../../webhooks/delivery-list-store.ts';
+} from '../../../webhooks/webhook-delivery-list.ts';
 import { publicDelivery } from '../../../webhooks/webhook-history.ts';
 import { closed, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
-import { badCursor, decodeCursor, encodeCursor, isUuid } from '../../validation/cursor.ts';
+import { decodeCursor, encodeCursor, invalidCursor, isUuid } from '../../validation/cursor.ts';
 import { WEBHOOK_DELIVERY_STATUSES } from './schemas.ts';
 
 /** What lists of webhook deliveries take, of one endpoint and of all. */
@@ -36,7 +36,7 @@ export const WEBHOOK_FILTER = {
 
 const DeliveryQuery = closed({ ...DELIVERY_FILTERS, ...WEBHOOK_FILTER });
 
-export function deliveryFilterOf(query: Static<typeof DeliveryQuery>): DeliveryFilter {
+export function parseDeliveryFilter(query: Static<typeof DeliveryQuery>): DeliveryFilter {
   return {
     ...(query.status === undefined ? {} : { status: query.status }),
     ...(query.event_type === undefined ? {} : { eventType: query.event_type }),
@@ -54,14 +54,14 @@ function idOf(prefix: 'msg' | 'evt' | 'whk', text: string): string {
 /** One list with all of its filters: the endpoint is one of them, wherever it stands. */
 const LIST = '/webhook-deliveries';
 
-export function deliveryPlaceOf({ cursor }: { cursor?: unknown }): DeliveryPlace | undefined {
+export function parseDeliveryCursor({ cursor }: { cursor?: unknown }): DeliveryCursor | undefined {
   if (typeof cursor !== 'string') return undefined;
   const [eventId, webhookId] = decodeCursor(LIST, cursor, 2);
-  if (!isUuid(eventId) || !isUuid(webhookId)) throw badCursor();
+  if (!isUuid(eventId) || !isUuid(webhookId)) throw invalidCursor();
   return { eventId, webhookId };
 }
 
-export function publicDeliveryPage({ deliveries, next }: DeliveryPage) {
+export function toDeliveryPage({ deliveries, next }: DeliveryPage) {
   return {
     data: deliveries.map(publicDelivery),
     next_cursor: next === null ? null : encodeCursor(LIST, [next.eventId, next.webhookId]),

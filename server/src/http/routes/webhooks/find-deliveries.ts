@@ -3,9 +3,9 @@ import { closed, LIMIT_DEFAULT, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import {
   DELIVERY_FILTERS,
-  deliveryFilterOf,
-  deliveryPlaceOf,
-  publicDeliveryPage,
+  parseDeliveryCursor,
+  parseDeliveryFilter,
+  toDeliveryPage,
   WEBHOOK_FILTER,
 } from './delivery-query.ts';
 import { WebhookDelivery } from './schemas.ts';
@@ -24,8 +24,8 @@ export function findWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
         'number of deliveries, so a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:webhooks',
       query: closed({ ...DELIVERY_FILTERS, ...WEBHOOK_FILTER }),
-      queryReads: [(query) => deliveryPlaceOf(query)],
-      answers: {
+      queryParsers: [(query) => parseDeliveryCursor(query)],
+      responses: {
         200: {
           description: 'A page of deliveries.',
           body: page(WebhookDelivery, 'WebhookDeliveryPage'),
@@ -33,11 +33,11 @@ export function findWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
       },
     },
     async ({ caller, query }) => {
-      const after = deliveryPlaceOf(query);
+      const after = parseDeliveryCursor(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const filter = deliveryFilterOf(query);
+      const filter = parseDeliveryFilter(query);
       const found = await deps.webhookHistory.list(caller, filter, { after, limit });
-      return { status: 200, body: publicDeliveryPage(found) };
+      return { status: 200, body: toDeliveryPage(found) };
     },
   );
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
 export function findWebhookDelivery(deps: { webhookHistory: WebhookHistory }): Operation {
@@ -15,13 +15,17 @@ export function findWebhookDelivery(deps: { webhookHistory: WebhookHistory }): O
       description: 'For who does not know its endpoint, which `webhook_id` then names.',
       scope: 'read:webhooks',
       params: Type.Pick(DeliveryPath, ['delivery_id']),
-      answers: {
+      responses: {
         200: { description: 'The delivery with its tries.', body: WebhookDeliveryWithTries },
       },
-      refusals: ['not_found'],
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('whd', (params as { delivery_id: string }).delivery_id, 'webhook delivery');
+      const id = decodePathId(
+        'whd',
+        (params as { delivery_id: string }).delivery_id,
+        'webhook delivery',
+      );
       return { status: 200, body: await deps.webhookHistory.find(caller, id) };
     },
   );

@@ -1,7 +1,7 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { Webhook } from './schemas.ts';
 
 export function getWebhook(deps: { webhooks: Webhooks }): Operation {
@@ -14,11 +14,11 @@ export function getWebhook(deps: { webhooks: Webhooks }): Operation {
       summary: 'Look up a webhook endpoint',
       scope: 'read:webhooks',
       params: pathId('whk', 'the endpoint'),
-      answers: { 200: { description: 'The endpoint.', body: Webhook } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The endpoint.', body: Webhook } },
+      problems: ['not_found'],
     },
     async ({ caller, params }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const webhook = await deps.webhooks.get(caller, id);
       return { status: 200, body: deps.webhooks.publicWebhook(webhook) };
     },

@@ -1,12 +1,12 @@
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { closed, LIMIT_DEFAULT, page, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import {
   DELIVERY_FILTERS,
-  deliveryFilterOf,
-  deliveryPlaceOf,
-  publicDeliveryPage,
+  parseDeliveryCursor,
+  parseDeliveryFilter,
+  toDeliveryPage,
 } from './delivery-query.ts';
 import { WebhookDelivery } from './schemas.ts';
 
@@ -25,22 +25,22 @@ export function listWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
       scope: 'read:webhooks',
       params: pathId('whk', 'the endpoint'),
       query: closed(DELIVERY_FILTERS),
-      queryReads: [(query) => deliveryPlaceOf(query)],
-      answers: {
+      queryParsers: [(query) => parseDeliveryCursor(query)],
+      responses: {
         200: {
           description: 'A page of deliveries.',
           body: page(WebhookDelivery, 'WebhookDeliveryPage'),
         },
       },
-      refusals: ['not_found'],
+      problems: ['not_found'],
     },
     async ({ caller, params, query }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
-      const after = deliveryPlaceOf(query);
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
+      const after = parseDeliveryCursor(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const filter = deliveryFilterOf(query);
-      const found = await deps.webhookHistory.listOf(caller, id, filter, { after, limit });
-      return { status: 200, body: publicDeliveryPage(found) };
+      const filter = parseDeliveryFilter(query);
+      const found = await deps.webhookHistory.listForEndpoint(caller, id, filter, { after, limit });
+      return { status: 200, body: toDeliveryPage(found) };
     },
   );
 }

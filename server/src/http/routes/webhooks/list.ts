@@ -1,7 +1,7 @@
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { Webhook } from './schemas.ts';
 
 const LIST = '/webhooks';
@@ -17,8 +17,10 @@ export function listWebhooks(deps: { webhooks: Webhooks }): Operation {
       description: 'Newest first. Each mode has its own.',
       scope: 'read:webhooks',
       query: closed(PAGE),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: { 200: { description: 'A page of endpoints.', body: page(Webhook, 'WebhookPage') } },
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: {
+        200: { description: 'A page of endpoints.', body: page(Webhook, 'WebhookPage') },
+      },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
@@ -27,7 +29,7 @@ export function listWebhooks(deps: { webhooks: Webhooks }): Operation {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (webhook) => [webhook.id]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (webhook) => [webhook.id]);
       const data = rows.map((webhook) => deps.webhooks.publicWebhook(webhook));
       return { status: 200, body: { data, next_cursor } };
     },

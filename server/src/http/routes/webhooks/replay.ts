@@ -1,10 +1,10 @@
 import type { Clock } from '../../../lib/clock.ts';
-import { type FieldError, faultsOf, invalidFields } from '../../../lib/refused-error.ts';
+import { type FieldError, fieldErrorsOf, invalidFields } from '../../../lib/refused-error.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { ReplayResult, ReplayWebhook } from './schemas.ts';
 
 const RANGE_DEFAULT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -23,7 +23,7 @@ export function replayWebhook(deps: { webhookHistory: WebhookHistory; clock: Clo
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: ReplayWebhook,
-      moreFaults: (range) => faultsOf(() => rangeOf(range, deps.clock.now())),
+      semanticChecks: (range) => fieldErrorsOf(() => rangeOf(range, deps.clock.now())),
       examples: {
         failed: {
           summary: 'All that failed since the first of November',
@@ -34,11 +34,11 @@ export function replayWebhook(deps: { webhookHistory: WebhookHistory; clock: Clo
           value: { delivery_id: 'whd_01kc8x3g0kf3s9w2a4b6c8d0e2' },
         },
       },
-      answers: { 202: { description: 'They are queued.', body: ReplayResult } },
-      refusals: ['not_found', 'conflict'],
+      responses: { 202: { description: 'They are queued.', body: ReplayResult } },
+      problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const { delivery_id, ...rest } = body;
       if (delivery_id !== undefined && Object.keys(rest).length > 0) {
         const detail = 'A delivery is named alone, without a range.';
@@ -50,7 +50,7 @@ export function replayWebhook(deps: { webhookHistory: WebhookHistory; clock: Clo
           ? await deps.webhookHistory.replayDelivery(
               caller,
               id,
-              uuidOf('whd', delivery_id, 'webhook delivery'),
+              decodePathId('whd', delivery_id, 'webhook delivery'),
             )
           : await deps.webhookHistory.replayRange(caller, id, {
               ...rangeOf(rest, nowMs),

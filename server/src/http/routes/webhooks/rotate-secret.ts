@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { closed, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { RotatedWebhook } from './schemas.ts';
 
 const GRACE_DEFAULT_SECONDS = 24 * 60 * 60;
@@ -34,11 +34,13 @@ export function rotateWebhookSecret(deps: { webhooks: Webhooks }): Operation {
         { title: 'RotateWebhookSecret' },
       ),
       examples: { hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } } },
-      answers: { 200: { description: 'The endpoint, with its new secret.', body: RotatedWebhook } },
-      refusals: ['not_found'],
+      responses: {
+        200: { description: 'The endpoint, with its new secret.', body: RotatedWebhook },
+      },
+      problems: ['not_found'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const graceSeconds = body.grace_seconds ?? GRACE_DEFAULT_SECONDS;
       const rotated = await deps.webhooks.rotateSecret(caller, id, graceSeconds);
       const { webhook, secret, previousEndsAtMs } = rotated;

@@ -1,7 +1,7 @@
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { sampleData } from './event-payloads.ts';
 import { TestWebhook, WebhookTestResult } from './schemas.ts';
 
@@ -20,11 +20,11 @@ export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
       params: pathId('whk', 'the endpoint'),
       body: TestWebhook,
       examples: { bounce: { summary: 'A bounce', value: { type: 'message.bounced' } } },
-      answers: { 200: { description: 'What the receiver answered.', body: WebhookTestResult } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'What the receiver answered.', body: WebhookTestResult } },
+      problems: ['not_found'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const type = body.type ?? 'message.delivered';
       const sample = { type, data: sampleData(type) };
       return { status: 200, body: await deps.webhookTester.test(caller, id, sample) };

@@ -1,7 +1,7 @@
 import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 import { UpdateWebhook, Webhook } from './schemas.ts';
 
 export function updateWebhook(deps: { webhooks: Webhooks }): Operation {
@@ -16,13 +16,13 @@ export function updateWebhook(deps: { webhooks: Webhooks }): Operation {
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: UpdateWebhook,
-      moreFaults: (body, _, caller) => deps.webhooks.faultsIn(caller, body),
+      semanticChecks: (body, _, caller) => deps.webhooks.fieldErrors(caller, body),
       examples: { on: { summary: 'Switch it on again', value: { enabled: true } } },
-      answers: { 200: { description: 'The endpoint as it is now.', body: Webhook } },
-      refusals: ['not_found'],
+      responses: { 200: { description: 'The endpoint as it is now.', body: Webhook } },
+      problems: ['not_found'],
     },
     async ({ caller, params, body }) => {
-      const id = uuidOf('whk', (params as { id: string }).id, 'webhook endpoint');
+      const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const webhook = await deps.webhooks.change(caller, id, body as WebhookChange);
       return { status: 200, body: deps.webhooks.publicWebhook(webhook) };
     },

@@ -1,7 +1,7 @@
 import { publicMembership } from '../../../accounts/people/account.ts';
 import type { People } from '../../../accounts/people/people.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { Workspace, WorkspaceWords } from './schemas.ts';
+import { Workspace, WorkspaceInput } from './schemas.ts';
 
 export function createWorkspace({ people }: { people: People }): Operation {
   return operation(
@@ -15,10 +15,10 @@ export function createWorkspace({ people }: { people: People }): Operation {
         'One becomes its owner. Only people who own a workspace make another one, and those that come ' +
         'of one workspace are counted together, whoever made them.',
       scope: 'person',
-      body: WorkspaceWords,
+      body: WorkspaceInput,
       examples: { shop: { summary: 'A name', value: { name: 'Second shop' } } },
-      answers: { 201: { description: 'The workspace.', body: Workspace } },
-      refusals: ['insufficient_role', 'workspace_suspended', 'quota_exceeded'],
+      responses: { 201: { description: 'The workspace.', body: Workspace } },
+      problems: ['insufficient_role', 'workspace_suspended', 'quota_exceeded'],
     },
     async ({ signedIn, body }) => ({
       status: 201,

@@ -1,7 +1,7 @@
 import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
+import { decodePathId } from '../../validation/path-id.ts';
 
 export function leaveWorkspace({ people }: { people: People }): Operation {
   return operation(
@@ -14,11 +14,11 @@ export function leaveWorkspace({ people }: { people: People }): Operation {
       description: 'Everybody may, except its last owner.',
       scope: 'person',
       params: pathId('wsp', 'the workspace'),
-      answers: { 204: { description: 'No longer a member.' } },
-      refusals: ['not_found', 'last_owner'],
+      responses: { 204: { description: 'No longer a member.' } },
+      problems: ['not_found', 'last_owner'],
     },
     async ({ signedIn, params }) => {
-      const id = uuidOf('wsp', (params as { id: string }).id, 'workspace');
+      const id = decodePathId('wsp', (params as { id: string }).id, 'workspace');
       await people.team.leave(id, signedIn.person.id);
       return { status: 204 };
     },

@@ -2,7 +2,7 @@ import { publicMembership } from '../../../accounts/people/account.ts';
 import type { People } from '../../../accounts/people/people.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { pageOf, uuidCursor } from '../../validation/cursor.ts';
+import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { Workspace } from './schemas.ts';
 
 const LIST = '/workspaces';
@@ -18,8 +18,8 @@ export function listWorkspaces({ people }: { people: People }): Operation {
       description: 'Newest first.',
       scope: 'person',
       query: closed(PAGE),
-      queryReads: [(query) => uuidCursor(LIST, query)],
-      answers: {
+      queryParsers: [(query) => uuidCursor(LIST, query)],
+      responses: {
         200: { description: 'A page of workspaces.', body: page(Workspace, 'WorkspacePage') },
       },
     },
@@ -30,7 +30,7 @@ export function listWorkspaces({ people }: { people: People }): Operation {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
-      const { rows, next_cursor } = pageOf(LIST, found, limit, (one) => [one.workspaceId]);
+      const { rows, next_cursor } = toPage(LIST, found, limit, (one) => [one.workspaceId]);
       return { status: 200, body: { data: rows.map(publicMembership), next_cursor } };
     },
   );

@@ -30,4 +30,4 @@ export const Workspace = Type.Object(
   { title: 'Workspace', examples: [WORKSPACE] },
 );
 
-export const WorkspaceWords = closed({ name: WorkspaceName }, { title: 'WorkspaceWords' });
+export const WorkspaceInput = closed({ name: WorkspaceName }, { title: 'WorkspaceWords' });

@@ -2,8 +2,8 @@ import { publicMembership } from '../../../accounts/people/account.ts';
 import type { People } from '../../../accounts/people/people.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { uuidOf } from '../../validation/path-id.ts';
-import { Workspace, WorkspaceWords } from './schemas.ts';
+import { decodePathId } from '../../validation/path-id.ts';
+import { Workspace, WorkspaceInput } from './schemas.ts';
 
 export function updateWorkspace({ people }: { people: People }): Operation {
   return operation(
@@ -16,13 +16,13 @@ export function updateWorkspace({ people }: { people: People }): Operation {
       description: 'For those whose role in it has `write:workspace`.',
       scope: 'person',
       params: pathId('wsp', 'the workspace'),
-      body: WorkspaceWords,
+      body: WorkspaceInput,
       examples: { name: { summary: 'Another name', value: { name: 'Flagship shop' } } },
-      answers: { 200: { description: 'The workspace as it is now.', body: Workspace } },
-      refusals: ['not_found', 'insufficient_role'],
+      responses: { 200: { description: 'The workspace as it is now.', body: Workspace } },
+      problems: ['not_found', 'insufficient_role'],
     },
     async ({ signedIn, params, body }) => {
-      const id = uuidOf('wsp', (params as { id: string }).id, 'workspace');
+      const id = decodePathId('wsp', (params as { id: string }).id, 'workspace');
       const renamed = await people.account.renameWorkspace(signedIn, id, body.name);
       return { status: 200, body: publicMembership(renamed) };
     },
