@@ -1,21 +1,65 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.ts';
+
+/**
+ * Four projects, from quick to slow; `npx vitest run --project unit` runs one of them.
+ *
+ * - `unit`: needs nothing but this process.
+ * - `db`: unit tests that need PostgreSQL, named `*.db.test.ts`.
+ * - `scenario`: the whole server, through its API, its ports and its command line.
+ * - `browser`: the dashboard in Chromium.
+ */
+
+const DATABASE_TESTS = '**/*.db.test.ts';
+
+/**
+ * Files share a worker process, because loading the server takes longer than most files run: a test
+ * disposes of everything that it starts. The timeouts allow for a busy machine.
+ */
+const SLOW = {
+  isolate: false,
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 20_000 } },
+  globalSetup: ['server/test/harness/global-setup.ts'],
+};
 
 export default defineConfig({
   test: {
-    include: [
-      'server/src/**/*.test.ts',
-      'server/test/**/*.test.ts',
-      'dashboard/src/**/*.test.ts',
-      'scripts/**/*.test.ts',
-      'sdk/**/*.test.ts',
-    ],
-    globalSetup: ['server/test/harness/global-setup.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    // A second, as it is otherwise, is nothing on a machine that is busy.
-    expect: { poll: { timeout: 20_000 } },
+    // Failed tests are not retried: a flaky test is a bug in the test or in the code.
+    retry: 0,
     maxWorkers: 2,
-    // One that needs it hides a fault, in itself or in what it tests: the gate names it.
-    retry: 1,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: [
+            'server/src/**/*.test.ts',
+            'dashboard/src/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'sdk/**/*.test.ts',
+          ],
+          exclude: ['**/node_modules/**', DATABASE_TESTS],
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 20_000 } },
+        },
+      },
+      {
+        test: {
+          name: 'db',
+          include: [`server/src/${DATABASE_TESTS}`, `sdk/${DATABASE_TESTS}`],
+          ...SLOW,
+        },
+      },
+      {
+        test: { name: 'scenario', include: ['server/test/scenarios/**/*.test.ts'], ...SLOW },
+      },
+      {
+        test: { name: 'browser', include: ['server/test/browser/**/*.test.ts'], ...SLOW },
+      },
+    ],
   },
 });

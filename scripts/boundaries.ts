@@ -4,14 +4,14 @@ import path from 'node:path';
 import { projectFiles, ROOT } from './project-files.ts';
 
 /**
- * The walls between rooms: imports as .dependency-cruiser.js allows them, and SQL only where it
- * belongs. A cruise that saw next to nothing counts as broken, not as passed: dependency-cruiser
- * says "no violations" of a language it cannot read.
+ * Checks module boundaries: imports as .dependency-cruiser.js allows them, and SQL only in db/ and
+ * the stores. dependency-cruiser reports "no violations" for a language that it cannot parse, so a
+ * run that saw hardly any files counts as failed.
  */
 
 const MODULES_MIN = 50;
 
-interface Cruise {
+interface CruiseResult {
   modules: { source: string }[];
   summary: {
     violations: { from: string; to: string; rule: { name: string } }[];
@@ -19,39 +19,39 @@ interface Cruise {
   };
 }
 
-export function wallMistakes(): string[] {
+export function boundaryErrors(): string[] {
   const source = projectFiles().filter((file) => /^(server|sdk)\/src\/.*\.ts$/.test(file));
-  return [...importMistakes(source), ...sqlMistakes(source)];
+  return [...importErrors(source), ...sqlErrors(source)];
 }
 
-function importMistakes(source: readonly string[]): string[] {
+function importErrors(source: readonly string[]): string[] {
   const { stdout, stderr } = spawnSync(
     'depcruise',
     ['--config', '.dependency-cruiser.js', '--output-type', 'json', 'server/src', 'sdk/src'],
     { cwd: ROOT, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
   );
   if (!stdout.startsWith('{')) return [`dependency-cruiser did not run: ${stderr}`];
-  const { modules, summary } = JSON.parse(stdout) as Cruise;
+  const { modules, summary } = JSON.parse(stdout) as CruiseResult;
   const cruised = new Set(modules.map((module) => module.source));
   const comments = new Map(
     summary.ruleSetUsed.forbidden.map(({ name, comment }) => [name, comment]),
   );
   return [
     ...(modules.length < MODULES_MIN
-      ? [`dependency-cruiser saw only ${modules.length} files`]
+      ? [`dependency-cruiser parsed only ${modules.length} files`]
       : []),
     ...source
       .filter((file) => !cruised.has(file))
-      .map((file) => `${file}: dependency-cruiser did not look at it`),
+      .map((file) => `${file}: not parsed by dependency-cruiser`),
     ...summary.violations.map(
       ({ from, to, rule }) => `${from} imports ${to}: ${comments.get(rule.name) ?? rule.name}`,
     ),
   ];
 }
 
-function sqlMistakes(source: readonly string[]): string[] {
+function sqlErrors(source: readonly string[]): string[] {
   return source
     .filter((file) => !/^server\/src\/db\/|-store\.ts$|\.test\.ts$/.test(file))
     .filter((file) => /\.query(<[^(]*>)?\(/.test(readFileSync(path.join(ROOT, file), 'utf8')))
-    .map((file) => `${file}: only db/ and *-store.ts hold SQL`);
+    .map((file) => `${file}: SQL belongs in db/ or a *-store.ts file`);
 }

@@ -1,9 +1,9 @@
 import { type Direction, SchemaComparison } from './schema-comparison.ts';
 
 /**
- * Two OpenAPI documents come in, out goes what a client of the first would no longer find in the
- * second: operations, parameters and answers that are gone, requests that are no longer taken,
- * fields of answers that are gone or of another kind. What is new and optional is no change to it.
+ * Compares two OpenAPI documents and reports what would break a client of the first: operations,
+ * parameters, responses and response fields that were removed or changed type, and requests that are
+ * no longer accepted. Optional additions are not breaking.
  */
 
 type Json = Record<string, unknown>;
@@ -44,12 +44,12 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
   const found: string[] = [];
   for (const { name, operation } of operationsOf(before.paths)) {
     const now = operationsOf(after.paths).find((other) => other.name === name)?.operation;
-    if (!now) found.push(`${name} is gone`);
+    if (!now) found.push(`${name} was removed`);
     else found.push(...operationChanges(operation, now).map((change) => `${name}: ${change}`));
   }
   for (const { name, operation } of operationsOf(before.webhooks ?? {})) {
     const now = operationsOf(after.webhooks ?? {}).find((other) => other.name === name)?.operation;
-    if (!now) found.push(`the event ${name} is gone`);
+    if (!now) found.push(`the event ${name} was removed`);
     else found.push(...eventChanges(operation, now).map((change) => `${name}: ${change}`));
   }
   return found;
@@ -58,15 +58,17 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
     return [
       ...(was.operationId === now.operationId
         ? []
-        : [`its operationId was ${was.operationId} and is ${now.operationId}`]),
-      ...(was.security?.length === 0 && now.security?.length !== 0 ? ['it needs a key now'] : []),
+        : [`operationId changed from ${was.operationId} to ${now.operationId}`]),
+      ...(was.security?.length === 0 && now.security?.length !== 0
+        ? ['authentication is now required']
+        : []),
       ...(was['x-scope'] === now['x-scope']
         ? []
-        : [`its scope was ${was['x-scope']} and is ${now['x-scope']}`]),
+        : [`scope changed from ${was['x-scope']} to ${now['x-scope']}`]),
       ...parameterChanges(was.parameters ?? [], now.parameters ?? []),
       ...contentChanges('request', was.requestBody?.content, now.requestBody?.content),
-      ...(!was.requestBody && now.requestBody ? ['it takes a body now'] : []),
-      ...answerChanges(was, now),
+      ...(!was.requestBody && now.requestBody ? ['a body is now required'] : []),
+      ...responseChanges(was, now),
     ];
   }
 
@@ -79,28 +81,28 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
     return [
       ...was.flatMap((old) => {
         const present = now.find(same(old));
-        if (!present) return [`the parameter ${old.name} is gone`];
+        if (!present) return [`the parameter ${old.name} was removed`];
         return schemas.changes('request', old.schema, present.schema, old.name);
       }),
       ...now
         .filter((present) => present.required && !was.find(same(present))?.required)
-        .map((present) => `the parameter ${present.name} is required now`),
+        .map((present) => `the parameter ${present.name} is now required`),
     ];
   }
 
-  function answerChanges(was: ApiOperation, now: ApiOperation): string[] {
+  function responseChanges(was: ApiOperation, now: ApiOperation): string[] {
     return Object.entries(was.responses)
       .filter(([status]) => status.startsWith('2'))
       .flatMap(([status, response]) => {
         const present = now.responses[status];
-        if (!present) return [`the answer ${status} is gone`];
-        const [old, young] = [resolved(before, response), resolved(after, present)];
+        if (!present) return [`the response ${status} was removed`];
+        const [old, current] = [resolved(before, response), resolved(after, present)];
         const headersGone = Object.keys(old.headers ?? {}).filter(
-          (header) => !(header in (young.headers ?? {})),
+          (header) => !(header in (current.headers ?? {})),
         );
         return [
-          ...headersGone.map((header) => `the header ${header} of ${status} is gone`),
-          ...contentChanges('response', old.content, young.content).map(
+          ...headersGone.map((header) => `the header ${header} of ${status} was removed`),
+          ...contentChanges('response', old.content, current.content).map(
             (change) => `${status}: ${change}`,
           ),
         ];
@@ -114,7 +116,7 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
   ): string[] {
     return Object.entries(was).flatMap(([type, media]) => {
       const present = now[type];
-      if (!present) return [`${type} is gone`];
+      if (!present) return [`${type} was removed`];
       return schemas.changes(direction, media.schema, present.schema, '');
     });
   }

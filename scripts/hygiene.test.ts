@@ -2,59 +2,59 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { scratchFolder } from '../server/test/harness/temp-dir.ts';
-import { tidyMistakes } from './hygiene.ts';
+import { hygieneErrors } from './hygiene.ts';
 
-/** Goal: each rule finds what it is for and leaves the innocent alone. Method: small trees on disk. */
+/** Each rule runs over a small tree of files on disk. */
 
 function tree(root: string, files: Record<string, string>): string[] {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
     writeFileSync(path.join(root, name), text);
   }
-  return tidyMistakes(root);
+  return hygieneErrors(root);
 }
 
-// Written apart, so that this file is tidy itself.
+// Assembled from parts, so that this file passes the check itself.
 const LEFTOVER = ['TO', 'DO'].join('');
 const ONLY = ['it', 'only'].join('.');
 const ENVIRONMENT = ['process', 'env'].join('.');
 const ELSEWHERE = ['', 'root', 'project', 'x.ts'].join('/');
 
-it('finds what was left behind', async () => {
+it('finds leftovers', async () => {
   await using folder = await scratchFolder();
   expect(
     tree(folder.path, {
       'server/src/a.ts': `const a = 1;\n// ${LEFTOVER}: b\nconst { HOME } = ${ENVIRONMENT};\n`,
       'server/src/a.test.ts': `${ONLY}('x', () => { ${ENVIRONMENT}; });\n`,
       'server/src/config/env.ts': `export const env = ${ENVIRONMENT};\n`,
-      'docs/notes.md': `It lies in ${ELSEWHERE}.\n`,
+      'docs/notes.md': `See ${ELSEWHERE}.\n`,
       'node_modules/a/index.js': `// ${LEFTOVER}\n`,
     }),
   ).toEqual([
-    `docs/notes.md:1: ${ELSEWHERE.slice(0, 7)}… is a path of one machine`,
-    `server/src/a.test.ts:1: ${ONLY} leaves tests out`,
-    `server/src/a.ts:2: "${LEFTOVER}" was left behind`,
-    'server/src/a.ts:3: only server/src/config reads the environment',
+    `docs/notes.md:1: ${ELSEWHERE.slice(0, 7)}… is a path on one machine`,
+    `server/src/a.test.ts:1: ${ONLY} excludes tests`,
+    `server/src/a.ts:2: leftover "${LEFTOVER}"`,
+    'server/src/a.ts:3: read the environment in server/src/config only',
   ]);
 });
 
-it('follows links between pages, and to headings', async () => {
+it('finds dead links to files and headings', async () => {
   await using folder = await scratchFolder();
   expect(
     tree(folder.path, {
       'README.md':
-        '# Top\n[a](docs/a.md) [b](docs/a.md#the-walk-of-one-message) [c](https://example.com/x) [d](#top)\n' +
+        '# Top\n[a](docs/a.md) [b](docs/a.md#life-of-a-message) [c](https://example.com/x) [d](#top)\n' +
         '```\n[not a link](nowhere.md)\n```\n[dead](docs/b.md) [half](docs/a.md#missing) <img src="docs/no.svg">\n',
-      'docs/a.md': '# A\n## The walk of one message\n[back](../README.md)\n',
+      'docs/a.md': '# A\n## Life of a message\n[back](../README.md)\n',
     }),
   ).toEqual([
-    'README.md: the link to docs/b.md leads nowhere',
-    'README.md: the link to docs/a.md#missing leads nowhere',
-    'README.md: the link to docs/no.svg leads nowhere',
+    'README.md: dead link to docs/b.md',
+    'README.md: dead link to docs/a.md#missing',
+    'README.md: dead link to docs/no.svg',
   ]);
 });
 
-it('wants packages from the public registry', async () => {
+it('finds packages from other registries', async () => {
   await using folder = await scratchFolder();
   const packages = {
     '': {},
@@ -63,6 +63,6 @@ it('wants packages from the public registry', async () => {
     'node_modules/b': { resolved: 'http://mirror.example/b-1.0.0.tgz' },
   };
   expect(tree(folder.path, { 'package-lock.json': JSON.stringify({ packages }) })).toEqual([
-    'package-lock.json: node_modules/b comes from http://mirror.example/b-1.0.0.tgz',
+    'package-lock.json: node_modules/b is resolved from http://mirror.example/b-1.0.0.tgz',
   ]);
 });

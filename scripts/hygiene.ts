@@ -2,18 +2,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectFiles, ROOT } from './project-files.ts';
 
-/** What no tool looks at and what should still not lie about; one line for each thing found. */
-export function tidyMistakes(root: string = ROOT): string[] {
+/**
+ * Finds what no other tool reports: leftover markers, excluded tests, dead links, paths of one
+ * machine, packages from elsewhere. Returns one line per finding.
+ */
+export function hygieneErrors(root: string = ROOT): string[] {
   const files = projectFiles(root).filter((file) => TEXT.test(file));
   return files.flatMap((file) => {
     const text = readFileSync(path.join(root, file), 'utf8');
-    const found = LINE_RULES.filter((rule) => rule.where(file)).flatMap((rule) =>
+    const found = LINE_RULES.filter((rule) => rule.appliesTo(file)).flatMap((rule) =>
       linesWith(text, rule.pattern).map(
-        ({ line, match }) => `${file}:${line}: ${rule.says(match)}`,
+        ({ line, match }) => `${file}:${line}: ${rule.message(match)}`,
       ),
     );
     if (file.endsWith('.md')) found.push(...deadLinks(root, file, text));
-    if (file === 'package-lock.json') found.push(...foreignPackages(text));
+    if (file === 'package-lock.json') found.push(...packagesFromMirrors(text));
     return found;
   });
 }
@@ -21,38 +24,46 @@ export function tidyMistakes(root: string = ROOT): string[] {
 const TEXT = /\.(ts|js|mjs|cjs|json|sql|md|sh|yaml|yml|css|html)$|^\.ci\/run$/;
 
 interface LineRule {
-  where: (file: string) => boolean;
+  appliesTo: (file: string) => boolean;
   pattern: RegExp;
-  says: (match: string) => string;
+  message: (match: string) => string;
 }
 
 const isCode = (file: string): boolean => /\.(ts|js|mjs|cjs|sql|sh|css)$/.test(file);
 
 const LINE_RULES: LineRule[] = [
   {
-    where: isCode,
+    appliesTo: isCode,
     pattern: /\b(?:FIX[M]E|TO[D]O|X[X]X)\b/,
-    says: (match) => `"${match}" was left behind`,
+    message: (match) => `leftover "${match}"`,
   },
   {
-    where: (file) => file.endsWith('.test.ts'),
+    appliesTo: (file) => file.endsWith('.test.ts'),
     pattern: /\b(?:it|test|describe|suite)(?:\.\w+)*\.(?:only|skip|todo)\b/,
-    says: (match) => `${match} leaves tests out`,
+    message: (match) => `${match} excludes tests`,
   },
   {
-    where: (file) => isCode(file) && /^server\/(src|bin)\//.test(file) && !isConfig(file),
+    appliesTo: (file) => isCode(file) && /^server\/(src|bin)\//.test(file) && !isConfig(file),
     pattern: /\bprocess\.env\b/,
-    says: () => 'only server/src/config reads the environment',
+    message: () => 'read the environment in server/src/config only',
   },
   {
-    where: (file) => file !== 'package-lock.json',
+    appliesTo: (file) =>
+      file.endsWith('.test.ts') &&
+      !file.endsWith('.db.test.ts') &&
+      !file.startsWith('server/test/'),
+    pattern: /\/harness\/(?:app|database)\.ts'/,
+    message: () => 'a test that needs PostgreSQL is named *.db.test.ts',
+  },
+  {
+    appliesTo: (file) => file !== 'package-lock.json',
     pattern: /(?<![\w.:}/-])\/(?:work|root|Users\/\w+|home\/\w+)\/[\w.]/,
-    says: (match) => `${match}… is a path of one machine`,
+    message: (match) => `${match}… is a path on one machine`,
   },
 ];
 
 function isConfig(file: string): boolean {
-  // Samples show how others read theirs.
+  // Samples show how users read their own environment.
   return /^server\/src\/config\/|\.test\.ts$|\/docs\/samples\.ts$/.test(file);
 }
 
@@ -63,7 +74,7 @@ function linesWith(text: string, pattern: RegExp): { line: number; match: string
   });
 }
 
-/** Links from one page of ours to another file, and to a heading in it. */
+/** Relative links to files, or to headings in them, that do not exist. */
 function deadLinks(root: string, file: string, text: string): string[] {
   const prose = text.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '');
   const targets = [
@@ -72,20 +83,20 @@ function deadLinks(root: string, file: string, text: string): string[] {
   ];
   return targets
     .filter((target) => !/^[a-z]+:/i.test(target))
-    .filter((target) => !leadsSomewhere(root, file, target))
-    .map((target) => `${file}: the link to ${target} leads nowhere`);
+    .filter((target) => !linkExists(root, file, target))
+    .map((target) => `${file}: dead link to ${target}`);
 }
 
-function leadsSomewhere(root: string, file: string, target: string): boolean {
+function linkExists(root: string, file: string, target: string): boolean {
   const [name = '', heading] = target.split('#');
   const page = name === '' ? path.join(root, file) : path.join(root, path.dirname(file), name);
   if (!existsSync(page)) return false;
   if (heading === undefined || !page.endsWith('.md')) return true;
-  return headingsOf(readFileSync(page, 'utf8')).has(heading);
+  return anchorsOf(readFileSync(page, 'utf8')).has(heading);
 }
 
-/** As GitHub names them. */
-function headingsOf(text: string): Set<string> {
+/** Anchors as GitHub derives them from headings. */
+function anchorsOf(text: string): Set<string> {
   const headings = [...text.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1] as string);
   return new Set(
     headings.map((heading) =>
@@ -98,8 +109,8 @@ function headingsOf(text: string): Set<string> {
   );
 }
 
-/** An address of a mirror in the lock file would send everybody else there. */
-function foreignPackages(text: string): string[] {
+/** A mirror's URL in the lock file would be used by everyone who installs from it. */
+function packagesFromMirrors(text: string): string[] {
   const { packages } = JSON.parse(text) as {
     packages: Record<string, { resolved?: string; link?: boolean }>;
   };
@@ -108,5 +119,5 @@ function foreignPackages(text: string): string[] {
       ([, { resolved, link }]) =>
         resolved !== undefined && !link && !resolved.startsWith('https://registry.npmjs.org/'),
     )
-    .map(([name, { resolved }]) => `package-lock.json: ${name} comes from ${resolved}`);
+    .map(([name, { resolved }]) => `package-lock.json: ${name} is resolved from ${resolved}`);
 }

@@ -6,8 +6,8 @@ import { ROOT } from './project-files.ts';
 /** The API of the last release. */
 export const RELEASED = 'docs/openapi-released.json';
 
-/** `/api/v1` only grows: what would break a client of the last release, one line each. */
-export function releaseMistakes(): string[] {
+/** `/api/v1` only grows: returns one line per change that would break a client of the last release. */
+export function breakingChangeErrors(): string[] {
   return breakingChanges(read(RELEASED), read('openapi.json'));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Compares a schema with its later form. What a request may hold must not shrink, what an answer
- * may hold must not grow, except that objects of answers may get new fields and enums new values.
+ * Compares a schema with its later version. A request schema must not accept less than before. A
+ * response schema must not allow more, except that objects may get new fields and enums new values.
  */
 
 type Json = Record<string, unknown>;
@@ -24,23 +24,23 @@ interface Schema {
 export class SchemaComparison {
   readonly #before: Json;
   readonly #after: Json;
-  readonly #underWay = new Set<string>();
+  readonly #inProgress = new Set<string>();
 
   constructor(before: Json, after: Json) {
     this.#before = before;
     this.#after = after;
   }
 
-  /** What breaks, one line each; `at` names the place. */
+  /** Returns one line per breaking change; `at` is the path of the schema. */
   changes(direction: Direction, before: Json, after: Json, at: string): string[] {
     const pair = `${direction} ${before.$ref} ${after.$ref}`;
     const named = before.$ref !== undefined && after.$ref !== undefined;
-    // A schema that holds itself is being compared already.
-    if (named && this.#underWay.has(pair)) return [];
-    if (named) this.#underWay.add(pair);
+    // A recursive schema is already being compared.
+    if (named && this.#inProgress.has(pair)) return [];
+    if (named) this.#inProgress.add(pair);
     const [was, now] = [resolve(this.#before, before), resolve(this.#after, after)];
     const found = this.#variantChanges(direction, was, now, at);
-    if (named) this.#underWay.delete(pair);
+    if (named) this.#inProgress.delete(pair);
     return found;
   }
 
@@ -48,9 +48,9 @@ export class SchemaComparison {
     const olds = was.anyOf ?? [was as Json];
     const news = now.anyOf ?? [now as Json];
     if (olds.length === 1 && news.length === 1) {
-      return this.#plainChanges(direction, olds[0] as Schema, news[0] as Schema, at);
+      return this.#schemaChanges(direction, olds[0] as Schema, news[0] as Schema, at);
     }
-    // Every old form of a request must still be taken; every new form of an answer must be known.
+    // Every old variant of a request must still be accepted; every new variant of a response must match an old one.
     const [mustMatch, among] = direction === 'request' ? [olds, news] : [news, olds];
     return mustMatch.flatMap((one) => {
       const attempts = among.map((other) =>
@@ -62,7 +62,7 @@ export class SchemaComparison {
     });
   }
 
-  #plainChanges(direction: Direction, was: Schema, now: Schema, at: string): string[] {
+  #schemaChanges(direction: Direction, was: Schema, now: Schema, at: string): string[] {
     const place = at === '' ? 'the body' : at;
     if (was.$ref !== undefined || now.$ref !== undefined) {
       return this.changes(direction, was as Json, now as Json, at);
@@ -70,13 +70,13 @@ export class SchemaComparison {
     const [narrow, wide] = direction === 'request' ? [was, now] : [now, was];
     const loosened = narrow.type === wide.type && wide.format === undefined;
     if (kindOf(was) !== kindOf(now) && !loosened) {
-      return [`${place} was ${kindOf(was)} and is ${kindOf(now)}`];
+      return [`${place} changed from ${kindOf(was)} to ${kindOf(now)}`];
     }
     return [
       ...valueChanges(direction, was, now, place),
       ...(direction === 'request' ? boundChanges(was as Json, now as Json, place) : []),
       ...this.#fieldChanges(direction, was, now, at),
-      ...this.#insideChanges(direction, was, now, at),
+      ...this.#elementChanges(direction, was, now, at),
     ];
   }
 
@@ -86,27 +86,27 @@ export class SchemaComparison {
     for (const [name, old] of Object.entries(was.properties ?? {})) {
       const present = now.properties?.[name];
       const wasRequired = was.required?.includes(name);
-      if (!present) found.push(`${place(name)} is gone`);
+      if (!present) found.push(`${place(name)} was removed`);
       else {
         found.push(...this.changes(direction, old, present, place(name)));
         if (direction === 'response' && wasRequired && !now.required?.includes(name)) {
-          found.push(`${place(name)} may be absent now`);
+          found.push(`${place(name)} is now optional`);
         }
       }
     }
     if (direction === 'response') return found;
-    const demanded = (now.required ?? []).filter((name) => !was.required?.includes(name));
-    return [...found, ...demanded.map((name) => `${place(name)} is required now`)];
+    const newlyRequired = (now.required ?? []).filter((name) => !was.required?.includes(name));
+    return [...found, ...newlyRequired.map((name) => `${place(name)} is now required`)];
   }
 
-  /** Items of lists and values of maps. */
-  #insideChanges(direction: Direction, was: Schema, now: Schema, at: string): string[] {
+  /** Compares array items and map values. */
+  #elementChanges(direction: Direction, was: Schema, now: Schema, at: string): string[] {
     const [oldValue, newValue] = [mapValue(was), mapValue(now)];
     return [
       ...(was.items && now.items ? this.changes(direction, was.items, now.items, `${at}[]`) : []),
       ...(oldValue && newValue ? this.changes(direction, oldValue, newValue, `${at}.*`) : []),
       ...(direction === 'request' && was.type === 'object' && isOpen(was) && !isOpen(now)
-        ? [`${at === '' ? 'the body' : at} takes no further fields now`]
+        ? [`${at === '' ? 'the body' : at} no longer accepts additional fields`]
         : []),
     ];
   }
@@ -123,19 +123,19 @@ function kindOf({ type, format, const: value }: Schema): string {
 }
 
 function valueChanges(direction: Direction, was: Schema, now: Schema, place: string): string[] {
-  const [old, young] = [was, now].map(({ enum: values, const: value }) =>
+  const [oldValues, newValues] = [was, now].map(({ enum: values, const: value }) =>
     value === undefined ? values : [value],
   );
   if (direction === 'response') {
-    // Clients are told that lists of values grow; a list where there was none is no break either.
-    return was.const !== undefined && !young?.includes(was.const)
+    // The API reference says that enums may grow, so new values are not breaking.
+    return was.const !== undefined && !newValues?.includes(was.const)
       ? [`${place} was always ${JSON.stringify(was.const)}`]
       : [];
   }
-  if (!young) return [];
-  if (!old) return [`${place} takes only ${young.join(', ')} now`];
-  const gone = old.filter((value) => !young.includes(value));
-  return gone.length > 0 ? [`${place} no longer takes ${gone.join(', ')}`] : [];
+  if (!newValues) return [];
+  if (!oldValues) return [`${place} now accepts only ${newValues.join(', ')}`];
+  const gone = oldValues.filter((value) => !newValues.includes(value));
+  return gone.length > 0 ? [`${place} no longer accepts ${gone.join(', ')}`] : [];
 }
 
 const UPPER = ['maxLength', 'maxItems', 'maximum', 'maxProperties'];
@@ -147,7 +147,9 @@ function boundChanges(was: Json, now: Json, place: string): string[] {
     ...LOWER.filter((key) => Number(now[key] ?? 0) > Number(was[key] ?? 0)),
     ...(now.pattern !== undefined && now.pattern !== was.pattern ? ['pattern'] : []),
   ];
-  return tighter.map((key) => `${place}: ${key} was ${was[key] ?? 'not set'} and is ${now[key]}`);
+  return tighter.map(
+    (key) => `${place}: ${key} changed from ${was[key] ?? 'unset'} to ${now[key]}`,
+  );
 }
 
 function mapValue(schema: Schema): Json | undefined {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { operatorIssuer } from '../server/src/accounts/api-keys.ts';
 import type { Mode } from '../server/src/accounts/tenant-scope.ts';
-import { type App, assemble } from '../server/src/bootstrap/build-app.ts';
+import { type App, buildApp } from '../server/src/bootstrap/build-app.ts';
 import { readConfig } from '../server/src/config/read-config.ts';
 import type { Delivery, Transport } from '../server/src/delivery/delivery.ts';
 import { simulatorTransport } from '../server/src/delivery/simulator.ts';
@@ -13,11 +13,11 @@ import { silentLog } from '../server/src/lib/log.ts';
 import { findBrowser } from '../server/test/harness/browser-chromium.ts';
 import {
   type Call,
-  everydayEmail,
   createSampleData,
+  everydayEmail,
   orderEmail,
-  SENDER_DOMAIN,
   type SampleData,
+  SENDER_DOMAIN,
 } from '../server/test/harness/browser-sample-data.ts';
 import { dnsServer } from '../server/test/harness/dns-server.ts';
 import { type ListedRecord, publish } from '../server/test/harness/publish-dns-records.ts';
@@ -102,7 +102,7 @@ async function takeScreenshots(): Promise<void> {
   undo.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const dns = undo.use(await dnsServer());
   const clock = new ShiftedClock(-DAYS * 24 * HOUR_MS);
-  const app = await assemble({
+  const app = await buildApp({
     config: readConfig({
       PORT: '0',
       SUBMISSION_PORT: 'off',

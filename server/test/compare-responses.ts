@@ -6,7 +6,7 @@ import { type DocumentedOperation, operationsOf } from './harness/openapi-operat
 /**
  * Holds what the server answered during the whole test run against the OpenAPI document: no answer
  * that is not documented, and a list of the documented ones that no test has seen. Run it after the tests:
- * `node server/test/compare-responses.ts FOLDER` with the folder that POSTRIDER_ANSWERS_DIR named.
+ * `node server/test/compare-responses.ts FOLDER` with the folder that POSTRIDER_RESPONSES_DIR named.
  */
 
 /** Answers to requests that reached no operation are promised for all of them at once. */

@@ -1,14 +1,14 @@
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
-import type { Mode } from '../../src/accounts/tenant-scope.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
-import { type App, type AssembleOptions, assemble } from '../../src/bootstrap/build-app.ts';
+import type { Mode } from '../../src/accounts/tenant-scope.ts';
+import { type App, type AppOptions, buildApp } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import { type ResponseCheck, createResponseCheck } from './response-schemas.ts';
-import { recordAnswer } from './response-log.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
+import { recordAnswer } from './response-log.ts';
+import { createResponseCheck, type ResponseCheck } from './response-schemas.ts';
 
 /**
  * The whole server in this process, on a real socket and a database of its own. Requests go through
@@ -59,10 +59,10 @@ export interface TestAppOptions {
   liveRoute?: Transport;
   database?: TestDatabase;
   log?: Log;
-  webhooks?: AssembleOptions['webhooks'];
-  streams?: AssembleOptions['streams'];
-  submission?: AssembleOptions['submission'];
-  returnPath?: AssembleOptions['returnPath'];
+  webhooks?: AppOptions['webhooks'];
+  streams?: AppOptions['streams'];
+  submission?: AppOptions['submission'];
+  returnPath?: AppOptions['returnPath'];
 }
 
 /** Next to nothing, so that a run can make hundreds of people. */
@@ -83,7 +83,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     BASE_URL: 'http://postrider.test',
     ...options.env,
   });
-  const app = await assemble({
+  const app = await buildApp({
     config,
     log: options.log ?? silentLog,
     passwordCost: PASSWORD_COST,

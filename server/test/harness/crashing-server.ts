@@ -1,9 +1,9 @@
-import { assemble } from '../../src/bootstrap/build-app.ts';
+import { buildApp } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 
 /** A server, in a process of its own, whose thread of deliveries ends by a bug. */
-await assemble({
+await buildApp({
   config: readConfig(process.env),
   log: createLog({ level: 'fatal' }),
   aroundLiveRoute: new URL('./crashing-route.ts', import.meta.url),

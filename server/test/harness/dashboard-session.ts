@@ -84,7 +84,7 @@ export async function signedInAs(
 ): Promise<Visitor> {
   const visitor = new Visitor(app);
   const client = { ip: '127.0.0.1', userAgent: 'a test' };
-  const { token } = await app.app.people.sessions.begin(person, client, undefined);
+  const { token } = await app.app.people.sessions.start(person, client, undefined);
   visitor.cookie = `postrider_session=${token}`;
   visitor.workspace = encodeId('wsp', workspaceId);
   return visitor;

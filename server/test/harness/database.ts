@@ -37,7 +37,7 @@ export async function freshDatabase(options: TestDatabaseOptions = {}): Promise<
     client.query(`create database ${name} template ${source} strategy file_copy`),
   );
   const url = urlOf(server, name);
-  const pool = openPool({ places: [{ connectionString: url }], log: silentLog });
+  const pool = openPool({ hosts: [{ connectionString: url }], log: silentLog });
   if (options.nowMs !== undefined) await ensurePartitions(pool, options.nowMs);
   return {
     url,
@@ -95,7 +95,7 @@ function makeTemplate(server: EmbeddedPostgres): Promise<void> {
     const draft = `${TEMPLATE}_draft`;
     await client.query(`drop database if exists ${draft} with (force)`);
     await client.query(`create database ${draft}`);
-    const pool = openPool({ places: [{ connectionString: urlOf(server, draft) }], log: silentLog });
+    const pool = openPool({ hosts: [{ connectionString: urlOf(server, draft) }], log: silentLog });
     try {
       await migrate(pool, silentLog);
       await ensurePartitions(pool, systemClock.now());

@@ -1,9 +1,9 @@
 import { openPool, type Pool } from '../../src/db/pool.ts';
-import type { Route } from '../../src/delivery/delivery.ts';
+import type { Transport } from '../../src/delivery/delivery.ts';
 import { openDeliveryStore } from '../../src/delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
-import { simulatorRoute } from '../../src/delivery/simulator.ts';
+import { simulatorTransport } from '../../src/delivery/simulator.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import { until } from './until.ts';
@@ -19,8 +19,8 @@ export interface TestEngine extends AsyncDisposable {
 export interface TestEngineOptions {
   url: string;
   clock: Clock;
-  live?: Route;
-  test?: Route;
+  live?: Transport;
+  test?: Transport;
   limits?: Partial<EngineLimits>;
   nodeName?: string;
   log?: Log;
@@ -28,12 +28,12 @@ export interface TestEngineOptions {
 
 export function startEngine(options: TestEngineOptions): TestEngine {
   const log = options.log ?? silentLog;
-  const pool = openPool({ places: [{ connectionString: options.url }], log, max: 4 });
-  const simulator = simulatorRoute(options.clock);
+  const pool = openPool({ hosts: [{ connectionString: options.url }], log, max: 4 });
+  const simulator = simulatorTransport(options.clock);
   const engine = createEngine({
     store: openDeliveryStore(pool),
     clock: options.clock,
-    routes: { live: options.live ?? simulator, test: options.test ?? simulator },
+    transports: { live: options.live ?? simulator, test: options.test ?? simulator },
     log,
     nodeName: options.nodeName ?? 'node-1',
     ...(options.limits ? { limits: options.limits } : {}),

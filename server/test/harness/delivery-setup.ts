@@ -3,11 +3,9 @@ import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseTranscript } from '../../src/mail/smtp-client/transcript.ts';
-import { expectAsMeant } from './expect-delivered-unchanged.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery-engine.ts';
 import { dnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
-import { liveRoute, type SignedRouteOptions } from './signed-live-route.ts';
 import {
   type DeliveryState,
   deliveriesOf,
@@ -17,6 +15,8 @@ import {
   newWorkspace,
   type QueuedMessage,
 } from './enqueue-messages.ts';
+import { expectAsMeant } from './expect-delivered-unchanged.ts';
+import { liveRoute, type SignedRouteOptions } from './signed-live-route.ts';
 import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-receiver.ts';
 
 /**

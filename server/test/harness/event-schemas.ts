@@ -1,15 +1,17 @@
-import { openDocument } from './openapi-validator.ts';
+import { openapiValidator } from './openapi-validator.ts';
 
-/** Holds an event against the schema that the OpenAPI document's `webhooks` gives for its type. */
+/** Validates an event against the schema that the OpenAPI document's `webhooks` gives for its type. */
 export type EventCheck = (event: { type: string }) => void;
 
-export async function eventCheck(base: string): Promise<EventCheck> {
-  const { document, faultsOf } = await openDocument<{ webhooks: Record<string, unknown> }>(base);
+export async function createEventCheck(baseUrl: string): Promise<EventCheck> {
+  const { document, errorsFor } = await openapiValidator<{ webhooks: Record<string, unknown> }>(
+    baseUrl,
+  );
   return (event) => {
     const { type } = event;
     if (!document.webhooks[type]) throw new Error(`${type} is not documented`);
     const pointer = `#/webhooks/${type}/post/requestBody/content/application~1json/schema`;
-    const faults = faultsOf(pointer, event);
-    if (faults !== undefined) throw new Error(`${type} is not as documented:\n${faults}`);
+    const errors = errorsFor(pointer, event);
+    if (errors !== undefined) throw new Error(`${type} does not match its schema:\n${errors}`);
   };
 }

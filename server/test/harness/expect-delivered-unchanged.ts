@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import { decodeId } from '../../src/lib/ids.ts';
 import { compose } from '../../src/mail/mime/compose.ts';
 import { toOutgoing } from '../../src/messages/content/message-content.ts';
-import { expectSigned } from './signed-live-route.ts';
 import { contentOf, type QueuedMessage } from './enqueue-messages.ts';
+import { expectSigned } from './signed-live-route.ts';
 import type { ReceivedMessage } from './smtp-receiver.ts';
 
 /** What was queued, by the id of the message. */

@@ -1,8 +1,8 @@
-import type { OutgoingAddresses } from '../../src/config/outgoing.ts';
+import type { OutgoingAddresses } from '../../src/config/outgoing-addresses.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import type { RouteSetting } from '../../src/delivery/delivery-route.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
-import { type ShapingRules, createShaping } from '../../src/delivery/shaping.ts';
+import { createShaping, type ShapingRules } from '../../src/delivery/shaping.ts';
 import { smtpTransport } from '../../src/delivery/smtp-transport.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createResolver } from '../../src/mail/dns/resolver.ts';

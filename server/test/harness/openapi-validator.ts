@@ -1,28 +1,39 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
-/** The OpenAPI document of a running server, to hold what it says against what it does. */
-export interface DocumentSchemas<T> {
+/** Validates JSON against the schemas in the OpenAPI document of a running server. */
+export interface OpenapiValidator<T> {
   document: T;
-  /** What is wrong with a value, by the schema at this place of the document; undefined for nothing. */
-  faultsOf(pointer: string, value: unknown): string | undefined;
+  /** Validation errors of a value against the schema at this JSON pointer; undefined if it is valid. */
+  errorsFor(pointer: string, value: unknown): string | undefined;
 }
 
-export async function openDocument<T extends object>(base: string): Promise<DocumentSchemas<T>> {
-  const response = await fetch(`${base}/api/v1/openapi.json`);
-  const document = (await response.json()) as T;
+/** By the text of the document: building a validator takes longer than starting a server. */
+const validators = new Map<string, OpenapiValidator<object>>();
+
+export async function openapiValidator<T extends object>(
+  baseUrl: string,
+): Promise<OpenapiValidator<T>> {
+  const response = await fetch(`${baseUrl}/api/v1/openapi.json`);
+  const text = await response.text();
+  const validator = validators.get(text) ?? createValidator(JSON.parse(text) as object);
+  validators.set(text, validator);
+  return validator as OpenapiValidator<T>;
+}
+
+function createValidator(document: object): OpenapiValidator<object> {
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
     validateSchema: false,
     allErrors: true,
   });
-  ajv.addSchema(closedDocument(document), 'document');
-  const validators = new Map<string, ValidateFunction>();
+  ajv.addSchema(closeObjects(document), 'document');
+  const compiled = new Map<string, ValidateFunction>();
   return {
     document,
-    faultsOf(pointer, value) {
-      const validate = validators.get(pointer) ?? ajv.compile({ $ref: `document${pointer}` });
-      validators.set(pointer, validate);
+    errorsFor(pointer, value) {
+      const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `document${pointer}` });
+      compiled.set(pointer, validate);
       if (validate(value)) return undefined;
       return (validate.errors ?? [])
         .map(
@@ -34,14 +45,14 @@ export async function openDocument<T extends object>(base: string): Promise<Docu
   };
 }
 
-/** Objects with listed fields take no others: an answer must not hold what nobody documented. */
-function closedDocument<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(closedDocument) as T;
+/** Forbids additional properties wherever properties are listed: responses hold documented fields only. */
+function closeObjects<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(closeObjects) as T;
   if (value === null || typeof value !== 'object') return value;
   const copy = Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      key === 'example' || key === 'examples' ? inner : closedDocument(inner),
+      key === 'example' || key === 'examples' ? inner : closeObjects(inner),
     ]),
   );
   const isClosable =

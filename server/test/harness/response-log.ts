@@ -24,7 +24,7 @@ export function recordAnswer(method: string, url: string, response: Response, js
 }
 
 export function noteAnswer(noted: NotedAnswer): void {
-  const folder = process.env.POSTRIDER_ANSWERS_DIR;
+  const folder = process.env.POSTRIDER_RESPONSES_DIR;
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   appendFileSync(path.join(folder, `${process.pid}.ndjson`), `${JSON.stringify(noted)}\n`);

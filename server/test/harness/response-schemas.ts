@@ -1,40 +1,41 @@
-import { openDocument } from './openapi-validator.ts';
+import { openapiValidator } from './openapi-validator.ts';
 
 /**
- * Holds the body of every answer against the schema that the server's own OpenAPI document gives for
- * it. A field that is missing, of another type, or not described fails the test that got it.
+ * Validates the body of every successful response against the server's own OpenAPI document. A field
+ * that is missing, of another type, or undocumented fails the test that received it.
  */
-export type AnswerCheck = (method: string, url: string, status: number, json: unknown) => void;
+export type ResponseCheck = (method: string, url: string, status: number, json: unknown) => void;
 
 interface Document {
-  paths: Record<string, Record<string, { responses: Record<string, Answer> }>>;
+  paths: Record<string, Record<string, { responses: Record<string, DocumentedResponse> }>>;
 }
 
-interface Answer {
+interface DocumentedResponse {
   content?: Record<string, object>;
 }
 
-export async function answerCheck(base: string): Promise<AnswerCheck> {
-  const { document, faultsOf } = await openDocument<Document>(base);
+export async function createResponseCheck(baseUrl: string): Promise<ResponseCheck> {
+  const { document, errorsFor } = await openapiValidator<Document>(baseUrl);
   const paths = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .map((path) => ({ path, pattern: patternOf(path) }));
 
   return (method, url, status, json) => {
-    const asked = url.split('?', 1)[0] as string;
+    const requested = url.split('?', 1)[0] as string;
     const found = paths.find(
-      ({ path, pattern }) => pattern.test(asked) && document.paths[path]?.[method.toLowerCase()],
+      ({ path, pattern }) =>
+        pattern.test(requested) && document.paths[path]?.[method.toLowerCase()],
     );
     if (!found || status >= 300 || json === undefined) return;
     const { responses } = document.paths[found.path]?.[method.toLowerCase()] ?? {};
     if (!responses?.[status]?.content?.['application/json']) {
-      throw new Error(`${method} ${asked} answered ${status}, which is not documented`);
+      throw new Error(`${method} ${requested} returned ${status}, which is not documented`);
     }
     const pointer = `#/paths/${escaped(found.path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`;
-    const faults = faultsOf(pointer, json);
-    if (faults === undefined) return;
+    const errors = errorsFor(pointer, json);
+    if (errors === undefined) return;
     throw new Error(
-      `${method} ${asked} answered ${status} with a body that is not as documented:\n${faults}`,
+      `${method} ${requested} returned ${status} with a body that does not match its schema:\n${errors}`,
     );
   };
 }

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { SmtpConnection } from '../../src/mail/smtp-client/smtp-connection.ts';
-import type { SmtpMessage } from '../../src/mail/smtp-client/smtp-message.ts';
 import {
   openSmtp,
   type SmtpOpenOptions,
   type SmtpOpenResult,
   type SmtpTarget,
 } from '../../src/mail/smtp-client/open-connection.ts';
+import type { SmtpConnection } from '../../src/mail/smtp-client/smtp-connection.ts';
+import type { SmtpMessage } from '../../src/mail/smtp-client/smtp-message.ts';
 import type { SmtpReceiver } from './smtp-receiver.ts';
 
 /** Opens a session of our SMTP client to a scripted receiver. */

@@ -4,8 +4,8 @@ import { appendEvents } from '../../src/events/events-store.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import type { DispatcherLimits } from '../../src/webhooks/dispatcher.ts';
-import { openWebhooks, type WebhookRoom } from '../../src/webhooks/open-webhooks.ts';
+import { createWebhooks, type WebhookModule } from '../../src/webhooks/create-webhooks.ts';
+import type { DispatcherLimits } from '../../src/webhooks/webhook-dispatcher.ts';
 import type { Scope } from '../../src/webhooks/webhook-store.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { newWorkspace } from './enqueue-messages.ts';
@@ -15,9 +15,9 @@ export interface WebhookRig extends AsyncDisposable {
   pool: Pool;
   database: TestDatabase;
   scope: Scope;
-  room: WebhookRoom;
+  room: WebhookModule;
   /** Another node on the same database. */
-  anotherNode(): Promise<WebhookRoom & AsyncDisposable>;
+  anotherNode(): Promise<WebhookModule & AsyncDisposable>;
   endpoint(url: string, events?: string[]): Promise<{ id: string; secret: string }>;
   /** Appends so many events and wakes the dispatcher; returns their ids as receivers see them. */
   tell(count: number, type?: EventType): Promise<string[]>;
@@ -88,11 +88,11 @@ export async function webhookRig(options: WebhookRigOptions = {}): Promise<Webho
 function openNode(options: WebhookRigOptions, database: TestDatabase, clock: Clock) {
   const [host = '', port = ''] = options.dns?.split(':') ?? [];
   const dispatchPool = openPool({
-    places: [{ connectionString: database.url }],
+    hosts: [{ connectionString: database.url }],
     log: silentLog,
     max: 4,
   });
-  const room = openWebhooks({
+  const room = createWebhooks({
     pool: database.pool,
     dispatchPool,
     clock,

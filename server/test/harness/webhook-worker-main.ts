@@ -1,15 +1,15 @@
 import { openPool } from '../../src/db/pool.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { openWebhooks } from '../../src/webhooks/open-webhooks.ts';
+import { createWebhooks } from '../../src/webhooks/create-webhooks.ts';
 
 /** A process that sends webhooks and nothing else, to be killed. Leases are short: see its test. */
 
 const [connectionString = ''] = process.argv.slice(2);
 const places = [{ connectionString }] as const;
-const { dispatcher } = openWebhooks({
-  pool: openPool({ places: [...places], log: silentLog, max: 2 }),
-  dispatchPool: openPool({ places: [...places], log: silentLog, max: 4 }),
+const { dispatcher } = createWebhooks({
+  pool: openPool({ hosts: [...places], log: silentLog, max: 2 }),
+  dispatchPool: openPool({ hosts: [...places], log: silentLog, max: 4 }),
   clock: systemClock,
   log: silentLog,
   secretKey: Buffer.alloc(32, 5),

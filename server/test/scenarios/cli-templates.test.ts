@@ -168,7 +168,7 @@ test('a push with any error changes nothing, and names files and places', async 
   const fields = await templates('push', directory, '--publish');
   expect(fields.code).toBe(2);
   expect(fields.stderr).toContain('welcome/template.json');
-  expect(fields.stderr).toContain('This field is not known here.');
+  expect(fields.stderr).toContain('Unknown field.');
 
   await put('welcome/template.json', '{"layout": "main"}');
   const syntax = await templates('push', directory, '--publish');

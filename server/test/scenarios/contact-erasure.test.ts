@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
 import { decodeId } from '../../src/lib/ids.ts';
-import { createSealer } from '../../src/lib/sealer.ts';
+import { createEncryptor } from '../../src/lib/encryption.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';
@@ -178,7 +178,7 @@ test('the sealed words of a message with secret values are erased too', async ()
     cc: [{ email: 'sealed@gone.test', name: 'Sealed Name' }],
   });
   await settled(id);
-  const sealer = createSealer(app.app.storage.secretKey, 'content');
+  const sealer = createEncryptor(app.app.storage.secretKey, 'content');
   const words = {
     subject: 'For sealed@gone.test',
     head: {
@@ -191,14 +191,14 @@ test('the sealed words of a message with secret values are erased too', async ()
   const uuid = decodeId('msg', id);
   await app.database.pool.query('update message_contents set encrypted_content = $2 where id = $1', [
     uuid,
-    sealer.seal(Buffer.from(JSON.stringify(words))),
+    sealer.encrypt(Buffer.from(JSON.stringify(words))),
   ]);
   expect((await app.call('DELETE', '/contacts/sealed@gone.test?erase=true')).status).toBe(200);
   const { rows } = await app.database.pool.query<{ encrypted_content: Buffer }>(
     'select encrypted_content from message_contents where id = $1',
     [uuid],
   );
-  expect(JSON.parse(sealer.open(rows[0]?.encrypted_content as Buffer).toString())).toEqual({
+  expect(JSON.parse(sealer.decrypt(rows[0]?.encrypted_content as Buffer).toString())).toEqual({
     subject: 'For erased@erased.invalid',
     head: {
       to: [{ email: 'stays@stays.test', name: 'S' }],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import type { Pool } from '../../src/db/pool.ts';
-import { appendEvents, LEDGER_START } from '../../src/events/events-store.ts';
+import { appendEvents, EVENT_LOG_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
@@ -40,7 +40,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   const toWebhooks = async () => {
     const nowMs = clock.now();
     const terms = { nowMs, lease: 1, leaseEndsAtMs: nowMs + 1_000 };
-    return (await fanOut(pool, 100, { standard: 0, byWebhook: [], total: 0 }, terms)).seen;
+    return (await fanOut(pool, 100, { defaultPerEndpoint: 0, perEndpoint: [], total: 0 }, terms)).seen;
   };
   await happens(pool, workspaceId, 'before');
   await toWebhooks();
@@ -48,7 +48,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   await comeFromElsewhere(pool);
 
   expect(await migrate(pool, silentLog)).toBe(0);
-  const before = await readFeed(pool, scope, LEDGER_START, 10);
+  const before = await readFeed(pool, scope, EVENT_LOG_START, 10);
   expect(before.events.map(({ data }) => data.template)).toMatchObject([{ key: 'before' }]);
   await happens(pool, workspaceId, 'after');
   const after = await readFeed(pool, scope, before.next, 10);
@@ -62,7 +62,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   await comeFromElsewhere(pool);
   await migrate(pool, silentLog);
   await happens(pool, workspaceId, 'at last');
-  const all = await readFeed(pool, scope, LEDGER_START, 10);
+  const all = await readFeed(pool, scope, EVENT_LOG_START, 10);
   expect(all.events.map(({ data }) => data.template)).toMatchObject([
     { key: 'before' },
     { key: 'after' },

@@ -93,7 +93,7 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   expect(receiver.messages.length - atCut).toBeLessThanOrEqual(300);
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
   // Nor does it take more in: what others accept meanwhile is for whoever can send it.
-  expect(node.engine.reserve(1, 1)).toBeUndefined();
+  expect(node.engine.reserveCapacity(1, 1)).toBeUndefined();
   await way.mend();
   await house.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
@@ -110,7 +110,7 @@ test('gone for longer than a lease: what was finished is still recorded, not sen
   const count = 300;
   await using house = await setUp(count);
   const { way, clock, receiver, live } = house;
-  await using _node = startEngine({ url: way.url, clock, live, limits: { wireMax: 50 } });
+  await using _node = startEngine({ url: way.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await way.cut();
   const startedMs = clock.now();
@@ -126,7 +126,7 @@ test('the database fenced off for a while: no result is given up, so nothing is 
   const count = 1_500;
   await using house = await setUp(count);
   const { database, clock, receiver, live } = house;
-  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 50 } });
+  await using node = startEngine({ url: database.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await database.letIn(false);
   const startedMs = clock.now();
@@ -178,7 +178,7 @@ test('gone while a sender is looked up: that is no try, and the mail leaves when
   await using house = await setUp(3, (url) => ({
     async settingsFor(...domain) {
       lookUps += 1;
-      keys ??= openPool({ places: [{ connectionString: url }], log: silentLog });
+      keys ??= openPool({ hosts: [{ connectionString: url }], log: silentLog });
       await keys.query('select');
       return unsignedSenders.settingsFor(...domain);
     },
@@ -213,7 +213,7 @@ test('disk full: results wait until there is room again', async () => {
     create trigger full_disk before insert on attempts for each row execute function full_disk()`);
   const limits = { unrecordedMax: 20, wireMax: 10 };
   await using node = startEngine({ url: database.url, clock, live, limits });
-  await until(() => receiver.messages.length > 0 && node.engine.stats.onWire === 0, {
+  await until(() => receiver.messages.length > 0 && node.engine.stats.inFlight === 0, {
     clock,
     stepMs: 50,
   });

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { openDelivery } from '../../src/bootstrap/build-delivery.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import type { Places } from '../../src/db/database-url.ts';
-import { type Listener, listen } from '../../src/db/listen.ts';
+import type { DatabaseHosts } from '../../src/db/database-url.ts';
+import { type NotificationListener, listen } from '../../src/db/listen.ts';
 import type { Storage } from '../../src/db/open-storage.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
@@ -89,7 +89,7 @@ test('files arrive byte for byte, small ones that share memory and large ones', 
   }
   const stats = it.app.app.engine?.stats;
   expect(stats).toMatchObject({ handedOver: 2, claimed: 0, contentBytes: 0, settled: 2 });
-  expect(stats?.settledBytes).toBe(stats?.reservedBytes);
+  expect(stats?.releasedBytes).toBe(stats?.reservedBytes);
 });
 
 test('what waits in the thread can be cancelled, and never leaves', async () => {
@@ -137,7 +137,7 @@ test('its figures are told with those of the process', async () => {
   await until(() => app.app.engine?.stats.delivered === 1);
   const told = await (await fetch(`${app.url}/metrics`)).text();
   expect(told).toContain('postrider_deliveries_total{outcome="delivered"} 1\n');
-  expect(told).toContain('postrider_deliveries_taken_total{from="acceptance"} 1\n');
+  expect(told).toContain('postrider_deliveries_leased_total{source="handoff"} 1\n');
   expect(told).toMatch(/^postrider_event_loop_busy_seconds_total\{thread="delivery"\} \d/m);
   expect(told).toMatch(/^postrider_database_connections\{pool="delivery",state="idle"\} [1-9]/m);
   expect(told).toMatch(/^postrider_database_waiting\{pool="keys"\} 0$/m);
@@ -146,7 +146,7 @@ test('its figures are told with those of the process', async () => {
 test('whoever follows the ledger hears of every commit', async () => {
   await using database = await freshDatabase();
   const { pool } = database;
-  await using notices = listen({ places: placesOf(database), log: silentLog });
+  await using notices = listen({ hosts: placesOf(database), log: silentLog });
   let rings = 0;
   const room = await openRoom(database, notices, () => {
     rings += 1;
@@ -168,7 +168,7 @@ test('whoever follows the ledger hears of every commit', async () => {
 
 test('nobody waits for a thread that leaves', async () => {
   await using database = await freshDatabase();
-  await using notices = listen({ places: placesOf(database), log: silentLog });
+  await using notices = listen({ hosts: placesOf(database), log: silentLog });
   const room = await openRoom(database, notices, () => {});
   await room.ready;
   const asked = room.connections();
@@ -215,11 +215,11 @@ test('a start that fails leaves no thread behind', async () => {
   other.close();
 });
 
-function placesOf({ url }: TestDatabase): Places {
+function placesOf({ url }: TestDatabase): DatabaseHosts {
   return [{ connectionString: url }];
 }
 
-function openRoom(database: TestDatabase, notices: Listener, told: () => void) {
+function openRoom(database: TestDatabase, notices: NotificationListener, told: () => void) {
   const { pool, url } = database;
   const storage = { pool, places: placesOf(database), secretKey: Buffer.alloc(32) };
   return openDelivery({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { SigningDomainCache } from '../../src/domains/signing-domain-cache.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { createSealer } from '../../src/lib/sealer.ts';
+import { createEncryptor } from '../../src/lib/encryption.ts';
 import { signDkim } from '../../src/mail/dkim/sign.ts';
 import { startApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
@@ -48,7 +48,7 @@ async function start() {
   const signingKeys = new SigningDomainCache({
     pool,
     clock,
-    sealer: createSealer(secretKey, 'dkim'),
+    sealer: createEncryptor(secretKey, 'dkim'),
     noticesArrive: () => notices.arrive,
   });
   /** What delivery would do now, by a process that has just heard of every change. */
@@ -283,7 +283,7 @@ test('another SECRET_KEY cannot open the keys: nothing is signed, nothing leaves
   const stranger = new SigningDomainCache({
     pool: rig.app.app.storage.pool,
     clock: rig.clock,
-    sealer: createSealer(Buffer.alloc(32, 1), 'dkim'),
+    sealer: createEncryptor(Buffer.alloc(32, 1), 'dkim'),
     noticesArrive: () => true,
   });
   await expect(stranger.find(rig.app.workspaceId, 'shop.test')).rejects.toThrow();

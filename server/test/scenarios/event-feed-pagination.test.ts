@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPool, type Pool } from '../../src/db/pool.ts';
-import { appendEvents, LEDGER_START, type NewEvent } from '../../src/events/events-store.ts';
+import { appendEvents, EVENT_LOG_START, type NewEvent } from '../../src/events/events-store.ts';
 import {
   type FeedFilter,
   type FeedOrder,
-  LEDGER_END,
+  EVENT_LOG_END,
   readFeed,
 } from '../../src/events/feed-store.ts';
 import { silentLog } from '../../src/lib/log.ts';
@@ -194,7 +194,7 @@ describe('the room', () => {
     order: FeedOrder,
   ): Promise<number[]> {
     const times: number[] = [];
-    let from = order === 'asc' ? LEDGER_START : LEDGER_END;
+    let from = order === 'asc' ? EVENT_LOG_START : EVENT_LOG_END;
     for (let more = true; more; ) {
       const page = await readFeed(pool, scope, from, 3, filter, order);
       times.push(...page.events.map(({ createdAtMs }) => createdAtMs - nowMs));
@@ -248,7 +248,7 @@ describe('the room', () => {
     await database.pool.query('analyze events');
     // One session: what it has read is counted when it is asked.
     await using pool = disposable(
-      openPool({ places: [{ connectionString: database.url }], log: silentLog, max: 1 }),
+      openPool({ hosts: [{ connectionString: database.url }], log: silentLog, max: 1 }),
     );
     const late = nowMs + 39 * 360 * MINUTE_MS;
     const { rows } = await pool.query<{ message_id: string }>(
@@ -260,7 +260,7 @@ describe('the room', () => {
     for (const order of ['asc', 'desc'] as const) {
       const cost = (filter: FeedFilter, whose: typeof scope | typeof quiet = scope) =>
         rowsRead(pool, () =>
-          readFeed(pool, whose, order === 'asc' ? LEDGER_START : LEDGER_END, 20, filter, order),
+          readFeed(pool, whose, order === 'asc' ? EVENT_LOG_START : EVENT_LOG_END, 20, filter, order),
         );
       // Statements are planned anew at first, and for all values alike later: both must do.
       for (let n = 0; n < 7; n++) {

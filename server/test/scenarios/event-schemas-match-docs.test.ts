@@ -4,7 +4,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { eventCheck } from '../harness/event-schemas.ts';
+import { createEventCheck } from '../harness/event-schemas.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
@@ -92,7 +92,7 @@ test('what happens is told as documented, in numbered order', async () => {
   await post('/suppressions', { domain: 'never.example' });
   const key = await post('/api-keys', { name: 'short', expires_at: at(24) });
   await post(`/api-keys/${key.id}/rotate`, {});
-  await app.app.apiKeys.tellExpiring();
+  await app.app.apiKeys.notifyExpiring();
   await app.call('DELETE', `/api-keys/${key.id}`);
   await post('/webhooks', { url: gone.url });
   await post('/webhooks', { url: failing.url });
@@ -107,7 +107,7 @@ test('what happens is told as documented, in numbered order', async () => {
 
   await until(
     async () => {
-      await alarms.look();
+      await alarms.check();
       const types = new Set((await ledger(app)).map(({ type }) => type));
       return NEEDED.every((type) => types.has(type));
     },
@@ -116,7 +116,7 @@ test('what happens is told as documented, in numbered order', async () => {
       timeoutMs: 60_000,
     },
   );
-  const check = await eventCheck(app.url);
+  const check = await createEventCheck(app.url);
   const events = await ledger(app);
   const { json: live } = await app.call('GET', '/events?type=template.*', { key: app.liveKey });
   expect(live.data).toHaveLength(1);
@@ -137,7 +137,7 @@ test('samples are as documented too', async () => {
   const { json } = await app.call('POST', '/webhooks', {
     body: { url: receiver.url, events: ['webhook.disabled'] },
   });
-  const check = await eventCheck(app.url);
+  const check = await createEventCheck(app.url);
   for (const type of EVENT_TYPES) {
     await app.call('POST', `/webhooks/${json.id}/test`, { body: { type } });
     check(JSON.parse(receiver.received.at(-1)?.body ?? '{}'));

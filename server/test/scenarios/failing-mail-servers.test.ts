@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sqlTime } from '../../src/db/row-types.ts';
-import { LEDGER_START } from '../../src/events/events-store.ts';
+import { EVENT_LOG_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
 import { deliveryRig } from '../harness/delivery-setup.ts';
 import { expectSigned } from '../harness/signed-live-route.ts';
@@ -20,7 +20,7 @@ describe('what a server says', () => {
     expect((await rig.settled(id))[0]?.status).toBe('bounced');
     const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
     const filter = { recipient: 'jane@example.org' };
-    const { events } = await readFeed(rig.database.pool, scope, LEDGER_START, 10, filter);
+    const { events } = await readFeed(rig.database.pool, scope, EVENT_LOG_START, 10, filter);
     expect(events.map(({ type }) => type)).toContain('message.bounced');
   });
 });
@@ -245,7 +245,7 @@ describe('what happens in the middle', () => {
     // Longer than a lease: without its upkeep the delivery would have been taken for lost.
     expect(clock.now() - startMs).toBeGreaterThan(150_000);
     expect(receiver.sessions).toHaveLength(1);
-    expect(rig.node.engine.stats.leaseLost).toBe(0);
+    expect(rig.node.engine.stats.leasesLost).toBe(0);
   });
 
   test('one that takes longer for an answer than the RFC allows is left, and tried again', async () => {

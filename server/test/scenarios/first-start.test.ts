@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { anyoneMayReach } from '../../src/db/embedded/run-as.ts';
+import { isReachableByEveryone } from '../../src/db/embedded/run-as.ts';
 import { postrider } from '../harness/cli-process.ts';
 import { freshDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
@@ -82,7 +82,7 @@ it('tells of a data folder that belongs to somebody else', async () => {
   await using folder = await scratchFolder();
   const isRoot = process.getuid?.() === 0;
   // Root may write anywhere, so it asks as nobody, who must be able to read the program.
-  if (isRoot && !(await anyoneMayReach(process.execPath))) return;
+  if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
   const { code, stderr } = await postrider(['start'], {
     env: { DATA_DIR: folder.path, PORT: '0' },

@@ -109,7 +109,7 @@ describe('a layout with partials', () => {
     expect(refused.json.errors).toEqual([
       expect.objectContaining({
         code: 'breaks_template',
-        detail: expect.stringContaining('The template `news` could not be sent any more'),
+        detail: expect.stringContaining('The template `news` could no longer be sent'),
       }),
     ]);
     await ok(patch('/layouts/main', { html: '<p>no place for a template</p>' }));

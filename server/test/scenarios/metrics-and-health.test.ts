@@ -50,8 +50,8 @@ test('the figures tell what became of deliveries and webhooks', async () => {
   });
   const { of } = await figuresOf(app.url);
   expect(of('postrider_deliveries_total{outcome="failed"}')).toBe(0);
-  expect(of('postrider_deliveries_taken_total{from="acceptance"}')).toBe(3);
-  expect(of('postrider_deliveries_in_hand{state="on_wire"}')).toBe(0);
+  expect(of('postrider_deliveries_leased_total{source="handoff"}')).toBe(3);
+  expect(of('postrider_deliveries_in_memory{state="in_flight"}')).toBe(0);
   expect(of('postrider_webhook_attempts_total{outcome="failed"}')).toBe(0);
   expect(of('postrider_database_up')).toBe(1);
   expect(of('postrider_database_connections{pool="delivery",state="busy"}')).toBeTypeOf('number');
@@ -129,7 +129,7 @@ test('while the database is gone the rest is told, and no traffic is asked for',
   const { of } = await figuresOf(node.url);
   expect(of('postrider_database_up')).toBe(0);
   expect(of('postrider_queue_oldest_due_seconds')).toBeUndefined();
-  expect(of('postrider_deliveries_in_hand{state="unrecorded"}')).toBe(0);
+  expect(of('postrider_deliveries_in_memory{state="unrecorded"}')).toBe(0);
   expect((await fetch(`${node.url}/readyz`)).status).toBe(503);
   expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
   await way.mend();

@@ -51,11 +51,11 @@ test("one tenant's flood does not delay another's password reset", async () => {
   expect(arrived().indexOf('reset@small.example') - before).toBeLessThan(1_500);
 
   // Then by the direct way, with the list full of the other's.
-  const lease = node.engine.reserve(1, 100);
+  const lease = node.engine.reserveCapacity(1, 100);
   expect(lease).toBeDefined();
   const messageId = uuidv7(clock.now());
   const at = receiver.messages.length;
-  node.engine.take(lease as NonNullable<typeof lease>, [
+  node.engine.handOff(lease as NonNullable<typeof lease>, [
     {
       workspaceId: small,
       mode: 'live',
@@ -105,7 +105,7 @@ test('a receiver that never answers holds its own places and nobody else', async
     Array.from({ length: 1_000 }, (_, n) => mail(`u${n}@silent.example`)),
   );
   const live = unsignedRoute(dns, receiver);
-  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 100 } });
+  await using node = startEngine({ url: database.url, clock, live, limits: { inFlightMax: 100 } });
   await silent.until(() => silent.sessions.length >= 1);
   await enqueue(
     pool,
@@ -114,7 +114,7 @@ test('a receiver that never answers holds its own places and nobody else', async
   node.engine.wake();
   await receiver.untilMessages(300);
   expect(silent.messages).toHaveLength(0);
-  expect(node.engine.stats.onWire).toBeLessThanOrEqual(50);
+  expect(node.engine.stats.inFlight).toBeLessThanOrEqual(50);
 });
 
 test('a tenant whose receivers never answer leaves room on the wire to others', async () => {
@@ -139,7 +139,7 @@ test('a tenant whose receivers never answer leaves room on the wire to others', 
   await enqueue(pool, silentOnes.slice(0, 30).map(mailOf(first)));
   await enqueue(pool, silentOnes.slice(30).map(mailOf(second)));
   const live = unsignedRoute(dns, receiver);
-  await using node = startEngine({ url: database.url, clock, live, limits: { wireMax: 20 } });
+  await using node = startEngine({ url: database.url, clock, live, limits: { inFlightMax: 20 } });
   await silent.until(() => silent.sessions.length >= 16);
   await enqueue(pool, [mailOf(other)('small.example')]);
   node.engine.wake();
@@ -161,12 +161,12 @@ test("what waits in memory for a slow receiver takes no room from others' large 
   await using node = startEngine({ url: database.url, clock, live, limits });
   const { engine } = node;
   for (let n = 0; ; n++) {
-    const lease = engine.reserve(1, 4_000);
+    const lease = engine.reserveCapacity(1, 4_000);
     if (!lease) break;
     const recipient = `u${n}@silent.example`;
     const mail = { workspaceId, nowMs, recipients: [recipient], html: 'x'.repeat(4_000) };
     const expiresAtMs = nowMs + 3_600_000;
-    engine.take(lease, [
+    engine.handOff(lease, [
       {
         workspaceId,
         mode: 'live',
@@ -215,7 +215,7 @@ test("a tenant's large mail that is taken slowly holds up his own, and not that 
   await silent.until(() => silent.sessions.length >= 1);
   await enqueue(pool, [mail(slow, 'two@silent.example', 60_000)]);
   engine.wake();
-  await until(() => engine.stats.onWire === 2);
+  await until(() => engine.stats.inFlight === 2);
   await enqueue(pool, [mail(other, 'large@small.example', 30_000)]);
   engine.wake();
   await receiver.untilMessages(1);

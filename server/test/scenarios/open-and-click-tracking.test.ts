@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { eventCheck } from '../harness/event-schemas.ts';
+import { createEventCheck } from '../harness/event-schemas.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { until } from '../harness/until.ts';
 
@@ -61,7 +61,7 @@ async function told(app: TestApp, id: string, count: number, key?: string): Prom
 
 test('an open and a click are told once, with what the message carries', async () => {
   await using app = await startApp();
-  const check = await eventCheck(app.url);
+  const check = await createEventCheck(app.url);
   const id = await send(app, { tracking: { opens: true, clicks: true } });
   const mail = await arrived(app, id);
   const { image, links } = ours(mail.html);

@@ -205,7 +205,7 @@ test('a sender that hangs up before it hears our 250 and comes again counts once
 
 describe('the door', () => {
   test('nobody stays in the middle of a report, nor for ever', async () => {
-    await using slow = await returnPathHouse({ returnPath: { dataMs: 150, lifeMs: 5000 } });
+    await using slow = await returnPathHouse({ returnPath: { dataMs: 150, sessionMs: 5000 } });
     const { returnPath } = await slow.send();
     using client = await greeted(slow.port);
     for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { proveSecretKey } from '../../src/db/prove-secret-key.ts';
+import { verifySecretKey } from '../../src/db/verify-secret-key.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { member, PASSWORD } from '../harness/dashboard-session.ts';
 
@@ -25,10 +25,10 @@ for (const [kind, make] of Object.entries(secrets)) {
     const { pool, secretKey } = app.app.storage;
     expect((await make(app)).status).toBeLessThan(300);
     await pool.query('delete from secret_key_fingerprint');
-    await expect(proveSecretKey(pool, randomBytes(32), { allowOther: false })).rejects.toThrow(
+    await expect(verifySecretKey(pool, randomBytes(32), { allowOther: false })).rejects.toThrow(
       'The secrets in this database were encrypted with another key.',
     );
-    await proveSecretKey(pool, secretKey, { allowOther: false });
+    await verifySecretKey(pool, secretKey, { allowOther: false });
   });
 }
 
@@ -37,5 +37,5 @@ test('a wrong key is taken when the operator says so', async () => {
   const { pool } = app.app.storage;
   await app.call('POST', '/domains', { key: app.liveKey, body: { name: 'shop.example' } });
   await pool.query('delete from secret_key_fingerprint');
-  await proveSecretKey(pool, randomBytes(32), { allowOther: true });
+  await verifySecretKey(pool, randomBytes(32), { allowOther: true });
 });

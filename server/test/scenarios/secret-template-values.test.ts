@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { deleteSealedContents } from '../../src/messages/content/message-content-store.ts';
+import { deleteEncryptedContents } from '../../src/messages/content/message-content-store.ts';
 import { type Answer, startApp, type TestApp } from '../harness/app.ts';
 import { freshDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
@@ -277,7 +277,7 @@ describe('in live mode', () => {
     expectNoTrace(await everyRow());
     expectNoTrace(logged);
     expect((await stored(id)).encrypted?.length).toBeGreaterThan(100);
-    expect(await deleteSealedContents(database.pool, Date.now(), 10)).toBe(1);
+    expect(await deleteEncryptedContents(database.pool, Date.now(), 10)).toBe(1);
     expect((await stored(id)).encrypted?.length).toBe(0);
   });
 
@@ -297,8 +297,8 @@ describe('in live mode', () => {
     });
     const status = async () => (await ok(front.call('GET', `/messages/${id}`, { key }))).status;
     await until(async () => (await status()) === 'bounced');
-    expect(await deleteSealedContents(database.pool, Date.now(), 10)).toBe(0);
-    expect(await deleteSealedContents(database.pool, Date.now() + 4 * 24 * 3_600_000, 10)).toBe(1);
+    expect(await deleteEncryptedContents(database.pool, Date.now(), 10)).toBe(0);
+    expect(await deleteEncryptedContents(database.pool, Date.now() + 4 * 24 * 3_600_000, 10)).toBe(1);
     const refused = await front.call('POST', `/messages/${id}/retry`, { key });
     expect(refused.json).toMatchObject({ status: 409, code: 'not_retryable' });
     expect(receiver.messages).toEqual([]);

@@ -110,7 +110,7 @@ test('a renewed certificate is taken up without a restart', async () => {
 
 describe('who does not shake hands', () => {
   test('hears nothing, and goes when it speaks or when it is late', async () => {
-    await using app = await startTlsApp({}, { arrivalMs: 200 });
+    await using app = await startTlsApp({}, { handshakeMs: 200 });
     for (const words of ['', 'EHLO client.example\r\n', '\x16\x03\x01\xff\xff']) {
       const socket = net.connect(app.tlsPort, '127.0.0.1');
       const heard: Buffer[] = [];

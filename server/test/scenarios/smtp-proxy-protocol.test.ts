@@ -45,8 +45,8 @@ beforeAll(async () => {
       SUBMISSION_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
       RETURN_PATH_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
     },
-    submission: { wrongKeyMs: 5, arrivalMs: ARRIVAL_MS },
-    returnPath: { arrivalMs: ARRIVAL_MS },
+    submission: { authFailureDelayMs: 5, handshakeMs: ARRIVAL_MS },
+    returnPath: { handshakeMs: ARRIVAL_MS },
   });
   port = app.app.submission.port as number;
 });

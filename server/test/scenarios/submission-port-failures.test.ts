@@ -220,7 +220,7 @@ test('without a certificate a key crosses no network, unless the operator says s
 });
 
 test('nobody stays without a key, nor in the middle of a message', async () => {
-  await using app = await startApp({ env: OPEN, submission: { loginMs: 100, dataMs: 150 } });
+  await using app = await startApp({ env: OPEN, submission: { authMs: 100, dataMs: 150 } });
   const port = app.app.submission.port as number;
   using silent = await SubmissionClient.connect(port);
   expect((await silent.reply()).code).toBe(220);

@@ -23,7 +23,7 @@ beforeAll(async () => {
       ACCEPT_BUFFER_MAX_BYTES: String(SIZE),
       SUBMISSION_CONNECTIONS_PER_SOURCE: '20',
     },
-    submission: { wrongKeyMs: 5 },
+    submission: { authFailureDelayMs: 5 },
   });
   port = app.app.submission.port as number;
 });

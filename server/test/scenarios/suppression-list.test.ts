@@ -285,7 +285,7 @@ test('an entry ends by itself, with an event, and can be made anew', async () =>
   const { suppression } = await suppressions.add(scope, { email: 'short@one.test', expires_at });
   const page = { after: undefined, limit: 10 };
   expect(await suppressions.list(scope, {}, page)).toHaveLength(1);
-  await suppressions.endExpired();
+  await suppressions.removeExpired();
   expect(await suppressions.list(scope, {}, page)).toHaveLength(1);
   clock.advance(60_000);
   expect(await suppressions.list(scope, {}, page)).toEqual([]);
@@ -299,7 +299,7 @@ test('an entry ends by itself, with an event, and can be made anew', async () =>
   const end = new Date(clock.now() + 1_000).toISOString();
   await suppressions.change(scope, second.suppression.id, { expires_at: end });
   clock.advance(1_000);
-  await suppressions.endExpired();
+  await suppressions.removeExpired();
   const { rows } = await database.pool.query('select type from events order by id');
   expect(rows.map((row) => row.type)).toEqual([
     'suppression.created',
@@ -319,7 +319,7 @@ test('what a receiver said outlasts an entry that was to end', async () => {
     await suppressions.suppress(database.pool, scope, said);
   }
   clock.advance(60_000);
-  await suppressions.endExpired();
+  await suppressions.removeExpired();
   const page = { after: undefined, limit: 10 };
   const [never, kept] = await suppressions.list(scope, {}, page);
   expect(kept).toMatchObject({
@@ -345,9 +345,9 @@ test('a clock that is wrong by years ends no entry: it counts again when the clo
   await suppressions.add(scope, { email: 'soon@one.test', ...end(1_000) });
   await suppressions.add(scope, { email: 'later@one.test', ...end(60_000) });
   clock.advance(2_000);
-  await suppressions.endExpired();
+  await suppressions.removeExpired();
   clock.advance(yearsMs);
-  await suppressions.endExpired();
+  await suppressions.removeExpired();
   const page = { after: undefined, limit: 10 };
   expect(await suppressions.list(scope, {}, page)).toEqual([]);
   clock.setBack(yearsMs);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
-import { listDeliveries } from '../../src/webhooks/delivery-list-store.ts';
+import { listDeliveries } from '../../src/webhooks/webhook-delivery-list.ts';
 import { goodSend, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { webhookReceiver } from '../harness/webhook-receiver.ts';

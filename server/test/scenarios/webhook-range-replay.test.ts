@@ -16,7 +16,7 @@ const AT_ONCE = 5_000;
 test('what is left of a range is found from where the request before ended', {
   timeout: 120_000,
 }, async () => {
-  await using rig = await webhookRig({ limits: { wireMax: 0 } });
+  await using rig = await webhookRig({ limits: { inFlightMax: 0 } });
   const beganMs = Date.now() - 5 * 60_000;
   for (let n = 0; n < COUNT; n += AT_ONCE) {
     const events = Array.from({ length: AT_ONCE }, (_, i) => ({

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { dropExpired } from '../../src/db/partitions.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { mixIds } from '../../src/webhooks/delivery-id.ts';
+import { xorIds } from '../../src/webhooks/webhook-history.ts';
 import { disableWebhook } from '../../src/webhooks/disable-webhook.ts';
-import { RETRY_WAITS_MS } from '../../src/webhooks/retry-schedule.ts';
+import { RETRY_DELAYS_MS } from '../../src/webhooks/webhook-retry-schedule.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { eventsOf } from '../harness/enqueue-messages.ts';
 import { type Answer, webhookReceiver } from '../harness/webhook-receiver.ts';
@@ -98,7 +98,7 @@ test('nine retries over three days, at the times of the contract, then it has fa
   const { rig, clock, receiver, soon } = scene;
   const [eventId] = await rig.tell(1);
   await until(() => receiver.received.length === 1, soon);
-  for (const [n, plannedMs] of RETRY_WAITS_MS.entries()) {
+  for (const [n, plannedMs] of RETRY_DELAYS_MS.entries()) {
     const delivery = await tried(rig, n + 1, soon);
     expect(delivery).toMatchObject({ status: 'pending', last_status: 500 });
     const waitMs = (delivery.due_at ?? 0) - clock.now();
@@ -112,7 +112,7 @@ test('nine retries over three days, at the times of the contract, then it has fa
   expect(last).toMatchObject({ status: 'failed', due_at: null });
   expect(new Set(receiver.received.map(({ id }) => id))).toEqual(new Set([eventId]));
   expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
-  const tries = await rig.room.history.get(rig.scope, scene.id, mixIds(scene.id, last.event_id));
+  const tries = await rig.room.history.get(rig.scope, scene.id, xorIds(scene.id, last.event_id));
   expect(tries.tries.map(({ number, response_body }) => [number, response_body])).toEqual(
     Array.from({ length: 10 }, (_, n) => [n + 1, 'broken']),
   );
@@ -280,7 +280,7 @@ describe('a replay', () => {
     await using scene = await broken(3);
     const { rig, receiver, id } = scene;
     const [, chosen] = await rig.deliveries();
-    const deliveryId = mixIds(id, chosen?.event_id ?? '');
+    const deliveryId = xorIds(id, chosen?.event_id ?? '');
     expect(await rig.room.history.replayDelivery(rig.scope, id, deliveryId)).toEqual({
       replayed: 1,
       nextFromMs: null,

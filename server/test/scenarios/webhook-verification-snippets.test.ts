@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHmacSha256 } from '../../src/lib/hmac.ts';
-import { newSecret, secretText, signedHeaders } from '../../src/webhooks/secrets.ts';
+import { newSecret, formatSecret, signedHeaders } from '../../src/webhooks/sign-webhook.ts';
 
 /**
  * Goal: whoever copies the code from docs/webhooks.md verifies our requests, and nobody else's.
@@ -26,19 +26,19 @@ const headers = signedHeaders('evt_1', Date.now(), Buffer.from(body), [
   createHmacSha256(secret),
 ]);
 const cases = [
-  { name: 'good', secret: secretText(secret), headers, body, good: true },
-  { name: 'another secret', secret: secretText(newSecret()), headers, body, good: false },
-  { name: 'another body', secret: secretText(secret), headers, body: `${body} `, good: false },
+  { name: 'good', secret: formatSecret(secret), headers, body, good: true },
+  { name: 'another secret', secret: formatSecret(newSecret()), headers, body, good: false },
+  { name: 'another body', secret: formatSecret(secret), headers, body: `${body} `, good: false },
   {
     name: 'another id',
-    secret: secretText(secret),
+    secret: formatSecret(secret),
     headers: { ...headers, 'webhook-id': 'evt_2' },
     body,
     good: false,
   },
   {
     name: 'an old request',
-    secret: secretText(secret),
+    secret: formatSecret(secret),
     headers: signedHeaders('evt_1', Date.now() - 600_000, Buffer.from(body), [
       createHmacSha256(secret),
     ]),

@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Postrider, PostriderConnectionError, PostriderError } from '../src/index.ts';
-import { startPeer } from './harness/peer.ts';
-import { playedTime } from './harness/played-time.ts';
+import { startPeer } from './harness/scripted-server.ts';
+import { playedTime } from './harness/fake-time.ts';
 
 /**
  * Goal: what a program asks for is what goes out, with its own settings above those of the client;

@@ -9,8 +9,8 @@ import {
   type PostriderOptions,
 } from '../src/index.ts';
 import { systemTime } from '../src/time.ts';
-import { startPeer } from './harness/peer.ts';
-import { playedTime } from './harness/played-time.ts';
+import { startPeer } from './harness/scripted-server.ts';
+import { playedTime } from './harness/fake-time.ts';
 
 const KEY = 'pr_test_0123456789abcdefghijABCDEFGHIJ01234567';
 const MESSAGE: Message = { to: { email: 'jane@example.com' }, subject: 'Hello', text: 'Hello!' };

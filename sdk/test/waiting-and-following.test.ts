@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { Postrider } from '../src/index.ts';
-import { startPeer } from './harness/peer.ts';
-import { playedTime } from './harness/played-time.ts';
+import { startPeer } from './harness/scripted-server.ts';
+import { playedTime } from './harness/fake-time.ts';
 
 /** Goal: what takes long is asked for in pieces that the server allows, and no piece is left out. */
 
