@@ -54,7 +54,7 @@ export function createAcceptor(needs: AcceptorNeeds): MessageAcceptor {
       links: new TrackingLinks(needs.secretKey),
       baseUrl: config.http.baseUrl,
     }),
-    sealer: createEncryptor(needs.secretKey, CONTENT_KEY_PURPOSE),
+    encryptor: createEncryptor(needs.secretKey, CONTENT_KEY_PURPOSE),
     addressHash: createAddressHash(needs.secretKey),
     group: {
       itemsMax: 128,

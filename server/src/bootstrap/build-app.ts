@@ -82,7 +82,7 @@ export interface AppOptions {
   config: Config;
   log: Log;
   /** Aborted when the start is no longer wanted. */
-  leaving?: AbortSignal;
+  signal?: AbortSignal;
   clock?: Clock;
   /** How live mail leaves, when not by the configured routes: tests say so. */
   liveRoute?: Transport;
@@ -125,11 +125,11 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     secretKey: config.secretKey,
     log,
     holder: 'server',
-    ...(options.leaving ? { signal: options.leaving } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
   });
   undo.defer(() => storage.stop());
   const { pool } = storage;
-  await migrate(pool, log, options.leaving ? { signal: options.leaving } : {});
+  await migrate(pool, log, options.signal ? { signal: options.signal } : {});
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const retention = config.retention;
   const upkeep = await startPartitionMaintenance({ pool, clock, log, retention });
@@ -150,7 +150,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
   });
-  const templateCache = new TemplateCache({ pool, clock, noticesArrive });
+  const templateCache = new TemplateCache({ pool, clock, isListening: noticesArrive });
   const templates = new Templates({
     pool,
     clock,
@@ -187,7 +187,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     storage,
     notices,
     ownPlaces,
-    told: () => telling.ring(),
+    told: () => telling.notify(),
     ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
     ...(options.aroundLiveRoute ? { aroundLiveRoute: options.aroundLiveRoute } : {}),
   });
@@ -233,7 +233,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     pool,
     suppressions,
     returnPathKey: pathKey,
-    onEventsAppended: () => telling.ring(),
+    onEventsAppended: () => telling.notify(),
     ...(options.returnPath ? { limits: options.returnPath } : {}),
   });
   const { contacts, imports, erasures } = openContacts({
@@ -241,7 +241,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     clock,
     log,
     suppressions,
-    sealer,
+    encryptor: sealer,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
   });
@@ -297,12 +297,12 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     trustProxy: config.http.trustProxy.length > 0 ? [...config.http.trustProxy] : false,
     requestTimeoutMs: config.http.requestTimeoutMs,
-    onChange: () => telling.ring(),
+    onChange: () => telling.notify(),
   });
   const door = createHttpListener(http);
   registerPages(http, (room) => {
     if (isApi) {
-      telling.listenTo(room);
+      telling.registerRoutes(room);
       registerDashboard(room, { folder: DASHBOARD });
       addDocs(room, { document });
     }

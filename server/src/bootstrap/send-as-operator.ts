@@ -22,7 +22,7 @@ export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promis
     clock,
     config,
     domains: new SenderDomainCache({ pool, clock, noticesArrive }),
-    templates: new TemplateCache({ pool, clock, noticesArrive }),
+    templates: new TemplateCache({ pool, clock, isListening: noticesArrive }),
     contacts: new ContactLookup({ pool }),
     handover: noHandoff,
     idempotency: createIdempotency(pool, clock, secretKey),

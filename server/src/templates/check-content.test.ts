@@ -4,8 +4,8 @@ import { type CheckOptions, checkContent } from './check-content.ts';
 import { parseContent } from './template-engine.ts';
 
 /**
- * Goal: each publishing check finds what it is for, at its place, and leaves good mail alone.
- * Method: one page that passes everything, and changes to it that each break one thing.
+ * Goal: each check finds its issue at the right position and accepts good email. Method: one page that
+ * passes every check, and changes to it that each break one.
  */
 
 const GOOD = `<!DOCTYPE html>
@@ -20,7 +20,7 @@ const GOOD = `<!DOCTYPE html>
 </body></html>`;
 
 describe('a page', () => {
-  it('passes when nothing is wrong', () => {
+  it('reports nothing for a good page', () => {
     expect(checkContent({ subject: 'Hi ${name}', html: GOOD, text: 'Hi' })).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe('a page', () => {
     expect(found?.message).toMatch(/\.$/);
   });
 
-  it('tells the line and column', () => {
+  it('reports line and column', () => {
     const html = 'a\n <img src="https://a.example/b.png">\n<p style="x:y;\n gap: 1px">';
     expect(checkContent({ html, text: 'x' }, { fragment: true })).toMatchObject([
       { code: 'image_without_alt', line: 2, column: 2 },
@@ -64,13 +64,13 @@ describe('a page', () => {
     ]);
   });
 
-  it("does not mistake Outlook's conditions, void elements or SVG for open tags", () => {
+  it('accepts Outlook conditionals, void elements and SVG', () => {
     const html =
       '<!--[if mso]><table><![endif]--><br><hr><img src="cid:a" alt=""><p>a<p>b<ul><li>c<li>d</ul><svg><path d="x"/></svg><o:p/>';
     expect(codes(html)).toEqual([]);
   });
 
-  it('finds syntax errors of all fields', () => {
+  it('reports syntax errors in all fields', () => {
     const found = checkContent({
       subject: '${',
       html: '{{ x | nope }}',
@@ -93,11 +93,11 @@ describe('paths', () => {
   it.each([
     ['{{ order.id }}{{ link }}{% for l in lines %}{{ l.name }}{% endfor %}', []],
     ['{{ contact.first_name }}{{ message.id }}', []],
-    ['{{ ordr.id }}', ['warning `ordr.id` is not among']],
-    ['{{ lnik }}', ["warning `lnik` is not among the template's variables. Did you mean `link`?"]],
+    ['{{ ordr.id }}', ['warning `ordr.id` is not a declared variable']],
+    ['{{ lnik }}', ['warning `lnik` is not a declared variable. Did you mean `link`?']],
     ['{% for l in lines %}{{ l.price }}{% endfor %}', ['warning `lines[].price`']],
     ['{{ message.subject }}', ['error `message` has no field `subject`']],
-    ['{{ contact.birthday }}', ['warning No contact has a field `birthday` yet.']],
+    ['{{ contact.birthday }}', ['warning No contact has the field `birthday` yet.']],
   ])('%s', (html, expected) => {
     const found = checkContent({ html, text: 'x' }, options);
     expect(found).toHaveLength(expected.length);
@@ -108,12 +108,12 @@ describe('paths', () => {
   });
 });
 
-/** Each would take minutes if any check looked at the rest of the text again for each tag. */
-describe('hostile html is looked at in linear time', () => {
+/** Each would take minutes if any check rescanned the rest of the text for every tag. */
+describe('hostile html is checked in linear time', () => {
   it.each([
     ['open tags', '<div>'.repeat(300_000)],
     ['end tags', '</div>'.repeat(300_000)],
-    ['half tags', '<a href="'.repeat(200_000)],
+    ['incomplete tags', '<a href="'.repeat(200_000)],
     ['raw texts', '<title>'.repeat(250_000)],
     ['comments', '<!--'.repeat(400_000)],
     ['attributes', `<p ${'a=b '.repeat(400_000)}>`],
@@ -121,9 +121,9 @@ describe('hostile html is looked at in linear time', () => {
     ['css pieces', `<style>${'a:b;'.repeat(400_000)}</style>`],
     ['images', '<img>'.repeat(300_000)],
     ['new lines', '\n<img>'.repeat(250_000)],
-    ['findings behind many lines', `${'\n'.repeat(1_900_000)}${'<img>'.repeat(300)}`],
+    ['findings after many lines', `${'\n'.repeat(1_900_000)}${'<img>'.repeat(300)}`],
     [
-      'unknown paths behind many lines',
+      'unknown paths after many lines',
       `${'\n'.repeat(1_900_000)}${Array.from({ length: 4_000 }, (_, i) => `{{ message.x${i} }}`).join('')}`,
     ],
   ])('%s', (_, html) => {
@@ -131,7 +131,7 @@ describe('hostile html is looked at in linear time', () => {
   });
 });
 
-it('partials that render each other over and over are refused, not walked', () => {
+it('partials that multiply exponentially are rejected', () => {
   const partials = new Map(
     Array.from({ length: 7 }, (_, i) => [
       `p${i}`,

@@ -18,9 +18,9 @@ import {
 } from './template-engine.ts';
 
 /**
- * Looks at a content before it is published or sent: what would fail, and what would disappoint.
- * Comes in: the fields as their author wrote them. Leaves: findings, each with a sentence and a
- * place; an error refuses publishing, a warning only tells. Linear in the size of the content.
+ * Lints content before it is published or sent. Input: the fields as their author wrote them.
+ * Output: findings, each with a message and a position. Errors block publishing, warnings do not.
+ * Runs in linear time.
  */
 
 export interface TemplateFinding {
@@ -39,19 +39,19 @@ export interface CheckedContent {
 }
 
 export interface CheckOptions {
-  /** Names of the declared variables (`order.id`, `lines[].price`); without them none is unknown. */
+  /** Names of the declared variables (`order.id`, `lines[].price`). Without them no name is unknown. */
   declared?: readonly string[] | undefined;
-  /** Fields of contacts that exist; without them none is unknown. */
+  /** Contact fields that exist. Without them no field is unknown. */
   contactFields?: readonly string[] | undefined;
   partials?: Partials | undefined;
-  /** Put before every field's name, such as `locales.de.`. */
+  /** Prefix of every field name, such as `locales.de.`. */
   fieldPrefix?: string | undefined;
-  /** A layout or partial: no document of its own, so what only a document needs is not asked for. */
+  /** The content is a layout or partial, so checks that only apply to whole documents are skipped. */
   fragment?: boolean | undefined;
 }
 
 const FINDINGS_MAX = 200;
-/** Gmail cuts a message off after this. */
+/** Gmail clips messages beyond this size. */
 const CLIPPED_BYTES = 102 * 1024;
 
 export function checkContent(
@@ -166,20 +166,20 @@ function unknownPath(
     if (below === '' || MESSAGE_FIELDS.includes(below)) return undefined;
     return {
       severity: 'error',
-      message: `\`message\` has no field \`${below}\`: it has ${MESSAGE_FIELDS.join(', ')}.`,
+      message: `\`message\` has no field \`${below}\`. Available fields: ${MESSAGE_FIELDS.join(', ')}.`,
     };
   }
   if (root === 'contact') {
     const name = rest[0]?.replace('[]', '');
     if (name === undefined || !contactFields || contactFields.includes(name)) return undefined;
-    return { severity: 'warning', message: `No contact has a field \`${name}\` yet.` };
+    return { severity: 'warning', message: `No contact has the field \`${name}\` yet.` };
   }
   if (!declared || declared.some((name) => covers(name, use.path))) return undefined;
   const suggestion = closest(use.path, declared);
   return {
-    // It will be inferred; only the author knows whether it is a slip.
+    // The variable will be inferred; only the author knows whether the name is a typo.
     severity: 'warning',
-    message: `\`${use.path}\` is not among the template's variables.${suggestion ? ` Did you mean \`${suggestion}\`?` : ''}`,
+    message: `\`${use.path}\` is not a declared variable.${suggestion ? ` Did you mean \`${suggestion}\`?` : ''}`,
   };
 }
 
@@ -212,7 +212,7 @@ function checkHtml(
       'warning',
       'text_missing',
       0,
-      'There is no text part; one will be made from the HTML.',
+      'There is no text part. One will be generated from the HTML.',
     );
   }
   const bytes = Buffer.byteLength(source);
@@ -221,7 +221,7 @@ function checkHtml(
       'warning',
       'too_large',
       0,
-      `The HTML has ${Math.ceil(bytes / 1024)} KB. Gmail shows only the first 102 KB of a message.`,
+      `The HTML is ${Math.ceil(bytes / 1024)} KB. Gmail clips messages larger than 102 KB.`,
     );
   }
   if (!hasPreheader(page)) {
@@ -229,12 +229,12 @@ function checkHtml(
       'warning',
       'preheader_missing',
       0,
-      'There is no preheader: the line that inboxes show after the subject will be the first text of the message. Begin the body with a hidden element that holds it.',
+      'There is no preheader, so inboxes will preview the first text of the message. Add a hidden element with the preview text at the start of the body.',
     );
   }
 }
 
-/** An HTML field under examination: the author's text, and the same with placeholders blotted out. */
+/** An HTML field being linted: the source, and a copy with placeholders masked. */
 export class HtmlPage {
   readonly source: string;
   readonly field: string;
@@ -270,7 +270,7 @@ export class HtmlPage {
     this.#findings.push({ severity, code, message, field: this.field, line, column });
   }
 
-  /** The text of a range as its author wrote it. */
+  /** A range of the source as its author wrote it. */
   sourceText(begin: number, length: number): string {
     return this.source.slice(begin, begin + length);
   }
@@ -280,7 +280,7 @@ const VOID_TAGS = new Set([
   ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param'],
   ...['source', 'track', 'wbr', 'bgsound', 'frame', 'keygen'],
 ]);
-/** HTML lets these end without an end tag. */
+/** Elements whose end tag is optional in HTML. */
 const OPTIONAL_END_TAGS = new Set([
   ...['html', 'head', 'body', 'p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'thead', 'tbody', 'tfoot'],
   ...['colgroup', 'option', 'optgroup', 'rp', 'rt', 'plaintext'],
@@ -291,7 +291,7 @@ function checkClosed(page: HtmlPage): void {
     const at = page.scan.openEndAt;
     page.report('error', 'unclosed_tag', at, 'The HTML ends inside this tag or comment.');
   }
-  // With branches a tag can be opened twice and closed once, so only plain HTML is certain.
+  // With branches a tag can be opened twice and closed once, so the result is only certain without them.
   const branched = page.spans.some((span) => !span.isOutput && page.source[span.begin] === '{');
   const severity = branched ? 'warning' : 'error';
   const open: HtmlTag[] = [];
@@ -304,7 +304,12 @@ function checkClosed(page: HtmlPage): void {
       openByName.set(tag.name, count + 1);
     } else if (count === 0) {
       if (tag.name !== 'p') {
-        page.report(severity, 'unclosed_tag', tag.begin, `\`</${tag.name}>\` closes nothing.`);
+        page.report(
+          severity,
+          'unclosed_tag',
+          tag.begin,
+          `\`</${tag.name}>\` has no matching start tag.`,
+        );
       }
     } else closeUpTo(page, tag.name, open, openByName, severity);
   }
@@ -332,7 +337,7 @@ function reportUnclosed(page: HtmlPage, tag: HtmlTag, severity: TemplateFinding[
   page.report(severity, 'unclosed_tag', tag.begin, `\`<${tag.name}>\` is not closed.`);
 }
 
-/** Only foreign elements (VML, SVG, Office) may close themselves. */
+/** Only foreign elements (VML, SVG, Office) may be self-closing. */
 function isSelfClosed(page: HtmlPage, tag: HtmlTag): boolean {
   return page.masked[tag.end - 2] === '/' && (tag.name.includes(':') || SVG_TAGS.has(tag.name));
 }
@@ -370,7 +375,7 @@ function checkImage(page: HtmlPage, tag: HtmlTag): void {
       'warning',
       'image_without_alt',
       tag.begin,
-      'The image has no `alt` text; many clients show that until images are allowed. Use `alt=""` for decoration.',
+      'The image has no `alt` text, which many clients show until images are allowed. Use `alt=""` for decorative images.',
     );
   }
   const src = attributeOf(tag, 'src');
@@ -382,7 +387,7 @@ function checkImage(page: HtmlPage, tag: HtmlTag): void {
       'warning',
       'image_not_https',
       src?.begin ?? tag.begin,
-      'The image is not loaded by https.',
+      'The image URL is not https.',
     );
   }
 }
@@ -398,8 +403,8 @@ function checkLink(page: HtmlPage, tag: HtmlTag): void {
     'link_not_absolute',
     href.begin,
     address === '' || address === '#'
-      ? 'The link leads nowhere.'
-      : 'The link is not absolute. A message has no page that it could be relative to.',
+      ? 'The link has no target.'
+      : 'The link is relative. Links in email must be absolute URLs.',
   );
 }
 
@@ -409,7 +414,7 @@ function startsWithPlaceholder(text: string): boolean {
 
 const PREHEADER_TAGS_MAX = 30;
 
-/** A hidden element near the start of the body, as every builder of mails writes it. */
+/** A hidden element near the start of the body, which is how email builders write a preheader. */
 function hasPreheader(page: HtmlPage): boolean {
   const body = page.scan.tags.findIndex((tag) => tag.name === 'body' && tag.kind === 'start');
   const first = page.scan.tags.slice(body + 1, body + 1 + PREHEADER_TAGS_MAX);

@@ -1,11 +1,11 @@
 import type { HtmlPage } from './check-content.ts';
 import { attributeOf } from './html-tags.ts';
 
-/** Tells, once each, what the large clients do not show as the author wrote it. */
+/** Warns, once per feature, about CSS that major email clients do not support. */
 
 interface UnsupportedFeature {
   feature: string;
-  /** On a property's name and value, or on an at-rule. */
+  /** Tests a property's name and value, or the name of an at-rule. */
   matches(property: string, value: string): boolean;
   clients: string;
 }
@@ -93,7 +93,7 @@ export function checkCss(page: HtmlPage): void {
   }
 }
 
-/** Cuts at `;`, `{` and `}`: each piece is a declaration, a selector or an at-rule. */
+/** Splits at `;`, `{` and `}`: each statement is a declaration, a selector or an at-rule. */
 function checkDeclarations(
   page: HtmlPage,
   offset: number,
@@ -132,6 +132,6 @@ function checkStatement(
     if (reported.has(feature) || !matches(name, isRule ? '' : content)) continue;
     reported.add(feature);
     const at = offset + statement.length - text.length;
-    page.report('warning', 'unsupported_css', at, `${feature}: not supported by ${clients}.`);
+    page.report('warning', 'unsupported_css', at, `${feature} is not supported by ${clients}.`);
   }
 }

@@ -31,30 +31,30 @@ import {
 import { parsedPartials } from './template-variant.ts';
 
 /**
- * Looks at a whole template, layout or partial before it is published: every variant, what it uses
- * and what goes around it. Leaves findings, each with a sentence and a place: an error refuses
- * publishing, a warning only tells.
+ * Lints a whole template, layout or partial before it is published: every locale variant, the
+ * partials it renders and the layout around it. Output: findings, each with a message and a
+ * position. Errors block publishing, warnings do not.
  */
 
 export interface CheckedTemplate {
   kind: ContentKind;
   key: string;
   content: StoredContent;
-  /** The layout that the content names, as it would be used; undefined when there is none. */
+  /** The layout that the content names; undefined when it does not exist. */
   layout: StoredContent | undefined;
-  /** All partials that could be reached, by key. */
+  /** All reachable partials by key. */
   partials: ReadonlyMap<string, StoredContent>;
 }
 
 const FINDINGS_MAX = 200;
 const COMPARED_MAX = 200;
 
-/** A text stands in several variants and is looked at in several ways: it is parsed once. */
+/** The same text can appear in several variants and several checks, so each is parsed once. */
 interface CheckState extends CheckedTemplate {
   parsed: ParseCache;
 }
 
-/** By field and source; undefined: it cannot be parsed. */
+/** Parsed contents by field and source; undefined when the source cannot be parsed. */
 type ParseCache = Map<string, ParsedContent | undefined>;
 
 export function checkTemplate(given: CheckedTemplate): TemplateFinding[] {
@@ -68,7 +68,7 @@ export function checkTemplate(given: CheckedTemplate): TemplateFinding[] {
   }
   if (kind === 'template') {
     findings.push(...checkSenderFields(content));
-    // What cannot be looked through for one thing cannot be for another: that was told above.
+    // The limit that stopped one analysis would stop this one too, and it is already reported.
     if (!findings.some(({ code }) => code === 'template_limit'))
       findings.push(...checkTranslations(checked));
     findings.push(...checkDeclared(checked));
@@ -78,7 +78,7 @@ export function checkTemplate(given: CheckedTemplate): TemplateFinding[] {
   return findings.slice(0, FINDINGS_MAX);
 }
 
-/** The same for content that is sent inline, which has neither layout nor partials. */
+/** The same checks for inline content, which has neither layout nor partials. */
 export function checkInlineContent(localized: LocaleContent): TemplateFinding[] {
   const { subject, html, text } = localized;
   const findings = checkContent({ subject, html, text });
@@ -139,13 +139,13 @@ function checkLocaleContent(
   findings.push(...checkPartials(checked, localized, fieldPrefix, partials), ...broken);
   const needsText = checked.kind === 'template' && fragment;
   if (needsText && html !== undefined && text === undefined) {
-    const message = 'There is no text part; one will be made from the HTML.';
+    const message = 'There is no text part. One will be generated from the HTML.';
     findings.push(finding('warning', 'text_missing', message, `${fieldPrefix}html`));
   }
   return findings;
 }
 
-/** A partial that cannot be parsed is told once, and treated as not there. */
+/** Reports a partial that cannot be parsed once, and treats it as missing. */
 function skipBroken(partials: Partials, broken: TemplateFinding[]): Partials {
   return (key, place) => {
     try {
@@ -163,8 +163,8 @@ function skipBroken(partials: Partials, broken: TemplateFinding[]): Partials {
 }
 
 /**
- * Names that are no slip: those that were declared, and those that resemble none of them. Nobody
- * has to declare anything, so without declarations nothing is unknown.
+ * Names that are not typos: the declared ones, and those that resemble none of them. Declarations
+ * are optional, so without any no name is unknown.
  */
 function declaredNames(
   { content, parsed }: CheckState,
@@ -174,7 +174,7 @@ function declaredNames(
   const declared = content.variables.map(({ name }) => name);
   if (declared.length === 0) return undefined;
   const inferred = inferredNames(parsedFields(localized, parsed), partials);
-  // Each pair is compared letter by letter: a list that no person wrote is not worth it.
+  // Every pair is compared character by character, which is not worth it for machine-made lists.
   if (!inferred || inferred.length > COMPARED_MAX || declared.length > COMPARED_MAX)
     return undefined;
   return [...declared, ...inferred.filter((name) => closest(name, declared) === undefined)];
@@ -195,7 +195,7 @@ function checkPartials(
     for (const key of report.missing) {
       const what = parsed.format === 'html' ? 'html' : 'text';
       const message = checked.partials.has(key)
-        ? `The partial \`${key}\` has no ${what}, or cannot be used.`
+        ? `The partial \`${key}\` has no ${what} or cannot be used.`
         : `There is no published partial \`${key}\`.`;
       findings.push({
         ...finding('error', 'partial_not_found', message, field),
@@ -204,14 +204,14 @@ function checkPartials(
     }
     const cycle = report.cycle ?? (self !== undefined && report.keys.includes(self) && [self]);
     if (cycle) {
-      const message = `Partials go in a circle: ${cycle.join(' → ')}.`;
+      const message = `Partials render each other in a cycle: ${cycle.join(' → ')}.`;
       findings.push(finding('error', 'partial_cycle', message, field));
     }
   }
   return findings;
 }
 
-/** Where a field renders each partial for the first time. Looked for only when somebody asks. */
+/** The position where a field first renders each partial, computed on demand. */
 function renderPositions({ source }: ParsedContent): (key: string) => Position {
   let offsets: Map<string, number> | undefined;
   let lines: LineIndex | undefined;
@@ -244,7 +244,7 @@ function checkSenderFields(content: StoredContent): TemplateFinding[] {
   }
 }
 
-/** What a variant lacks: most often a forgotten translation. */
+/** Reports what a variant lacks, which is usually a forgotten translation. */
 function checkTranslations({ content, partials, parsed }: CheckState): TemplateFinding[] {
   if (Object.keys(content.locales).length === 0) return [];
   const fieldsOf = (localized: LocaleContent) =>
@@ -264,20 +264,20 @@ function checkTranslations({ content, partials, parsed }: CheckState): TemplateF
       .map((field) => {
         const message =
           localized[field] === undefined
-            ? `The variant \`${locale}\` has no ${field}; it will be made from its html.`
-            : `The variant \`${locale}\` has no ${field}; the template's own will be used.`;
+            ? `The variant \`${locale}\` has no ${field}. It will be generated from the variant's html.`
+            : `The variant \`${locale}\` has no ${field}. The template's default ${field} will be used.`;
         return finding('warning', 'locale_gap', message, `locales.${locale}`);
       });
   });
   for (const { locale, kind, name } of paths) {
     if (kind !== 'path') continue;
-    const message = `The variant \`${locale}\` does not use \`${name}\`, which the template does.`;
+    const message = `The variant \`${locale}\` does not use \`${name}\`, but the template does.`;
     gaps.push(finding('warning', 'locale_gap', message, `locales.${locale}`));
   }
   return gaps;
 }
 
-/** A declared variable that nothing uses is a leftover or a slip. */
+/** A declared variable that is never used is a leftover or a typo. */
 function checkDeclared(checked: CheckState): TemplateFinding[] {
   const { content, layout, partials, parsed } = checked;
   const found = new Set<string>();
@@ -294,21 +294,21 @@ function checkDeclared(checked: CheckState): TemplateFinding[] {
     for (const name of inferredNames(parseSenderFields(content), undefined) ?? []) found.add(name);
   }
   const above = new Set([...found].flatMap(ancestorsOf));
-  // A path that nothing goes below is used as a whole, with whatever it holds.
+  // A path without nested uses is used as a whole, including everything in it.
   const isUsed = (name: string): boolean =>
     found.has(name) ||
     above.has(name) ||
     ancestorsOf(name).some((path) => found.has(path) && !above.has(path));
   return content.variables.flatMap(({ name }, index) => {
     if (isUsed(name)) return [];
-    const message = `Nothing uses the variable \`${name}\`.`;
+    const message = `The variable \`${name}\` is not used.`;
     return [finding('warning', 'unused_variable', message, `variables.${index}`)];
   });
 }
 
-const TOO_MANY_VARIABLES = 'The template uses more different variables than anyone could fill in.';
+const TOO_MANY_VARIABLES = 'The template uses too many different variables.';
 
-/** Undefined when there are too many to be true. */
+/** Undefined when there are too many variables. */
 function inferredNames(
   contents: readonly ParsedContent[],
   partials: Partials | undefined,
@@ -321,7 +321,7 @@ function inferredNames(
   }
 }
 
-/** `order.lines[].price` lies below `order.lines[]`, `order.lines` and `order`. */
+/** `order.lines[].price` has the ancestors `order.lines[]`, `order.lines` and `order`. */
 function ancestorsOf(path: string): string[] {
   const steps = [...path.matchAll(/\.|\[\]/g)].map(({ index }) => path.slice(0, index));
   return [...new Set(steps)];
@@ -329,7 +329,7 @@ function ancestorsOf(path: string): string[] {
 
 const WHOLE_PAGE_CODES = new Set(['too_large', 'preheader_missing']);
 
-/** What can only be said of the page as it goes out: the template inside its layout. */
+/** Checks that need the whole page: the template inside its layout. */
 function checkWholePage(
   checked: CheckedTemplate,
   own: LocaleContent,
@@ -343,7 +343,7 @@ function checkWholePage(
     if (!slot) return [];
     page = layoutHtml.slice(0, slot.begin) + own.html + layoutHtml.slice(slot.end);
   } catch {
-    // The layout is no template, which its own check tells.
+    // The layout has syntax errors, which its own check reports.
     return [];
   }
   const partials = skipBroken(parsedPartials(checked.partials, undefined), []);
@@ -352,7 +352,7 @@ function checkWholePage(
     .map((one) => ({ ...one, line: 1, column: 1 }));
 }
 
-/** Every variant of a layout needs one place for the template. */
+/** Every variant of a layout needs exactly one slot for the template. */
 function checkLayoutSlots(content: StoredContent): TemplateFinding[] {
   const variants: [string, LocaleContent][] = [
     ['', baseContent(content)],
@@ -375,7 +375,7 @@ function checkLayoutSlots(content: StoredContent): TemplateFinding[] {
   );
 }
 
-/** The fields that can be parsed; those that cannot are told by checkContent. */
+/** The fields that can be parsed; checkContent reports the others. */
 function parsedFields(localized: LocaleContent, known: ParseCache = new Map()): ParsedContent[] {
   return (['subject', 'html', 'text'] as const).flatMap((field) => {
     const source = localized[field];

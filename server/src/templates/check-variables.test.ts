@@ -5,7 +5,7 @@ import { checkVariables } from './check-variables.ts';
 import type { TemplateVariable } from './infer-variables.ts';
 import { variablesSchema } from './variables-schema.ts';
 
-/** Goal: the check says what the published schema says. Method: a validator of others is the judge. */
+/** Goal: the check agrees with the published schema. Method: comparison with a third-party validator. */
 
 const VARIABLES: TemplateVariable[] = [
   { name: 'a', type: 'string', required: true, declared: true },
@@ -26,7 +26,7 @@ const value = fc.letrec((tie) => ({
   ),
 })).any;
 
-it('agrees with a validator of others on every value', () => {
+it('agrees with a third-party validator on every value', () => {
   const schema = variablesSchema(VARIABLES);
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, ownProperties: true });
   const judge = ajv.compile(schema);
@@ -47,7 +47,7 @@ it('agrees with a validator of others on every value', () => {
   );
 });
 
-it('calls null where a value is needed missing, and elsewhere nothing', () => {
+it('reports null as missing only where a value is required', () => {
   const schema = variablesSchema(VARIABLES);
   const found = checkVariables(schema, { a: null, b: null, c: { d: true }, g: null });
   expect(found).toEqual([

@@ -1,22 +1,22 @@
 import type { JsonSchema } from './variables-schema.ts';
 
 /**
- * Checks the values of a send against the schema of a template's variables. A general validator
- * would compile each schema for tens of milliseconds, and tenants make new ones all day; ours use
- * five keywords, which can as well be walked.
+ * Checks the values of a send against the JSON Schema of a template's variables. A general-purpose
+ * validator spends tens of milliseconds compiling each schema, and new versions are published all
+ * the time; these schemas use only five keywords, so they are interpreted directly.
  */
 
 export interface VariableError {
   /** JSON Pointer into `template_variables`. */
   pointer: string;
-  /** Null is no value: where one is needed it is missing. */
+  /** A null counts as no value, so a required null is `missing_variable`. */
   code: 'missing_variable' | 'invalid_variable';
   detail: string;
 }
 
 const ERRORS_MAX = 100;
 
-/** Every way in which the values do not fit, at once. */
+/** Returns every error at once, up to a limit. */
 export function checkVariables(
   schema: JsonSchema,
   values: Readonly<Record<string, unknown>>,
@@ -44,7 +44,7 @@ function check(
   const types = schema.type === undefined ? undefined : [schema.type].flat();
   if (types && !types.includes(typeOf(value))) {
     const wanted = types.filter((type) => type !== 'null').join(' or ');
-    errors.push(value === null ? missing(pointer) : invalid(pointer, `This must be ${wanted}.`));
+    errors.push(value === null ? missing(pointer) : invalid(pointer, `Must be of type ${wanted}.`));
     return;
   }
   if (Array.isArray(value)) {
@@ -56,7 +56,7 @@ function check(
     checkObject(schema, value as Record<string, unknown>, pointer, errors);
   } else if (typeof value === 'string' && schema.pattern !== undefined) {
     if (!new RegExp(schema.pattern, 'u').test(value)) {
-      errors.push(invalid(pointer, 'This is not a number.'));
+      errors.push(invalid(pointer, 'Must be a number.'));
     }
   }
 }
@@ -71,7 +71,7 @@ function checkObject(
   for (const name of required) {
     if (given(name) === undefined) errors.push(missing(childPointer(pointer, name)));
   }
-  // By what was given: a list of a million empty records says nothing of any property.
+  // Iterate over the given keys: a list of a million empty records then costs nothing per property.
   for (const [name, child] of Object.entries(value)) {
     if (child === undefined || !Object.hasOwn(properties, name)) continue;
     check(properties[name] as SchemaKeywords, child, childPointer(pointer, name), errors);

@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { unifiedDiff } from './line-diff.ts';
 import { baseContent, type StoredContent } from './stored-content.ts';
 
-/** One field that two contents do not have in common. */
+/** A field that differs between two contents. */
 export interface FieldChange {
-  /** `html`, `locales.de.subject`, `variables.order.id`. */
+  /** For example `html`, `locales.de.subject` or `variables.order.id`. */
   field: string;
   before: unknown;
   after: unknown;
-  /** For texts, the changed lines as `diff -u` shows them. */
+  /** For text fields, the changed lines in unified diff format. */
   diff: string | null;
 }
 
-/** Field by field, in the order in which people read them. */
+/** Lists differences field by field, in reading order. */
 export function compareContents(before: StoredContent, after: StoredContent): FieldChange[] {
   const [a, b] = [fieldsOf(before), fieldsOf(after)];
   const names = new Set([...a.keys(), ...b.keys()]);

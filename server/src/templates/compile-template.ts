@@ -17,10 +17,10 @@ import { CompiledVariant, memoizedParser } from './template-variant.ts';
 import { type JsonSchema, variablesSchema } from './variables-schema.ts';
 
 /**
- * A template made ready for sends: it, its layout and its partials parsed, its variables inferred,
- * its schema written. Comes in: stored contents that belong together. Leaves: an immutable value
- * that any number of sends share. Throws a ContentSyntaxError when a text is no template, which can
- * happen to drafts only.
+ * A template compiled for sending: the template, its layout and its partials are parsed, its
+ * variables inferred and its JSON Schema built. Input: the resolved sources. Output: an immutable
+ * value that any number of sends share. Throws a ContentSyntaxError when a source has syntax
+ * errors, which can only happen for drafts.
  */
 
 export class CompiledTemplate implements ResolvedTemplate {
@@ -33,7 +33,7 @@ export class CompiledTemplate implements ResolvedTemplate {
   readonly hasSecrets: boolean;
   readonly variables: readonly TemplateVariable[];
   readonly schema: JsonSchema;
-  /** About what it takes in memory, in characters. */
+  /** Approximate memory use, in characters. */
   readonly weight: number;
   readonly #defaults: Record<string, unknown>;
   readonly #variants: ReadonlyMap<string | undefined, CompiledVariant>;
@@ -91,7 +91,7 @@ export class CompiledTemplate implements ResolvedTemplate {
     return withoutSecrets(this.variables, values, mask);
   }
 
-  /** Without these it cannot be rendered. */
+  /** Partials that are rendered but do not exist; with any of them missing, rendering fails. */
   missingPartials(): string[] {
     const missing = [...this.#variants.values()].flatMap((variant) => variant.missingPartials());
     return [...new Set(missing)];
@@ -103,7 +103,7 @@ export class CompiledTemplate implements ResolvedTemplate {
   }
 }
 
-/** The default sender's name and the reply addresses, where they hold placeholders. */
+/** Parses the default sender name and the reply-to addresses, where they contain placeholders. */
 export function parseSenderFields({ from, reply_to }: StoredContent): ParsedContent[] {
   const texts: [string, string | undefined][] = [
     ['from.name', from?.name],
@@ -117,7 +117,7 @@ export function parseSenderFields({ from, reply_to }: StoredContent): ParsedCont
   );
 }
 
-/** Sources are held as text and as nodes, and once more with their CSS inlined. */
+/** Sources are held as text and as nodes, and again with CSS inlined. */
 const COPIES_HELD = 3;
 const WEIGHT_MIN = 4_096;
 

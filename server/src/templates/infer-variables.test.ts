@@ -7,11 +7,11 @@ import { type Partials, parseContent } from './template-engine.ts';
 import { sampleValues, variablesSchema } from './variables-schema.ts';
 
 /**
- * Goal: the variables of a template can be read off its placeholders, and the schema made from them
- * accepts what renders and points at what does not. Method: small templates, exact expectations.
+ * Goal: variables are inferred from placeholders, and the schema built from them accepts values that
+ * render and points at those that do not. Method: small templates, exact expectations.
  */
 
-describe('variables read off placeholders', () => {
+describe('inferred variables', () => {
   it.each([
     ['${name}', ['name: string!']],
     ['{{ order.id }}', ['order.id: string!', 'order: object!']],
@@ -59,7 +59,7 @@ describe('variables read off placeholders', () => {
     expect(inferred(source)).toEqual(expected);
   });
 
-  it('follows partials with what they are handed', () => {
+  it('follows partials with their arguments', () => {
     const partials: Partials = (key) =>
       key === 'row' ? parseContent('{{ line.sku }}{{ shop }}', 'html', 'row') : undefined;
     expect(inferred('{% render "row" for lines as line %}', partials)).toEqual([
@@ -72,7 +72,7 @@ describe('variables read off placeholders', () => {
     );
   });
 
-  it("puts an author's word before the guess", () => {
+  it('prefers declarations over inference', () => {
     const merged = mergeVariables(
       inferVariables([parseContent('{{ a }}{{ b }}{{ c }}', 'text', 'text')]),
       [
@@ -94,31 +94,31 @@ describe('the schema', () => {
   const source =
     '{{ name }}{{ note | default: "" }}{{ order.id }}{% for l in order.lines %}{{ l.price | money: "EUR" }}{% endfor %}{% if vip %}{% endif %}';
   const variables = mergeVariables(inferVariables([parseContent(source, 'text', 'text')]), [
-    { name: 'name', type: 'string', example: 'Jane', description: 'Who gets it.' },
+    { name: 'name', type: 'string', example: 'Jane', description: 'The recipient.' },
   ]);
   const schema = variablesSchema(variables);
   const good = { name: 'J', order: { id: 7, lines: [{ price: 1 }, { price: '2.50' }] } };
 
-  it("is JSON Schema 2020-12 with the author's notes", () => {
+  it('is JSON Schema 2020-12 with descriptions, defaults and examples', () => {
     expect(schema).toMatchObject({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
       required: ['name', 'order'],
       properties: {
-        name: { type: 'string', examples: ['Jane'], description: 'Who gets it.' },
+        name: { type: 'string', examples: ['Jane'], description: 'The recipient.' },
         order: { type: 'object', required: ['id', 'lines'] },
       },
     });
   });
 
   it.each<[string, Record<string, unknown>, string[]]>([
-    ['what renders', good, []],
-    ['null for what is optional', { ...good, note: null, vip: null }, []],
-    ['more than is used', { ...good, extra: [] }, []],
+    ['values that render', good, []],
+    ['null for optional values', { ...good, note: null, vip: null }, []],
+    ['unused values', { ...good, extra: [] }, []],
     ['nothing', {}, ['/name missing_variable', '/order missing_variable']],
     ['a wrong type', { ...good, name: 5 }, ['/name invalid_variable']],
     [
-      'a list that is none',
+      'a list that is not a list',
       { name: 'J', order: { id: 1, lines: 'x' } },
       ['/order/lines invalid_variable'],
     ],
@@ -128,7 +128,7 @@ describe('the schema', () => {
       ['/order/lines/1/price missing_variable'],
     ],
     [
-      'a price in words',
+      'a price that is not numeric',
       { name: 'J', order: { id: 1, lines: [{ price: 'ten' }] } },
       ['/order/lines/0/price invalid_variable'],
     ],
@@ -138,7 +138,7 @@ describe('the schema', () => {
     );
   });
 
-  it('escapes names in pointers and survives names of the prototype', () => {
+  it('escapes names in pointers and handles prototype names', () => {
     const odd = variablesSchema([
       { name: 'a/b~c', type: 'string', required: true, declared: true },
       { name: '__proto__', type: 'string', required: true, declared: true },

@@ -7,36 +7,36 @@ import {
 } from './template-engine.ts';
 
 /**
- * The variables of a template, read off its placeholders: what to send, of which type, and what a
- * send cannot do without. An author's own words about a variable go before what was guessed.
+ * Infers a template's variables from its placeholders: which values a send must supply, of which
+ * type, and which are required. What an author declares takes precedence over what is inferred.
  */
 
 export type VariableType = InferredType | 'object';
 
 export interface Variable {
-  /** Dotted path; `[]` for the items of a list: `order.lines[].price`. */
+  /** Dotted path, with `[]` for the items of a list: `order.lines[].price`. */
   name: string;
   type: VariableType;
   required: boolean;
   default?: unknown;
   example?: unknown;
   description?: string | undefined;
-  /** Redacted once the message is final. */
+  /** The value is redacted once the message is final. */
   secret?: boolean | undefined;
 }
 
-/** A declaration may leave the guessing to us. */
+/** A declaration may omit everything but the name; the rest is inferred. */
 export type DeclaredVariable = Pick<Variable, 'name'> & Partial<Omit<Variable, 'name'>>;
 
-/** A variable with the knowledge whether a person chose its type. */
+/** A variable, and whether its type was declared rather than inferred. */
 export interface TemplateVariable extends Variable {
   declared: boolean;
 }
 
-/** More than anyone fills in; beyond it a schema would only be a way to keep us busy. */
+/** Far more than any real template uses; bounds the cost of building a schema. */
 const VARIABLES_MAX = 1_000;
 
-/** Throws a ContentLimitError when there are too many to be true. */
+/** Throws a ContentLimitError when there are too many variables. */
 export function inferVariables(
   contents: readonly ParsedContent[],
   partials?: Partials,
@@ -49,7 +49,7 @@ export function inferVariables(
   return [...inferences].map(([name, { type, required }]) => ({ name, type, required }));
 }
 
-/** Declared variables first, in their order, then what else the placeholders ask for. */
+/** Declared variables come first, in their order, followed by the other inferred ones. */
 export function mergeVariables(
   inferred: readonly Variable[],
   declared: readonly DeclaredVariable[],
@@ -128,7 +128,7 @@ function addParents(inferences: Map<string, Inference>): void {
   }
 }
 
-/** A needed field makes its object needed, but an item's field says nothing of the list. */
+/** A required field makes its object required, but a required field of an item does not require the list. */
 function requiresParent(inference: Inference, parent: string, name: string): boolean {
   return inference.required && !name.slice(parent.length).startsWith('[]');
 }

@@ -5,12 +5,12 @@ import { renderComplete } from './engine/try-render.ts';
 import { inlineCss } from './inline-css.ts';
 
 /**
- * Goal: rules reach the elements, and nothing else of the author's text changes. Method: small
- * pages with placeholders in every position; what a removed style attribute leaves is the original.
+ * Goal: rules are inlined and nothing else in the author's text changes. Method: small pages with
+ * placeholders in every position; removing the style attributes restores the original.
  */
 
 describe('inlining', () => {
-  it('writes rules into elements and keeps the style sheet with its @media', () => {
+  it('inlines rules and keeps the style sheet with its @media', () => {
     const html =
       '<style>p { color: red } @media (max-width: 1px) { p { color: blue } } a:hover { x: y }</style><p>a</p>';
     const result = inlineCss(html);
@@ -27,7 +27,7 @@ describe('inlining', () => {
     );
   });
 
-  it('keeps placeholders byte for byte, wherever they stand', () => {
+  it('keeps placeholders byte for byte in every position', () => {
     const html = `{% assign x = 1 %}<!DOCTYPE html><html><head><title>{{ t }}</title><style>p { color: {{ brand | default: "red" }}; width: {{ w }}px } td { x: y }</style></head>
 <body><p class="{{ c }}" {% if a %}title="b"{% endif %} style="margin: {{ m }}">\${name} & {{ n | default: '<"' }}</p>
 <table>{% for l in lines %}<tr><td {{ attrs | raw }}>{{ l.x }}</td></tr>{% endfor %}</table>
@@ -44,7 +44,7 @@ describe('inlining', () => {
     expect(after.filter((span) => before.includes(span))).toHaveLength(after.length);
   });
 
-  it('gives a page that renders, values in the inlined style escaped', () => {
+  it('produces a page that renders with values in inlined styles escaped', () => {
     const html = inlineCss('<style>p { color: {{ c }} }</style><p>{{ v }}</p>').html;
     expect(renderComplete(html, 'html', { c: 'red', v: '<' })).toContain(
       '<p style="color: red;">&lt;</p>',
@@ -54,7 +54,7 @@ describe('inlining', () => {
     );
   });
 
-  it('leaves a style sheet with tags alone', () => {
+  it('skips a style sheet with tags', () => {
     const html = '<style>{% if dark %}p { color: red }{% endif %}</style><p>a</p>';
     expect(inlineCss(html)).toEqual({ html, inlined: false, reason: 'nothing_to_inline' });
   });
@@ -65,7 +65,7 @@ describe('inlining', () => {
     expect(inlineCss(html).html).toBe(html.replace('<p>', '<p style="color: red;">'));
   });
 
-  /** The native inliner would overflow its stack, and with it end the process. */
+  /** The native inliner would overflow its stack and crash the process. */
   it.each([
     ['deep pages', '<div>'.repeat(50_000)],
     ['unclosed formatting', '<b>'.repeat(100) + '<p>x'.repeat(5_000)],
@@ -75,7 +75,7 @@ describe('inlining', () => {
     expect(inlineCss(html)).toEqual({ html, inlined: false, reason: 'too_complex' });
   });
 
-  it('refuses style sheets that take too long', () => {
+  it('skips style sheets that would take too long', () => {
     const rules = '.a ~ .b{x:y}'.repeat(1_000);
     expect(inlineCss(`<style>${rules}</style>${'<p></p>'.repeat(1_000)}`).reason).toBe(
       'too_complex',

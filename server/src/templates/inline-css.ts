@@ -9,21 +9,21 @@ import {
 } from './html-tags.ts';
 
 /**
- * Writes the rules of a page's style sheets into its elements, for clients that drop `<style>`.
- * The inliner never rewrites the author's text: it sees a copy, and only the style attributes it
- * computed are patched into the original, so every placeholder and every other byte survives. The
- * style sheets stay as they are: `@media`, `:hover` and the hacks for single clients live there.
- * Nothing is loaded, neither from the network nor from files.
+ * Inlines the rules of a page's style sheets into its elements, for clients that drop `<style>`.
+ * The inliner never rewrites the author's text: it works on a copy, and only the computed style
+ * attributes are patched into the original, so every placeholder and every other byte survives.
+ * The style sheets are kept, because `@media`, `:hover` and client-specific hacks need them.
+ * Nothing is loaded from the network or from files.
  */
 
 export interface InlinedHtml {
   html: string;
-  /** False when the page was left as it is; `reason` says why. */
+  /** False when the page was left unchanged; `reason` says why. */
   inlined: boolean;
   reason?: 'nothing_to_inline' | 'too_complex' | 'unavailable';
 }
 
-/** The inliner is native code: too deep a tree ends the process, so it never gets one. */
+/** The inliner is native code that overflows its stack on deep trees, which would kill the process. */
 const TAGS_MAX = 10_000;
 const DEPTH_MAX = 200;
 const OPEN_FORMATTING_MAX = 32;
@@ -41,7 +41,7 @@ export interface InlinedSegments extends Omit<InlinedHtml, 'html'> {
   segments: string[];
 }
 
-/** The same for a page that lies in several texts: a template between the halves of its layout. */
+/** The same for a page that is split into segments, such as a template between the halves of its layout. */
 export function inlineCssInSegments(segments: readonly string[]): InlinedSegments {
   const source = segments.join('');
   const unchanged = (reason: InlinedHtml['reason'] & string): InlinedSegments => ({
@@ -69,7 +69,7 @@ export function inlineCssInSegments(segments: readonly string[]): InlinedSegment
 type Inline = (html: string, options: Record<string, boolean>) => string;
 let inliner: Inline | null | undefined;
 
-/** Loaded on first use: a platform without the native part can still do everything else. */
+/** Loaded on first use, so that a platform without the native module can do everything else. */
 function loadInliner(): Inline | null {
   if (inliner !== undefined) return inliner;
   try {
@@ -87,8 +87,9 @@ interface StyleSheets {
 }
 
 /**
- * All style sheets as one. A placeholder in them becomes a word, which CSS takes for a value, and
- * comes back afterwards. A sheet with tags (`{% if %}`) has no fixed meaning and is left out.
+ * All style sheets combined. Each placeholder in them is replaced by an identifier, which is valid as
+ * a CSS value, and restored afterwards. A sheet with tags (`{% if %}`) has no fixed meaning and is
+ * skipped.
  */
 function styleSheets(
   source: string,
@@ -136,7 +137,7 @@ function isTooComplex(scan: HtmlScan, css: string): boolean {
     return true;
   }
   const rules = css.split('{').length - 1;
-  // Sibling and structural selectors look at every neighbour of every element.
+  // Sibling and structural selectors visit every neighbor of every element.
   const costly = /[~+]|:has|:nth|:not|:is|:where/.test(css) ? 100 : 1;
   if (scan.tags.length * rules * costly > WORK_MAX) return true;
   let depth = 0;
@@ -164,7 +165,7 @@ function cssDepth(css: string): number {
   return deepest;
 }
 
-/** Tags and the attributes that selectors look at; no text, no style, no links to load. */
+/** A copy with only the tags and attributes that selectors can match: no text, styles or links. */
 function markedCopy(scan: HtmlScan, css: string): string {
   const segments = [`<style>${css.replaceAll('</', '')}</style>`];
   for (const [index, tag] of scan.tags.entries()) {
@@ -189,7 +190,7 @@ function selectable(tag: HtmlTag): string {
   return written;
 }
 
-/** Style by the index of its tag. */
+/** Computed styles by tag index. */
 function computedStyles(result: string, restore: (css: string) => string): Map<number, string> {
   const styles = new Map<number, string>();
   for (const tag of scanHtml(result).tags) {
@@ -205,7 +206,7 @@ interface Edit {
   text: string;
 }
 
-/** An element's own style comes after what is inlined, and so goes before it. */
+/** The element's own style must win, so the inlined declarations are inserted before it. */
 function edits(source: string, scan: HtmlScan, styles: ReadonlyMap<number, string>): Edit[] {
   return scan.tags.flatMap((tag, index) => {
     const computed = styles.get(index);

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest';
 import { contentSlot, inlinePage } from './inline-page.ts';
 
-/** Goal: the rules of a page reach every text that it is made of, and change nothing else in them. */
+/** Goal: the rules of a page apply to all its sources and change nothing else in them. */
 
 const LAYOUT =
   '<style>h1 { color: red } .small { color: gray }</style><h1>L</h1>{{ content }}<p class="small">E</p>';
 
-it('writes rules of the layout into the template, the layout and the partials', () => {
+it('inlines rules of the layout into the template, the layout and the partials', () => {
   const page = inlinePage('<h1>T</h1>{% render "p" %}', LAYOUT, ['<i class="small">P</i>']);
   expect(page.body).toBe('<h1 style="color: red;">T</h1>{% render "p" %}');
   expect(page.layout).toBe(
@@ -21,7 +21,7 @@ it('writes rules of the layout into the template, the layout and the partials', 
   );
 });
 
-it('takes style sheets of the template and of partials too', () => {
+it('also applies style sheets of the template and of partials', () => {
   const sheet = '<style>b { color: blue }</style>';
   expect(inlinePage(`${sheet}<b>T</b>`, '<b>L</b>{{ content }}', []).layout).toBe(
     '<b style="color: blue;">L</b>{{ content }}',
@@ -31,7 +31,7 @@ it('takes style sheets of the template and of partials too', () => {
   expect(page.partial(sheet)).toBe(sheet);
 });
 
-it('leaves a page without style sheets alone', () => {
+it('leaves a page without style sheets unchanged', () => {
   const page = inlinePage('<p>{{ a }}</p>', '<div>{{- content -}}</div>', ['<i>x</i>']);
   expect([page.body, page.layout, page.partial('<i>x</i>')]).toEqual([
     '<p>{{ a }}</p>',
@@ -40,7 +40,7 @@ it('leaves a page without style sheets alone', () => {
   ]);
 });
 
-it('goes out as written when the texts together are too many placeholders', () => {
+it('is left unchanged when the sources together have too many placeholders', () => {
   const many = `<style>p{color:red}</style>${'<p>{{ a }}</p>'.repeat(3_000)}`;
   const page = inlinePage(many, `${many}{{ content }}`, []);
   expect(page.body).toBe(many);
@@ -50,7 +50,7 @@ it.each([
   ['a{{ content }}b', '{{ content }}'],
   ['{{ contents }}{{- content | raw -}}', '{{- content | raw -}}'],
   ['{% raw %}{{ content }}{% endraw %}${content}', '${content}'],
-])('finds the place of the template in %s', (layout, place) => {
+])('finds the content slot in %s', (layout, place) => {
   const { begin, end } = contentSlot(layout) ?? { begin: 0, end: 0 };
   expect(layout.slice(begin, end)).toBe(place);
 });

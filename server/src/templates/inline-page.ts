@@ -4,10 +4,10 @@ import { inlineCssInSegments } from './inline-css.ts';
 import { ContentLimitError } from './template-engine.ts';
 
 /**
- * The CSS of a page that several authors wrote: a template, the layout around it and the partials
- * inside. The style sheets of all of them reach the elements of all of them, as they would in a
- * browser, and yet each text stays one of its own. A partial is seen without what stands around it,
- * so that only selectors that need no ancestor reach into it.
+ * Inlines CSS in a page made of several sources: a template, the layout around it and the partials
+ * inside it. Style sheets from any of them apply to the elements of all of them, as in a browser,
+ * while each source stays separate. A partial is processed without its surroundings, so only
+ * selectors that do not depend on ancestors match inside it.
  */
 export interface InlinedPage {
   body: string;
@@ -23,7 +23,7 @@ export function inlinePage(
   try {
     return inlineParts(body, layout, partials);
   } catch (error) {
-    // Each text is within the limits, together they are not: the page goes out as it was written.
+    // Each source is within the limits but together they are not: the page is sent without inlining.
     if (!(error instanceof ContentLimitError)) throw error;
     return { body, layout, partial: (source) => source };
   }
@@ -54,7 +54,7 @@ function inlineParts(
   };
 }
 
-/** Where a layout has `{{ content }}`; parsing has made sure that there is one. */
+/** Where a layout has `{{ content }}`; parsing has ensured that it exists. */
 export function contentSlot(layout: string): { begin: number; end: number } | undefined {
   return placeholderSpans(layout, 'html').find(
     ({ begin, end, isOutput: writes }) =>

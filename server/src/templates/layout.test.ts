@@ -5,7 +5,7 @@ import { canonicalLocale, localeChain, translationGaps } from './locales.ts';
 import { contentForLocale, EMPTY_CONTENT, fieldName } from './stored-content.ts';
 import { type Partials, parseContent, RenderBudget } from './template-engine.ts';
 
-it('puts the template into its layout, unescaped in html, plain in text', () => {
+it('inserts the template into its layout, unescaped in html and plain in text', () => {
   const scope = { name: '<J>', company: 'A&B' };
   const budget = new RenderBudget();
   const html = renderInLayout(
@@ -26,7 +26,7 @@ it('puts the template into its layout, unescaped in html, plain in text', () => 
   expect(budget.missing).toEqual([]);
 });
 
-it("tells what the layout misses under the layout's own name", () => {
+it("reports values missing in the layout under the layout's field", () => {
   const budget = new RenderBudget();
   renderInLayout(
     parseContent('{{ a }}', 'html', 'html'),
@@ -41,15 +41,15 @@ it("tells what the layout misses under the layout's own name", () => {
 });
 
 it.each([
-  ['<p>no place</p>', /needs/],
-  ['{{ content }}{{ content }}', /more than once/],
+  ['<p>no slot</p>', /must contain `{{ content }}` where/],
+  ['{{ content }}{{ content }}', /only once/],
   ['<p title="{{ content }}">', /not in a tag/],
   ['<style>{{ content }}</style>', /not in a tag/],
-])('refuses the layout %s', (source, detail) => {
+])('rejects the layout %s', (source, detail) => {
   expect(() => parseLayout(source, 'html', 'layout.html')).toThrow(detail);
 });
 
-it('follows partials, finds circles and what does not exist', () => {
+it('follows partials and finds cycles and missing ones', () => {
   const sources: Record<string, string> = {
     a: '{% render "b" %}{% render "c" %}',
     b: 'x',
@@ -84,7 +84,7 @@ it.each([
   expect(localeChain(wanted, ['de', 'de-AT', 'zh-Hant', 'en'])).toEqual(expected);
 });
 
-it('takes each field from the nearest variant that has it, and no text from behind the html', () => {
+it('takes each field from the most specific variant that has it, but no text beyond the html', () => {
   const content = {
     ...EMPTY_CONTENT,
     ...{ subject: 'own', html: 'own', text: 'own' },
@@ -107,12 +107,12 @@ it('takes each field from the nearest variant that has it, and no text from behi
   expect(fieldName(content, 'fr', 'subject')).toBe('subject');
 });
 
-it("knows a locale's usual spelling", () => {
+it('canonicalizes locales', () => {
   expect(canonicalLocale('EN-us')).toBe('en-US');
   expect(canonicalLocale('x'.repeat(200))).toBeUndefined();
 });
 
-it('tells what a variant lacks', () => {
+it('lists what a variant lacks', () => {
   const field = (source: string, place: 'html' | 'text' | 'header') =>
     parseContent(source, place, place);
   const base = {

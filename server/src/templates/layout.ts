@@ -12,29 +12,30 @@ import {
 } from './template-engine.ts';
 
 /**
- * Layouts and partials. A layout is a content with `{{ content }}` in it, where the rendered
- * template goes; partials are pieces that contents, layouts and other partials render by key.
+ * Layouts and partials. A layout contains `{{ content }}`, where the rendered template is inserted.
+ * Partials are fragments that templates, layouts and other partials render by key.
  */
 
-/** The name under which a layout finds the template. */
+/** The variable through which a layout receives the rendered template. */
 const CONTENT_NAME = 'content';
 
-/** A layout must have exactly one place for the template, outside of any tag. */
+/** A layout must have exactly one `{{ content }}`, outside any tag. */
 export function parseLayout(source: string, format: OutputFormat, field: string): ParsedContent {
   const parsed = parseContent(source, format, field);
   const slots = contentSlots(parsed.nodes);
   const fail = (detail: string): never => {
     throw new ContentSyntaxError(field, { line: 1, column: 1, detail });
   };
-  if (slots.length === 0) fail('A layout needs `{{ content }}` where the template goes.');
-  if (slots.length > 1) fail('A layout has `{{ content }}` more than once.');
+  if (slots.length === 0)
+    fail('A layout must contain `{{ content }}` where the template is inserted.');
+  if (slots.length > 1) fail('A layout must contain `{{ content }}` only once.');
   if (format === 'html' && slots[0] !== 'html-text' && slots[0] !== 'raw') {
-    fail('`{{ content }}` must stand in the text of the HTML, not in a tag or style.');
+    fail('`{{ content }}` must be in the text of the HTML, not in a tag or style.');
   }
   return parsed;
 }
 
-/** The template inside its layout. Both see the same values; the layout also sees the template. */
+/** Renders the template inside its layout. Both receive the same values; the layout also receives the template. */
 export function renderInLayout(
   body: ParsedContent,
   layout: ParsedContent | undefined,
@@ -47,25 +48,25 @@ export function renderInLayout(
   return renderContent(layout, data, { ...options, content });
 }
 
-export interface PartialReport {
-  /** Every partial that is reached, directly or through others. */
+export interface PartialGraph {
+  /** Every partial reached, directly or indirectly. */
   keys: string[];
   missing: string[];
-  /** The way of a circle, first key again at the end. */
+  /** The keys along a cycle, with the first key repeated at the end. */
   cycle: string[] | undefined;
 }
 
-/** Follows partials from the given contents on. Each partial is looked at once. */
+/** Follows partials from the given contents. Each partial is visited once. */
 export function followPartials(
   contents: readonly ParsedContent[],
   partials: Partials,
-): PartialReport {
-  const report: PartialReport = { keys: [], missing: [], cycle: undefined };
+): PartialGraph {
+  const report: PartialGraph = { keys: [], missing: [], cycle: undefined };
   const done = new Set<string>();
   const visit = (content: ParsedContent, path: readonly string[]): void => {
     for (const key of content.partialKeys) {
       if (path.includes(key)) report.cycle ??= [...path.slice(path.indexOf(key)), key];
-      // The same partial may differ between html and text.
+      // A partial can have different content for html and text.
       const seen = `${content.format} ${key}`;
       if (done.has(seen)) continue;
       done.add(seen);

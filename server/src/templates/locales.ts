@@ -1,11 +1,12 @@
 import { pathUses } from './path-uses.ts';
 import type { ParsedContent, Partials } from './template-engine.ts';
 
-/** A template's language variants: which one a send gets, and what a variant lacks. */
+/** Locale variants of a template: which one a send uses, and what each of them lacks. */
 
 /**
- * The variants for a wanted locale, nearest first: the locale itself, then with its subtags cut off
- * one by one (RFC 4647 3.4, `de-AT` → `de`). After the last comes the template's own content.
+ * The variants that match a locale, most specific first: the locale itself, then with its subtags
+ * removed one by one (RFC 4647 section 3.4, `de-AT` → `de`). The template's base content comes after
+ * the last of them.
  */
 export function localeChain(locale: string | undefined, available: Iterable<string>): string[] {
   const canonical = canonicalLocale(locale);
@@ -18,13 +19,13 @@ export function localeChain(locale: string | undefined, available: Iterable<stri
     const found = byName.get(subtags.join('-'));
     if (found !== undefined) chain.push(found);
     subtags.pop();
-    // A single letter begins an extension and means nothing without what followed.
+    // A single-letter subtag introduces an extension and is meaningless alone.
     if ((subtags.at(-1)?.length ?? 0) === 1) subtags.pop();
   }
   return chain;
 }
 
-/** The usual spelling of a BCP 47 tag; undefined when it is none. */
+/** The canonical form of a BCP 47 tag; undefined when it is not valid. */
 export function canonicalLocale(tag: string | undefined): string | undefined {
   if (tag === undefined || tag.length > 100) return undefined;
   try {
@@ -42,12 +43,12 @@ export interface ParsedFields {
 
 export interface TranslationGap {
   locale: string;
-  /** A field that the variant does not have, or a path that it does not use. */
+  /** A field that the variant lacks, or a path that it does not use. */
   kind: 'field' | 'path';
   name: string;
 }
 
-/** What the template's own content has and a variant has not: most often a forgotten translation. */
+/** What the base content has and a variant lacks, which is usually a forgotten translation. */
 export function translationGaps(
   base: ParsedFields,
   variants: Readonly<Record<string, ParsedFields>>,

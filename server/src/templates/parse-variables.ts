@@ -2,7 +2,7 @@ import type { FieldError } from '../lib/refused-error.ts';
 import type { DeclaredVariable, VariableType } from './infer-variables.ts';
 import { RESERVED_ROOTS } from './template-engine.ts';
 
-/** The variables that an author declares: what was guessed of them, said better. */
+/** Parses the variables that an author declares. Declarations override what is inferred. */
 
 export const VARIABLE_TYPES = [
   'string',
@@ -13,7 +13,7 @@ export const VARIABLE_TYPES = [
   'object',
 ] as const satisfies VariableType[];
 
-/** Dotted names, `[]` for the items of a list: `order.lines[].price`. */
+/** Dotted names, with `[]` for the items of a list: `order.lines[].price`. */
 export const VARIABLE_NAME_PATTERN =
   '^[\\p{L}_][\\p{L}\\p{M}\\p{N}_-]*(\\[\\])?(\\.[\\p{L}\\p{M}\\p{N}_-]+(\\[\\])?)*$';
 
@@ -24,7 +24,7 @@ const DESCRIPTION_CHARS_MAX = 1_000;
 const SAMPLE_CHARS_MAX = 64 * 1024;
 const FIELDS = [
   ...['name', 'type', 'required', 'default', 'example', 'description', 'secret'],
-  // Told of variables that nobody declared. Who sends such a one back has not declared it either.
+  // Set in responses for variables that are not declared. Sending such an entry back does not declare it.
   'inferred',
 ];
 
@@ -35,7 +35,7 @@ export function parseVariables(
 ): DeclaredVariable[] {
   if (value === null) return [];
   if (!Array.isArray(value) || value.length > VARIABLES_MAX) {
-    const detail = `Give a list of at most ${VARIABLES_MAX} variables.`;
+    const detail = `Must be a list of at most ${VARIABLES_MAX} variables.`;
     errors.push({ pointer, code: 'invalid_type', detail });
     return [];
   }
@@ -62,21 +62,22 @@ function parseVariable(
     errors.push({ pointer: `${pointer}/${field}`, code, detail });
   };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    errors.push({ pointer, code: 'invalid_type', detail: 'Give an object with a name.' });
+    errors.push({ pointer, code: 'invalid_type', detail: 'Must be an object with a name.' });
     return undefined;
   }
   const given = value as Record<string, unknown>;
   for (const field of Object.keys(given)) {
-    if (!FIELDS.includes(field)) addError(field, 'unknown_field', 'This field is not known here.');
+    if (!FIELDS.includes(field)) addError(field, 'unknown_field', 'Unknown field.');
   }
   const { name, type, required, description, secret } = given;
   if (typeof name !== 'string' || name.length > NAME_CHARS_MAX || !VARIABLE_NAME.test(name)) {
-    const detail = 'A name is a dotted path such as order.id, or order.lines[].price in a list.';
+    const detail =
+      'A name must be a dotted path such as order.id, or order.lines[].price for list items.';
     return addError('name', 'invalid_format', detail);
   }
   const root = /^[^.[]+/.exec(name)?.[0] ?? '';
   if (RESERVED_ROOTS.includes(root)) {
-    const detail = `"${root}" is filled in by the service. Choose another name.`;
+    const detail = `"${root}" is reserved. Choose another name.`;
     return addError('name', 'reserved_name', detail);
   }
   const variable: DeclaredVariable = { name };
@@ -92,14 +93,14 @@ function parseVariable(
   for (const field of ['default', 'example'] as const) {
     if (!isGiven(given[field])) continue;
     if (JSON.stringify(given[field]).length > SAMPLE_CHARS_MAX) {
-      addError(field, 'too_long', `Takes at most ${SAMPLE_CHARS_MAX} characters.`);
+      addError(field, 'too_long', `Must be at most ${SAMPLE_CHARS_MAX} characters.`);
     } else variable[field] = given[field];
   }
   if (isGiven(description)) {
     if (typeof description === 'string' && description.length <= DESCRIPTION_CHARS_MAX) {
       variable.description = description;
     } else
-      addError('description', 'too_long', `Takes at most ${DESCRIPTION_CHARS_MAX} characters.`);
+      addError('description', 'too_long', `Must be at most ${DESCRIPTION_CHARS_MAX} characters.`);
   }
   if (isGiven(secret)) {
     if (typeof secret === 'boolean') variable.secret = secret;

@@ -2,9 +2,9 @@ import type { ContentNode, Expr, FilterCallNode, PathExpr } from './engine/conte
 import { ContentLimitError, type ParsedContent, type Partials } from './template-engine.ts';
 
 /**
- * Every use of a value that a send has to supply, as it can be read off a parsed field without any
- * values: its path from the caller's root (`lines[].price` for a field of a loop's item), what the
- * use says of its type, and whether a render cannot do without it.
+ * Finds every use of a value that a send must supply, by static analysis of a parsed field: the path
+ * from the caller's root (`lines[].price` for a field of a loop item), the type the use implies, and
+ * whether rendering requires the value.
  */
 
 export type InferredType = 'string' | 'number' | 'boolean' | 'date' | 'list';
@@ -12,36 +12,36 @@ export type InferredType = 'string' | 'number' | 'boolean' | 'date' | 'list';
 export interface PathUse {
   path: string;
   type: InferredType;
-  /** How much the use tells: a condition says less than an output, an output less than a filter. */
+  /** How much the use reveals about the type: a condition less than an output, an output less than a filter. */
   certainty: 0 | 1 | 2;
-  /** Every render needs it: no default, no condition around it. */
+  /** Every render needs the value: there is no default and no condition around the use. */
   required: boolean;
   field: string;
   source: string;
   at: number;
 }
 
-/** Of a number, with words: a currency, the forms of a noun. */
+/** Filters on numbers that take text arguments: a currency code, plural forms. */
 const TEXT_ARGUMENT_FILTERS = new Set(['money', 'pluralize']);
 
 const PARTIAL_DEPTH_MAX = 8;
-/** Partials that render others twenty times each are short to write and without end to walk. */
+/** Partials that each render others many times are short to write but grow exponentially to visit. */
 const VISITED_MAX = 200_000;
 
-/** Throws a ContentLimitError when there is too much to look through. */
+/** Throws a ContentLimitError when there are too many nodes to visit. */
 export function pathUses(parsed: ParsedContent, partials?: Partials): PathUse[] {
   const result: WalkResult = { uses: [], visited: 0 };
   new UsageWalker(parsed, partials, [], new Map(), result).nodes(parsed.nodes, true);
   return result.uses;
 }
 
-/** By a field and all partials in it. */
+/** The result for a field and all partials in it. */
 interface WalkResult {
   uses: PathUse[];
   visited: number;
 }
 
-/** What a local name stands for: a path of the caller's, or nothing that can be named. */
+/** What a local name refers to: one of the caller's paths, or undefined for a computed value. */
 type Locals = Map<string, string | undefined>;
 
 class UsageWalker {
@@ -70,7 +70,7 @@ class UsageWalker {
     this.#result.visited += nodes.length;
     if (this.#result.visited > VISITED_MAX) {
       const { field } = this.#parsed;
-      throw new ContentLimitError(field, 'Partials are rendered too often to be looked through.');
+      throw new ContentLimitError(field, 'Partials are rendered too many times to be analyzed.');
     }
     for (const node of nodes) this.#node(node, unconditional);
   }
@@ -123,13 +123,13 @@ class UsageWalker {
 
   #assign(node: Extract<ContentNode, { kind: 'assign' }>, unconditional: boolean): void {
     const { expr, name } = node;
-    // An alias is no use yet; what is done with the alias counts for the path.
+    // Assigning an alias is not a use; uses of the alias count for the path.
     if (expr.kind !== 'path')
       this.#expr(expr, 'string', 0, unconditional && expr.kind === 'filtered');
     this.#locals.set(name, this.#aliasOf(expr));
   }
 
-  /** Sorted, filtered or reversed, a list still has the same items. */
+  /** A sorted, filtered or reversed list still has the same items. */
   #aliasOf(expr: Expr): string | undefined {
     if (expr.kind === 'path') return this.#pathOf(expr);
     if (expr.kind !== 'filtered' || expr.initial.kind !== 'path') return undefined;
@@ -206,14 +206,14 @@ class UsageWalker {
     for (const [index, filter] of expr.filters.entries()) {
       const numeric = filter.spec.expects === 'number' && !TEXT_ARGUMENT_FILTERS.has(filter.name);
       for (const arg of [...filter.args, ...filter.named.map(({ expr: value }) => value)]) {
-        const strict = required && index >= expr.defaultAt && filter.name !== 'default';
-        this.#expr(arg, numeric ? 'number' : 'string', numeric ? 2 : 1, strict);
+        const argumentRequired = required && index >= expr.defaultAt && filter.name !== 'default';
+        this.#expr(arg, numeric ? 'number' : 'string', numeric ? 2 : 1, argumentRequired);
       }
     }
     this.#itemFields(expr);
   }
 
-  /** `lines | sum: "price"` says that items have a price. */
+  /** `lines | sum: "price"` implies that items have a price. */
   #itemFields(expr: Extract<Expr, { kind: 'filtered' }>): void {
     const list = expr.initial.kind === 'path' ? this.#pathOf(expr.initial) : undefined;
     if (list === undefined) return;
@@ -232,7 +232,7 @@ class UsageWalker {
     }
     const path = this.#pathOf(expr);
     if (path === undefined) return;
-    // `lines.size` and `lines.first.name` tell that lines is a list.
+    // `lines.size` and `lines.first.name` imply that lines is a list.
     const ofList = /^(.*?)\.(?:size|first|last)(?:\.|$)/.exec(path);
     if (!ofList) this.#add(path, type, certainty, required, expr.at);
     else if (ofList[1] !== undefined) this.#add(ofList[1], 'list', 1, required, expr.at);
@@ -249,7 +249,7 @@ class UsageWalker {
     this.#result.uses.push({ path, type, certainty, required, field, source, at });
   }
 
-  /** From the caller's root on; undefined for what is computed inside the template. */
+  /** The path from the caller's root; undefined for values computed inside the template. */
   #pathOf(expr: PathExpr): string | undefined {
     let path: string | undefined = expr.root;
     if (expr.frame !== -1) path = expr.root === 'forloop' ? undefined : this.#loops[expr.frame];

@@ -7,19 +7,19 @@ import { type MissingValue, RenderBudget, type RenderWarning } from './template-
 import { pathFromPointer } from './variable-paths.ts';
 import { sampleValues } from './variables-schema.ts';
 
-/** A template as it would go out, with given values or with examples, and what it would still lack. */
+/** Renders a template as it would be sent, with given or sample values, and lists missing values. */
 
 export interface PreviewRequest {
-  /** Absent: the examples. */
+  /** Defaults to sample values. */
   variables?: Record<string, unknown>;
-  /** Absent: somebody with a value for everything. */
+  /** Defaults to a sample contact that has every field. */
   contact?: Record<string, unknown>;
   locale?: string;
   timeZone?: string;
 }
 
 export interface Preview {
-  /** The variant that was used; null: the template's own words. */
+  /** The variant that was used; null for the template's base content. */
   locale: string | null;
   subject: string;
   html: string;
@@ -34,13 +34,13 @@ export function previewTemplate(
   nowMs: number,
 ): Preview {
   const variant = template.inLocale(request.locale);
-  const given = request.variables ?? sampleValues(template.variables);
-  const errors = template.checkVariables(given);
+  const values = request.variables ?? sampleValues(template.variables);
+  const errors = template.checkVariables(values);
   rejectInvalid(errors);
   const contact = request.contact ?? sampleContact(template, request.locale);
   const from = template.from?.email ?? SAMPLE_SENDER;
   const data = {
-    ...template.withDefaults(given),
+    ...template.withDefaults(values),
     contact,
     message: { id: SAMPLE_MESSAGE, to: contact.email ?? SAMPLE_CONTACT.email, from },
   };
@@ -61,12 +61,12 @@ export function previewTemplate(
   };
 }
 
-/** The values of a test send that gives none. */
+/** The values of a test send that supplies none. */
 export function exampleValues(template: CompiledTemplate): Record<string, unknown> {
   return sampleValues(template.variables);
 }
 
-/** Required values that no placeholder asked for this time. */
+/** Required values that this render did not reach. */
 function missingButNotRendered(errors: readonly FieldError[], reported: readonly MissingValue[]) {
   return errors
     .map(({ pointer = '', detail }) => ({
@@ -80,7 +80,7 @@ function missingButNotRendered(errors: readonly FieldError[], reported: readonly
 function rejectInvalid(errors: readonly FieldError[]): void {
   const wrong = errors.filter(({ code }) => code === 'invalid_variable');
   if (wrong.length === 0) return;
-  throw new RefusedError('validation_failed', 'variables does not fit the template.', {
+  throw new RefusedError('validation_failed', 'The variables do not match the template.', {
     errors: wrong.map((error) => ({
       ...error,
       pointer: (error.pointer ?? '').replace(VARIABLES, '/variables'),
@@ -93,7 +93,7 @@ const SAMPLE_SENDER = 'sender@example.com';
 const SAMPLE_MESSAGE = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
 const SAMPLE_CONTACT = { email: 'jane@example.com', first_name: 'Jane', last_name: 'Doe' };
 
-/** Somebody with a value for every field that the template asks for. */
+/** A contact with a value for every field that the template uses. */
 export function sampleContact(
   template: CompiledTemplate,
   locale: string | undefined,

@@ -7,7 +7,7 @@ import type { ContentKind, StoredContent } from './stored-content.ts';
 import type { TemplateCache } from './template-cache.ts';
 import type { Template, TemplateSummary, Version } from './template-store.ts';
 
-/** The public forms: the same in API answers and at the command line. */
+/** The public representations, shared by the API and the command line. */
 
 const ID_PREFIXES: Record<ContentKind, IdPrefix> = {
   template: 'tpl',
@@ -26,8 +26,8 @@ export function publicTemplate(template: Template, variables: readonly TemplateV
 }
 
 /**
- * Names one state of a draft, in the form that HTTP gives such names. With the id in it, it is never
- * that of another template which has the key later.
+ * The ETag of a draft revision. It contains the id, so it never matches another template that is
+ * created later with the same key.
  */
 export function draftEtag({ kind, id, draftRevision }: Template): string {
   return `"${encodeId(ID_PREFIXES[kind], id)}.${draftRevision}"`;
@@ -108,16 +108,16 @@ export function publicContent(
   };
 }
 
-/** Declared and inferred; what cannot be parsed has only those that its author declared. */
+/** Declared and inferred variables; only the declared ones when the content cannot be parsed. */
 export async function variablesOf(
-  directory: TemplateCache,
+  cache: TemplateCache,
   { workspaceId, kind, key }: Pick<Template, 'workspaceId' | 'kind' | 'key'>,
   version: number | 'draft',
   content: StoredContent,
 ): Promise<readonly TemplateVariable[]> {
   if (kind !== 'template') return [];
   try {
-    return (await directory.resolve({ workspaceId }, { key, version })).variables;
+    return (await cache.resolve({ workspaceId }, { key, version })).variables;
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
     return content.variables.map((variable) => ({

@@ -1,5 +1,5 @@
+import { lockForTransaction } from '../db/advisory-lock.ts';
 import type { Queryable } from '../db/pool.ts';
-import { takeTurn } from '../db/take-turn.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import { limitFinding, type TemplateFinding } from './check-content.ts';
@@ -25,18 +25,18 @@ import {
 } from './template-store.ts';
 
 /**
- * Publishing, inside the caller's transaction: what is published is checked in the company it will
- * go out in, written down under a number of its own, and told. Errors refuse all of it.
+ * Publishes content inside the caller's transaction: it is checked together with its dependencies,
+ * stored under a new version number, and announced with an event. Any error aborts all of it.
  */
 
 export interface PublishRequest {
-  /** An old version to publish again; undefined: the draft. */
+  /** An existing version to publish again; undefined publishes the draft. */
   version: number | undefined;
   note: string | null;
   by: string;
   atMs: number;
   expected?: ExpectedDraft;
-  /** Templates that are published anew in the same transaction: their old texts do not count. */
+  /** Templates published in the same transaction, so their previous versions are not checked. */
   publishedTogether?: ReadonlySet<string>;
 }
 
@@ -46,14 +46,14 @@ export interface Publication extends ContentRef {
   publishedBy: string;
   note: string | null;
   warnings: TemplateFinding[];
-  /** Published templates that go out changed from now on, because they use this. */
+  /** Published templates whose output changes because they use this content. */
   affected: AffectedTemplate[];
 }
 
 export interface AffectedTemplate {
   key: string;
   version: number;
-  /** What a send from it must supply from now on, and did not before. */
+  /** Variables that sends must supply from now on but did not need before. */
   newVariables: string[];
 }
 
@@ -62,7 +62,7 @@ export async function publishContent(
   ref: ContentRef,
   request: PublishRequest,
 ): Promise<Publication> {
-  await takeTurn(db, 'templates', ref.workspaceId);
+  await lockForTransaction(db, 'templates', ref.workspaceId);
   const content = await contentToPublish(db, ref, request);
   const dependencies = await readDependencies(db, ref, request.version ?? 'draft');
   const findings = checkWithDependencies(ref, content, dependencies);
@@ -98,7 +98,7 @@ export async function publishContent(
   };
 }
 
-/** All that can be said of a draft or version, in the company of what is published now. */
+/** All findings for a draft or version, checked with the currently published dependencies. */
 export async function checkStoredContent(
   db: Queryable,
   ref: ContentRef,
@@ -113,7 +113,7 @@ export async function checkStoredContent(
   }
 }
 
-/** The layout and the partials that it goes out with. */
+/** The published layout and partials that the content uses. */
 async function readDependencies(
   db: Queryable,
   ref: ContentRef,
@@ -129,7 +129,7 @@ function checkWithDependencies(
 ): TemplateFinding[] {
   const layout = used.find(({ kind }) => kind === 'layout')?.content ?? undefined;
   const partials = partialsIn(used);
-  // A partial that comes back to itself meets its new text, not the published one.
+  // A partial that renders itself must be checked with its new text, not the published one.
   if (ref.kind === 'partial') partials.set(ref.key, content);
   return checkTemplate({ kind: ref.kind, key: ref.key, content, layout, partials });
 }
@@ -155,11 +155,11 @@ export function notFound({ kind }: Pick<ContentRef, 'kind'>): RefusedError {
   return new RefusedError('not_found', `There is no ${kind} with this key.`);
 }
 
-/** More than these are listed without a closer look. */
+/** Dependents beyond this number are listed but not analyzed. */
 const ANALYZED_MAX = 100;
 const LISTED_MAX = 1_000;
 
-/** Looks at every template around a layout or partial with its new text in it. */
+/** Compiles every template that uses a layout or partial with the new content in place. */
 async function findAffected(
   db: Queryable,
   ref: ContentRef,
@@ -172,19 +172,19 @@ async function findAffected(
   if (ref.kind === 'template') return { affected, findings };
   const dependents = await findDependents(db, ref, LISTED_MAX);
   for (const { key, version } of dependents.filter(({ kind }) => kind === 'template')) {
-    const one: AffectedTemplate = { key, version, newVariables: [] };
-    affected.push(one);
+    const template: AffectedTemplate = { key, version, newVariables: [] };
+    affected.push(template);
     if (affected.length > ANALYZED_MAX || publishedTogether.has(key)) continue;
     const dependent = { workspaceId: ref.workspaceId, kind: 'template' as const, key };
     const before = await readPartsToCompare(db, dependent, version);
-    // What is too much already cannot be sent, and may be about to become less.
+    // A template over the limit cannot be sent anyway, and this change may bring it back within it.
     if (!before) continue;
     const now = requirementsOf(before);
     const then = requirementsOf(replacePart(before, ref, content, dependencies));
-    one.newVariables = then.needed.filter((name) => !now.needed.includes(name));
+    template.newVariables = then.needed.filter((name) => !now.needed.includes(name));
     const breakages = then.breakages.filter((detail) => !now.breakages.includes(detail));
     for (const detail of breakages) {
-      const message = `The template \`${key}\` could not be sent any more: ${detail}`;
+      const message = `The template \`${key}\` could no longer be sent: ${detail}`;
       const place = { field: 'html', line: 1, column: 1 };
       findings.push({ severity: 'error', code: 'breaks_template', message, ...place });
     }
@@ -205,7 +205,7 @@ async function readPartsToCompare(
   }
 }
 
-/** What a template will be made of: the new text brings partials along that it did not use before. */
+/** The parts of a template after the change; the new content can add partials that were not used before. */
 function replacePart(
   before: readonly TemplatePart[],
   { kind, key }: ContentRef,
@@ -222,7 +222,7 @@ function replacePart(
   ];
 }
 
-/** What a template needs of a send, and why it cannot be sent. */
+/** The variables a template requires, and the reasons why it cannot be sent. */
 function requirementsOf(parts: TemplatePart[]): { needed: string[]; breakages: string[] } {
   try {
     assertWithinLimits(
@@ -233,7 +233,7 @@ function requirementsOf(parts: TemplatePart[]): { needed: string[]; breakages: s
     const needed = template.variables.filter(({ required }) => required).map(({ name }) => name);
     const breakages = template
       .missingPartials()
-      .map((key) => `it renders the partial \`${key}\` where that has no text for it.`);
+      .map((key) => `it renders the partial \`${key}\`, which has no matching content.`);
     return { needed, breakages };
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;

@@ -1,5 +1,5 @@
+import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import { takeTurn } from '../db/take-turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
@@ -26,15 +26,15 @@ import {
 import type { Author } from './templates.ts';
 
 /**
- * Many templates at once, as a folder of files holds them: all drafts become what was pushed, or,
- * when anything is wrong with any of them, none does. What was pushed is checked as if it were all
- * published together; publishing, when asked for, happens in the same commit.
+ * Pushes many templates at once, such as a folder of files. Either every draft is updated or, if any
+ * of them has errors, none is. All pushed content is checked as if it were published together, and
+ * publishing, if requested, happens in the same transaction.
  */
 
 export interface PushedTemplate {
   kind: ContentKind;
   key: string;
-  /** All fields; one that is absent is empty. */
+  /** All fields; an absent field is cleared. */
   fields: Readonly<Record<string, unknown>>;
 }
 
@@ -47,12 +47,12 @@ export interface PushResult {
   kind: ContentKind;
   key: string;
   draft: 'created' | 'changed' | 'unchanged';
-  /** Null: not published by this push. */
+  /** Null when this push did not publish it. */
   publishedVersion: number | null;
   warnings: TemplateFinding[];
 }
 
-/** Refuses with pointers such as `/templates/welcome/html`. */
+/** Throws a RefusedError with pointers such as `/templates/welcome/html`. */
 export async function pushTemplates(
   parts: { pool: Pool; clock: Clock },
   author: Author,
@@ -61,7 +61,7 @@ export async function pushTemplates(
 ): Promise<PushResult[]> {
   const parsed = parsePushed(pushed);
   return inTransaction(parts.pool, async (client) => {
-    await takeTurn(client, 'templates', author.workspaceId);
+    await lockForTransaction(client, 'templates', author.workspaceId);
     const warnings = await checkAll(client, author.workspaceId, parsed);
     const atMs = parts.clock.now();
     const results: PushResult[] = [];
@@ -77,7 +77,7 @@ export async function pushTemplates(
   });
 }
 
-/** What would be stored. */
+/** The content to store. */
 export interface PushItem {
   kind: ContentKind;
   key: string;
@@ -114,7 +114,7 @@ async function checkAll(
     if (kind === 'layout') layouts.set(key, content);
     if (kind === 'partial') partials.set(key, content);
   };
-  // Each time the later one counts: a draft, what is published, what is pushed.
+  // Later entries override earlier ones: drafts, then published versions, then pushed content.
   for (const { kind, key, draft } of await readAllTemplates(db, workspaceId)) add(kind, key, draft);
   for (const one of await readPublishedParts(db, workspaceId)) add(one.kind, one.key, one.content);
   for (const { kind, key, content } of items) add(kind, key, content);
@@ -152,7 +152,7 @@ async function writeDraft(
   return (await updateDraft(db, before, change)) ? 'changed' : 'unchanged';
 }
 
-/** What is used goes before what uses it. */
+/** Publishes dependencies before the templates that use them. */
 async function publishAll(
   db: Queryable,
   { workspaceId, actor }: Author,
@@ -194,7 +194,7 @@ function inDependencyOrder(items: readonly PushItem[]): PushItem[] {
   );
   const visited = new Set<PushItem>();
   const add = (item: PushItem): void => {
-    // A circle was refused before; whatever else repeats has its place already.
+    // Cycles were rejected earlier, so a visited item is already in the list.
     if (visited.has(item)) return;
     visited.add(item);
     for (const key of referencedPartials(item.content)) {
@@ -213,6 +213,6 @@ function pointerTo(kind: ContentKind, key: string, pointer = ''): string {
 
 function throwIfAny(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  const detail = `There ${errors.length > 1 ? `are ${errors.length} errors` : 'is an error'}; nothing was pushed.`;
+  const detail = `${errors.length > 1 ? `There are ${errors.length} errors` : 'There is an error'}; nothing was pushed.`;
   throw new RefusedError('validation_failed', detail, { errors });
 }

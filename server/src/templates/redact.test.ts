@@ -4,8 +4,8 @@ import { renderComplete } from './engine/try-render.ts';
 import { createRedactor, REDACTED, secretValues } from './redact.ts';
 
 /**
- * Goal: after redaction no form of a secret is left. Method: secrets are rendered by the engine
- * itself in every place and encoding, redacted, and looked for.
+ * Goal: no form of a secret survives redaction. Method: the engine renders secrets in every context and
+ * encoding; the output is redacted and searched.
  */
 
 const LINK = 'https://app.example/reset?token=a+b/c=&next=/home#x';
@@ -15,7 +15,7 @@ describe('a secret', () => {
     ['as it is', `see ${LINK}.`],
     ['in html', renderComplete('<a href="{{ v }}">{{ v }}</a>', 'html', { v: LINK })],
     [
-      'in an address',
+      'in a URL',
       renderComplete('<a href="https://t.example/?u={{ v | url_encode }}">', 'html', { v: LINK }),
     ],
     [
@@ -29,7 +29,7 @@ describe('a secret', () => {
     ],
     ['in lower-case hex', encodeURIComponent(LINK).replace(/%../g, (hex) => hex.toLowerCase())],
     ['in upper case', renderComplete('{{ v | upcase }}', 'text', { v: 'one-time-code' })],
-  ])('is gone %s', (_, shown) => {
+  ])('is removed %s', (_, shown) => {
     const clean = createRedactor([LINK, 'one-time-code']).text(shown);
     expect(clean).toContain(REDACTED);
     expect(clean).not.toMatch(/token|one-time|ONE-TIME/);
@@ -37,19 +37,19 @@ describe('a secret', () => {
 
   it.each([
     ['too long for a pattern', ['<'.repeat(16_000)]],
-    ['as long as a book', ['<'.repeat(1_500_000)]],
+    ['extremely long', ['<'.repeat(1_500_000)]],
     ['together too long', Array.from({ length: 200 }, (_, i) => `${i}${'<'.repeat(500)}`)],
   ])('hides everything when it is %s', (_, secrets) => {
     expect(createRedactor(secrets).text(`see ${secrets[0]}`)).toBe(REDACTED);
     expect(createRedactor(secrets).text('')).toBe('');
   });
 
-  it('hides everything when looking for it would take for ever', () => {
+  it('hides everything when searching would take too long', () => {
     const secret = `${'a'.repeat(20)}b${'a'.repeat(5_000)}`;
     expect(createRedactor([secret]).text('a'.repeat(1_500_000))).toBe(REDACTED);
   });
 
-  it('is gone from whatever was rendered with it', () => {
+  it('is removed from everything rendered with it', () => {
     const secret = fc
       .string({ unit: 'grapheme', minLength: 4, maxLength: 30 })
       .filter((text) => text.trim() === text && text.length >= 4);
@@ -74,7 +74,7 @@ describe('a secret', () => {
     );
   });
 
-  it('is gone from JSON: values, keys, numbers, however deep', () => {
+  it('is removed from JSON values, keys and numbers at any depth', () => {
     const { json } = createRedactor(['hunter2!', 424242]);
     const event = {
       data: [{ text: 'pw hunter2!', code: 424242, n: 1 }],
@@ -92,13 +92,13 @@ describe('a secret', () => {
     expect(JSON.stringify(json(deep))).not.toContain('hunter2');
   });
 
-  it('that is short goes only where it stands alone', () => {
+  it('is only removed as a whole word when it is short', () => {
     expect(createRedactor(['42']).text('42 apples, 1420 pears, (42)')).toBe(
       '[redacted] apples, 1420 pears, ([redacted])',
     );
   });
 
-  it('inside another goes with it; nothing is left when there is none', () => {
+  it('contained in another is removed with it; without secrets nothing changes', () => {
     expect(createRedactor(['abcd', 'abcdefgh']).text('abcdefgh abcd')).toBe(
       '[redacted] [redacted]',
     );

@@ -3,32 +3,32 @@ import { escapeHtml } from './engine/escape.ts';
 import type { Variable } from './infer-variables.ts';
 
 /**
- * Takes the secret values of a send out of whatever is shown of it later: logs, events, answers,
- * screens. A value is found in every form that rendering gives it: as it is, escaped for HTML,
- * encoded for an address or for JSON.
+ * Removes the secret values of a send from everything shown later: logs, events, API responses and
+ * the dashboard. A value is found in every form that rendering can produce: as is, escaped for HTML,
+ * and encoded for URLs or JSON.
  */
 
 export const REDACTED = '[redacted]';
 
 export interface Redactor {
   text(text: string): string;
-  /** A copy of a JSON value with all its strings, keys included, redacted. */
+  /** A copy of a JSON value with all strings, including keys, redacted. */
   json<T>(value: T): T;
 }
 
 const SECRETS_MAX = 200;
-/** Shorter values are taken out only where they stand alone, lest every `7` disappears. */
+/** Shorter values are only redacted as whole words; otherwise every `7` would disappear. */
 const SUBSTRING_MIN_CHARS = 4;
 const DEPTH_MAX = 64;
 const STEPS_MAX = 1_000_000;
-/** Of all forms together: a larger pattern cannot be made. */
+/** Total for all encodings: regular expressions cannot be arbitrarily large. */
 const FORMS_CHARS_MAX = 64 * 1024;
-/** At each place of a text a form is compared as far as it fits: in the worst case nearly whole. */
+/** In the worst case every encoding is compared at every position of the text. */
 const COMPARISONS_MAX = 500_000_000;
 
 export function createRedactor(secrets: Iterable<unknown>): Redactor {
   const forms = longestFirst(secretTexts(secrets));
-  // More than can be looked for: what cannot be looked at must not be shown.
+  // Too many encodings to search for: redact everything rather than leak a secret.
   const tooMany = forms.reduce((sum, form) => sum + form.length, 0) > FORMS_CHARS_MAX;
   const pattern = tooMany ? undefined : patternFor(forms);
   const longest = forms[0]?.length ?? 0;
@@ -39,7 +39,7 @@ export function createRedactor(secrets: Iterable<unknown>): Redactor {
   return { text, json: <T>(value: T): T => redactJson(value, text, 0) as T };
 }
 
-/** The values of the variables that are declared secret. */
+/** The values of the variables declared secret. */
 export function secretValues(
   variables: readonly Pick<Variable, 'name' | 'secret' | 'default'>[],
   values: Readonly<Record<string, unknown>>,
@@ -54,12 +54,12 @@ export function secretValues(
     .filter((value) => value !== undefined && value !== null);
 }
 
-/** `plain`: every secret becomes a word. `typed`: numbers and dates become others of their kind. */
+/** `plain` replaces every secret with a word; `typed` replaces numbers and dates with dummy values of that type. */
 export type Mask = 'plain' | 'typed';
 
 /**
- * The same values with every secret text and number in them replaced: what is rendered from these
- * holds no part of a secret, whatever filters do to it. Nothing given is changed.
+ * The same values with every secret string and number replaced, so that whatever is rendered from
+ * them contains no part of a secret, regardless of filters. The input is not modified.
  */
 export function withoutSecrets(
   variables: readonly Pick<Variable, 'name' | 'secret' | 'type'>[],
@@ -80,12 +80,12 @@ export function withoutSecrets(
 
 interface MaskState {
   types: Types;
-  /** Ours to change: what many secrets lie in is copied once and not for each. */
+  /** Objects that were already copied, so that each is copied once even when it holds many secrets. */
   copies: Set<object>;
   steps: StepBudget;
 }
 
-/** Long lists with many secrets in each item are more than anybody means. */
+/** Bounds the work for long lists with many secrets in each item. */
 interface StepBudget {
   left: number;
 }
@@ -93,7 +93,7 @@ interface StepBudget {
 function spendSteps(steps: StepBudget, count: number): void {
   steps.left -= count;
   if (steps.left >= 0) return;
-  const detail = 'The lists are too long for all secrets in them to be found.';
+  const detail = 'The lists are too long to find all secrets in them.';
   throw new ContentLimitError('template_variables', detail);
 }
 
@@ -167,7 +167,7 @@ function valuesAt(
   return valuesAt(next, rest, steps);
 }
 
-/** The texts inside secret values, however they are nested. */
+/** The strings inside secret values at any depth. */
 function secretTexts(secrets: Iterable<unknown>): string[] {
   const found = new Set<string>();
   const pending: unknown[] = [...secrets];
@@ -181,7 +181,7 @@ function secretTexts(secrets: Iterable<unknown>): string[] {
   return [...found];
 }
 
-/** Every form of every secret; the longest first, because a secret may contain another one. */
+/** Every encoding of every secret, longest first because a secret may contain another one. */
 function longestFirst(secrets: readonly string[]): string[] {
   const chars = secrets.reduce((sum, secret) => sum + secret.length, 0);
   if (chars > FORMS_CHARS_MAX) return [...secrets];
@@ -216,7 +216,7 @@ function encodingsOf(secret: string): string[] {
   return [...plain, ...html, ...json, oneLine, ...cased].filter((form) => form !== '');
 }
 
-/** As other writers of HTML spell the same characters. */
+/** The entities that other HTML encoders use for the same characters. */
 function alternateEntities(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -233,7 +233,7 @@ function redactJson(value: unknown, text: (input: string) => string, depth: numb
     return shown.length >= SUBSTRING_MIN_CHARS && text(shown) !== shown ? REDACTED : value;
   }
   if (typeof value !== 'object' || value === null) return value;
-  // Nothing of ours is this deep; what is not looked at must not be shown.
+  // Legitimate values are never this deep, and unexamined values must not be shown.
   if (depth >= DEPTH_MAX) return REDACTED;
   if (Array.isArray(value)) return value.map((item) => redactJson(item, text, depth + 1));
   if (Object.getPrototypeOf(value) !== Object.prototype && Object.getPrototypeOf(value) !== null) {

@@ -9,8 +9,8 @@ import {
 } from './template-engine.ts';
 
 /**
- * What a template, layout or partial holds, in its draft and in each of its published versions: the
- * fields as their author wrote them. Layouts and partials use only html, text and locales.
+ * The content of a template, layout or partial, in its draft and in each published version: the
+ * fields as their author wrote them. Layouts and partials only use html, text and locales.
  */
 
 export const CONTENT_KINDS = ['template', 'layout', 'partial'] as const;
@@ -20,21 +20,21 @@ export type ContentKind = (typeof CONTENT_KINDS)[number];
 export interface StoredContent {
   subject: string | null;
   html: string | null;
-  /** Null: made from html. */
+  /** Null: generated from html. */
   text: string | null;
   from: Sender | null;
   reply_to: Sender[];
   /** The key of a layout. */
   layout: string | null;
-  /** Variants by canonical BCP 47 tag. */
+  /** Locale variants by canonical BCP 47 tag. */
   locales: Record<string, LocaleContent>;
   variables: DeclaredVariable[];
 }
 
 export interface Sender {
-  /** Of an address that answers go to: may hold placeholders. */
+  /** In a reply-to address, may contain placeholders. */
   email: string;
-  /** May hold placeholders. */
+  /** May contain placeholders. */
   name?: string;
 }
 
@@ -58,7 +58,7 @@ export const EMPTY_CONTENT: StoredContent = {
 /** A version number, or the draft. */
 export type VersionSelector = number | 'draft';
 
-/** Contents that belong together: what one message is made of. */
+/** A template with the layout and partials it is rendered with. */
 export interface ResolvedSources {
   key: string;
   version: VersionSelector;
@@ -68,9 +68,9 @@ export interface ResolvedSources {
 }
 
 /**
- * The words for a locale, and under which name its nearest variant stands. A field that this variant
- * lacks is that of the next (`de-AT` → `de` → the template's own), except that html in one language is
- * never joined by text from further off, which would be another language.
+ * The content for a locale, and the name of the most specific variant. A field that this variant
+ * lacks is taken from the next one (`de-AT` → `de` → base content). Text is never taken from a less
+ * specific variant than html, because it would be in another language.
  */
 export function contentForLocale(
   content: StoredContent,
@@ -92,7 +92,7 @@ export function contentForLocale(
   };
 }
 
-/** Where a text of a variant really stands: in a variant, or in the template itself. */
+/** The name of the field that actually provides a text: in a variant, or in the base content. */
 export function fieldName(
   content: StoredContent,
   locale: string | undefined,
@@ -118,12 +118,12 @@ export const FIELD_FORMATS = {
   text: 'text',
 } as const satisfies Record<keyof LocaleContent, OutputFormat>;
 
-/** The partials that the content renders itself, in any variant. What cannot be parsed uses none. */
+/** Keys of the partials that the content renders directly, in any variant. Unparsable fields have none. */
 export function referencedPartials(content: StoredContent): string[] {
   const keys = new Set<string>();
   for (const localized of [baseContent(content), ...Object.values(content.locales)]) {
     for (const [field, source] of Object.entries(localized) as [keyof LocaleContent, string][]) {
-      // Parsing costs more than looking.
+      // A substring search is much cheaper than parsing.
       if (!source.includes('render')) continue;
       try {
         for (const key of parseContent(source, FIELD_FORMATS[field], field).partialKeys)
@@ -137,7 +137,7 @@ export function referencedPartials(content: StoredContent): string[] {
   return [...keys].sort();
 }
 
-/** Equal for equal content, so that a publication without a change can be told. */
+/** Equal for equal content, which shows whether a draft has unpublished changes. */
 export function contentHash(content: StoredContent): Buffer {
   return hash('sha256', JSON.stringify(content), 'buffer');
 }

@@ -6,13 +6,13 @@ import { TemplateCache } from './template-cache.ts';
 import { Templates } from './templates.ts';
 
 /**
- * Goal: what was compiled is used again for as long as it is the same, and not a moment longer.
- * Method: a directory that no notice reaches, so that only what this node tells itself counts.
+ * Goal: compiled templates are reused exactly as long as they are current. Method: a cache that receives
+ * no notifications, so that only this node's own invalidations count.
  */
 
 let database: TestDatabase;
 let workspaceId: string;
-let directory: TemplateCache;
+let cache: TemplateCache;
 let templates: Templates;
 
 beforeAll(async () => {
@@ -20,28 +20,28 @@ beforeAll(async () => {
   const { pool } = database;
   const clock = systemClock;
   workspaceId = await newWorkspace(pool, clock.now());
-  directory = new TemplateCache({ pool, clock, noticesArrive: () => true });
-  const changed = (id: string) => directory.forgetWorkspace(id);
+  cache = new TemplateCache({ pool, clock, isListening: () => true });
+  const changed = (id: string) => cache.forgetWorkspace(id);
   templates = new Templates({ pool, clock, onChange: changed });
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
 const author = () => ({ workspaceId, actor: 'test' });
 const resolve = (key: string, version?: number | 'draft') =>
-  Promise.resolve(directory.resolve({ workspaceId }, { key, version }));
+  Promise.resolve(cache.resolve({ workspaceId }, { key, version }));
 
 async function published(kind: 'template' | 'layout' | 'partial', fields: object): Promise<void> {
   const { key } = await templates.create(author(), kind, fields as Record<string, unknown>);
   await templates.publish(author(), kind, key, {});
 }
 
-test('a change on this node is seen by the next send, a publication of others costs no parsing', async () => {
+test('the next send sees a change made on this node, and publishing other templates costs no parsing', async () => {
   await published('partial', { key: 'p', html: 'p1' });
   await published('layout', { key: 'l', html: '{{ content }}{% render "p" %}' });
   await published('template', { key: 'a', subject: 'A1', html: 'x', layout: 'l' });
   await published('template', { key: 'b', subject: 'B1', html: 'x' });
   const [a, b] = [await resolve('a'), await resolve('b')];
-  expect(directory.resolve({ workspaceId }, { key: 'a', version: undefined })).toBe(a);
+  expect(cache.resolve({ workspaceId }, { key: 'a', version: undefined })).toBe(a);
 
   await templates.change(author(), 'template', 'a', { subject: 'A2' });
   expect((await resolve('a')) === a).toBe(true);
@@ -58,7 +58,7 @@ test('a change on this node is seen by the next send, a publication of others co
   expect((await resolve('a', 1)) === a).toBe(true);
 });
 
-test('drafts are known by their state', async () => {
+test('drafts are identified by revision', async () => {
   await published('template', { key: 'd', subject: 'D', html: 'x' });
   const first = await resolve('d', 'draft');
   expect((await resolve('d', 'draft')) === first).toBe(true);
@@ -68,7 +68,7 @@ test('drafts are known by their state', async () => {
   expect(second.version).toBe('draft');
 });
 
-test('what was not there is found once it is', async () => {
+test('a missing template is found once it exists', async () => {
   await expect(resolve('late')).rejects.toMatchObject({ code: 'template_not_found' });
   await templates.create(author(), 'template', { key: 'late', subject: 'S', html: 'x' });
   await expect(resolve('late')).rejects.toThrow('is not published yet');
@@ -82,16 +82,16 @@ test('what was not there is found once it is', async () => {
   expect(words).toBe('Anew');
 });
 
-test('many who ask for what is not compiled yet share one read', async () => {
+test('concurrent requests for an uncompiled template share one read', async () => {
   await published('template', { key: 'many', subject: 'S', html: 'x' });
   const all = await Promise.all(Array.from({ length: 50 }, () => resolve('many')));
   expect(new Set(all).size).toBe(1);
 });
 
-test('another workspace sees none of it', async () => {
+test('workspaces are isolated', async () => {
   const foreign = await newWorkspace(database.pool, systemClock.now());
   const asked = Promise.resolve().then(() =>
-    directory.resolve({ workspaceId: foreign }, { key: 'a', version: undefined }),
+    cache.resolve({ workspaceId: foreign }, { key: 'a', version: undefined }),
   );
   await expect(asked).rejects.toMatchObject({ code: 'template_not_found' });
 });

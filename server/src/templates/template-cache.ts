@@ -1,6 +1,6 @@
 import type { Pool } from '../db/pool.ts';
-import { Believed } from '../lib/believed.ts';
 import type { Clock } from '../lib/clock.ts';
+import { NotifyCache } from '../lib/notify-cache.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { WeightedCache } from '../lib/weighted-cache.ts';
 import { CompiledTemplate } from './compile-template.ts';
@@ -10,25 +10,26 @@ import type { TemplateResolver, TemplateVersionRef } from './template-resolver.t
 import { findTemplate } from './template-store.ts';
 
 /**
- * What every send from a template asks: which version is it, with which layout and partials, ready
- * to render. Two things are remembered apart. Which versions belong together is believed until a
- * notice says that the workspace's templates changed. What they compile to never changes, so a
- * publication costs the workspace's other templates one small read and no parsing.
+ * Resolves the template of a send: which version, with which layout and partials, compiled and ready
+ * to render. Two things are cached separately. Which versions belong together is cached until a
+ * notification reports a change to the workspace's templates. Compiled templates are keyed by those
+ * versions and never become stale, so publishing one template costs the others a small read and no
+ * parsing.
  */
 
 const LOOKUPS_MAX = 50_000;
-/** Characters; a compiled template takes several bytes for each. */
+/** In characters; a compiled template takes several bytes for each. */
 const WEIGHT_MAX = 48 * 1024 * 1024;
 
 export class TemplateCache implements TemplateResolver {
   readonly #pool: Pool;
-  readonly #lookups: Believed<CachedLookup>;
+  readonly #lookups: NotifyCache<CachedLookup>;
   readonly #compiled = new WeightedCache<CompiledTemplate>(WEIGHT_MAX);
   readonly #compiling = new Map<string, Promise<CompiledTemplate>>();
 
-  constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
     this.#pool = parts.pool;
-    this.#lookups = new Believed({ ...parts, entriesMax: LOOKUPS_MAX });
+    this.#lookups = new NotifyCache({ ...parts, entriesMax: LOOKUPS_MAX });
   }
 
   resolve(
@@ -43,13 +44,13 @@ export class TemplateCache implements TemplateResolver {
     return this.#find(workspaceId, ref, lookup);
   }
 
-  /** Some template, layout or partial of this workspace changed. */
+  /** Call when a template, layout or partial of the workspace has changed. */
   forgetWorkspace(workspaceId: string): void {
-    this.#lookups.forget(workspaceId);
+    this.#lookups.invalidate(workspaceId);
   }
 
   forgetAll(): void {
-    this.#lookups.forgetAll();
+    this.#lookups.invalidateAll();
   }
 
   async #lookUp(workspaceId: string, ref: TemplateVersionRef): Promise<CachedLookup> {
@@ -75,7 +76,7 @@ export class TemplateCache implements TemplateResolver {
     return compiling;
   }
 
-  /** Kept under the name of what was read now, which may be newer than what was asked for. */
+  /** Caches the result under the versions just read, which may be newer than the ones looked up. */
   async #compile(workspaceId: string, ref: TemplateVersionRef): Promise<CompiledTemplate> {
     const parts = await this.#read(workspaceId, ref, true);
     if (parts.length === 0) {
@@ -113,14 +114,14 @@ export class TemplateCache implements TemplateResolver {
 
 type CachedLookup = { name: string } | { absent: string };
 
-/** Ids, not keys: a template that was deleted and made again is another one. */
+/** Uses ids instead of keys, because a deleted and recreated template is a different one. */
 function versionFingerprint(parts: readonly TemplatePart[]): string {
   return parts
     .map(({ id, version, revision }) => `${id}${version === null ? `r${revision}` : `v${version}`}`)
     .join(' ');
 }
 
-/** Puts together what was read for one template. */
+/** Assembles the sources of a template from its parts. */
 export function resolveSources(parts: readonly TemplatePart[]): ResolvedSources {
   const [root, ...dependencies] = parts as [TemplatePart, ...TemplatePart[]];
   const template = root.content as StoredContent;
@@ -128,7 +129,7 @@ export function resolveSources(parts: readonly TemplatePart[]): ResolvedSources 
   if (template.layout !== null && !layout) {
     throw new RefusedError(
       'template_not_found',
-      `The template "${root.key}" has the layout "${template.layout}", which does not exist or is not published.`,
+      `The template "${root.key}" uses the layout "${template.layout}", which does not exist or is not published.`,
     );
   }
   return {

@@ -4,39 +4,38 @@ import { ContentLimitError } from './template-engine.ts';
 import { type ContentRef, versionParameter } from './template-store.ts';
 
 /**
- * What belongs together: a template with its layout and all partials that can be reached, each in
- * the version that is published now. One statement sees one moment: a publication is seen as a whole
- * or not at all.
+ * Reads a template with its layout and all reachable partials, each in its published version. A
+ * single statement reads a consistent snapshot, so a publication is seen completely or not at all.
  */
 
 export interface TemplatePart {
   kind: ContentKind;
   key: string;
   id: string;
-  /** Null: the draft, in this revision. */
+  /** Null: the draft, at this revision. */
   version: number | null;
   revision: number;
-  /** Null when it was not asked for. */
+  /** Null when the content was not requested. */
   content: StoredContent | null;
-  /** What the content takes in the database; 0 when it was not asked for. */
+  /** Size of the stored content; 0 when the content was not requested. */
   bytes: number;
 }
 
-/** Far more than a mail is made of. Each of them may be large, and a send holds all in memory. */
+/** Far more than an email needs. Every part may be large, and a send holds all of them in memory. */
 export const PARTS_MAX = 100;
 export const PARTS_BYTES_MAX = 24 * 1024 * 1024;
 
 export interface TemplatePartsQuery {
-  /** Null: the published one. */
+  /** Null: the published version. */
   version: number | 'draft' | null;
   withContent: boolean;
-  /** What it uses may be a draft, as long as nothing of that was ever published. */
+  /** Dependencies that were never published are read from their drafts. */
   allowDraftDependencies?: boolean;
 }
 
 /**
- * The thing itself first. Empty when there is no such thing or version. Throws a ContentLimitError
- * when there is too much of it, without having read more than that.
+ * Returns the requested content first; empty when it or the version does not exist. Throws a
+ * ContentLimitError when there are too many parts or bytes, without reading beyond the limit.
  */
 export async function readTemplateParts(
   db: Queryable,
@@ -68,11 +67,11 @@ export async function readTemplateParts(
 
 export function assertWithinLimits(parts: number, bytes: number): void {
   if (parts > PARTS_MAX) {
-    const detail = `More than ${PARTS_MAX - 1} layouts and partials belong to it. Join some of them.`;
+    const detail = `It uses more than ${PARTS_MAX - 1} layouts and partials. Combine some of them.`;
     throw new ContentLimitError('html', detail);
   }
   if (bytes > PARTS_BYTES_MAX) {
-    const detail = `With its layout and all partials it takes more than ${PARTS_BYTES_MAX} bytes.`;
+    const detail = `Together with its layout and partials it is larger than ${PARTS_BYTES_MAX} bytes.`;
     throw new ContentLimitError('html', detail);
   }
 }
@@ -83,7 +82,7 @@ const WITHOUT_CONTENT = `select p.*, null as content, 0 as bytes, 0 as "bytesSoF
     count(*) over () as pieces
   from pieces p order by p.kind, p.key`;
 
-/** One after the other, until it is too much: what is too much must not even be unpacked. */
+/** Reads parts one by one until the limit is reached, so that contents beyond it are never detoasted. */
 const WITH_CONTENT = `, numbered as (
     select p.*, coalesce(v.content, t.draft) as content, count(*) over () as pieces,
       row_number() over (order by p.kind, p.key) as place
@@ -110,10 +109,10 @@ const VERSION_ROOT = `select 0 as step, t.kind, t.key, t.id, v.version,
     and v.key = t.key and v.version = coalesce($4::int, t.published_version)
   where t.workspace_id = $1 and t.kind = $2 and t.key = $3`;
 
-/** Deeper than rendering goes; a circle among drafts ends here. */
+/** Deeper than rendering allows; stops cycles among drafts. */
 const DEPTH_MAX = 12;
 
-/** A piece is found once on each step at the most: more rows than these are too many pieces. */
+/** Each part occurs at most once per depth, so more rows than this mean too many parts. */
 const ROWS_MAX = PARTS_MAX * (DEPTH_MAX + 1) + 1;
 
 const DEPENDENCY_JOIN = `from used u join templates t on t.workspace_id = $1 and u.step < ${DEPTH_MAX}
@@ -134,7 +133,7 @@ export interface Dependent {
   version: number;
 }
 
-/** Everything published that uses a layout or partial, directly or through partials. */
+/** All published content that uses a layout or partial, directly or through other partials. */
 export async function findDependents(
   db: Queryable,
   { workspaceId, kind, key }: ContentRef,

@@ -4,11 +4,11 @@ import { renderComplete, tryRender } from './engine/try-render.ts';
 import { type OutputFormat, parseContent } from './template-engine.ts';
 
 /**
- * Goal: what the contract says of placeholders, word for word, in every place and with every kind
- * of value. Method: tables of source, values and the exact result.
+ * Goal: placeholders work as documented, in every output format and with every kind of value.
+ * Method: tables of source, values and the exact result.
  */
 
-describe('the examples of the contract', () => {
+describe('the documented examples', () => {
   it('fills ${variable_name} in a subject and {{ dotted.path }} in html', () => {
     expect(renderComplete('Welcome, ${variable_name}', 'header', { variable_name: 'Jane' })).toBe(
       'Welcome, Jane',
@@ -21,14 +21,17 @@ describe('the examples of the contract', () => {
     ).toBe('Hi Jane');
   });
 
-  it.each<OutputFormat>(['html', 'text', 'header'])('takes both forms in %s', (place) => {
-    const scope = { name: 'Jane', order: { id: 7 } };
-    expect(renderComplete('${name} ${order.id} {{ name }} {{order.id}}', place, scope)).toBe(
-      'Jane 7 Jane 7',
-    );
-  });
+  it.each<OutputFormat>(['html', 'text', 'header'])(
+    'supports both placeholder forms in %s',
+    (place) => {
+      const scope = { name: 'Jane', order: { id: 7 } };
+      expect(renderComplete('${name} ${order.id} {{ name }} {{order.id}}', place, scope)).toBe(
+        'Jane 7 Jane 7',
+      );
+    },
+  );
 
-  it('knows filters, if and for', () => {
+  it('supports filters, if and for', () => {
     const greeting = 'Hi {{ contact.first_name | default: "there" }}';
     expect(renderComplete(greeting, 'text', contact({}))).toBe('Hi there');
     expect(renderComplete(greeting, 'text', contact({ first_name: 'Jane' }))).toBe('Hi Jane');
@@ -42,27 +45,27 @@ describe('the examples of the contract', () => {
     ).toBe('a;b;');
   });
 
-  it('escapes values in html, and raw opts out', () => {
+  it('escapes values in html unless raw is used', () => {
     expect(renderComplete('{{ v }}|${v}|{{ v | raw }}', 'html', { v: '<b>"&\'' })).toBe(
       '&lt;b&gt;&quot;&amp;&#39;|&lt;b&gt;&quot;&amp;&#39;|<b>"&\'',
     );
   });
 
-  it('never escapes a subject, and makes its line ends blanks', () => {
+  it('never escapes a subject, and replaces its line breaks with spaces', () => {
     expect(renderComplete('${v}', 'header', { v: 'A & <B>\r\nBcc: x@y.z\n\t\0' })).toBe(
       'A & <B> Bcc: x@y.z   ',
     );
     expect(renderComplete('plain\r\nsubject', 'header', {})).toBe('plain subject');
   });
 
-  it('leaves \\${ and raw as they are', () => {
+  it('outputs \\${ and raw blocks literally', () => {
     expect(renderComplete('\\${name} ${name}', 'text', { name: 'x' })).toBe('${name} x');
     expect(renderComplete('{% raw %}${a} {{ b }} {% if %}{% endraw %}!', 'text', {})).toBe(
       '${a} {{ b }} {% if %}!',
     );
   });
 
-  it('tells every missing path with field, line and column', () => {
+  it('reports every missing path with field, line and column', () => {
     const { missing } = tryRender(
       'Hi ${first_name},\n  {{ order.id }} {{ x | upcase }}',
       'html',
@@ -76,8 +79,8 @@ describe('the examples of the contract', () => {
   });
 });
 
-describe('what counts as a value', () => {
-  it('tells the name that was likely meant', () => {
+describe('missing values', () => {
+  it('suggests a similar name', () => {
     const given = { first_name: 'Jane', contact: {} };
     const details = ['{{ firstName }}', '{{ First_Name }}', '{{ age }}', '{{ contact.age }}'].map(
       (source) => tryRender(source, 'text', given).missing[0]?.detail,
@@ -104,7 +107,7 @@ describe('what counts as a value', () => {
     }
   });
 
-  it('takes a blank contact field for unknown, also below and in loops', () => {
+  it('treats a blank contact field as missing, also when nested and in loops', () => {
     const scope = { contact: { first_name: ' ', address: { city: '' }, pets: [{ name: ' ' }] } };
     const source =
       '{{ contact.first_name }}{{ contact.address.city }}{% for p in contact.pets %}{{ p.name }}{% endfor %}{% assign a = contact.address %}{{ a.city }}';
@@ -119,7 +122,7 @@ describe('what counts as a value', () => {
     ).toBe('b');
   });
 
-  it('makes a value optional by default or by asking for it', () => {
+  it('makes a value optional with default or a condition', () => {
     for (const source of [
       '{{ v | default: "d" }}',
       '{{ v | upcase | default: "d" }}',
@@ -136,7 +139,7 @@ describe('what counts as a value', () => {
     }
   });
 
-  it('is strict in arguments, in defaults that are needed, and in what is computed', () => {
+  it('is strict in arguments, required defaults and computed values', () => {
     const paths = (source: string, scope = {}) =>
       tryRender(source, 'text', scope).missing.map(({ path }) => path);
     expect(paths('{{ a | append: b }}')).toEqual(['a', 'b']);
@@ -149,7 +152,7 @@ describe('what counts as a value', () => {
     expect(paths('{{ a[k] }}', { a: {} })).toEqual(['k', 'a[null]']);
   });
 
-  it('tells the index of the item that lacks a field', () => {
+  it('reports the index of the item that lacks a field', () => {
     const scope = { lines: [{ price: 1 }, {}, { price: null }] };
     const paths = (source: string) =>
       tryRender(source, 'text', scope).missing.map(({ path }) => path);
@@ -167,7 +170,7 @@ describe('what counts as a value', () => {
     ).toBe('gs[1].ls[1].x');
   });
 
-  it('applies declared defaults to absent and null values, never to given ones', () => {
+  it('applies declared defaults only to absent and null values', () => {
     const defaults = { 'order.currency': 'EUR', name: 'you', 'lines[].quantity': 1 };
     const source =
       '{{ name }} {{ order.currency }}{% for l in lines %} {{ l.quantity }}{% endfor %}';
@@ -180,7 +183,7 @@ describe('what counts as a value', () => {
     ]);
   });
 
-  it('refuses to print what has no text, with its path', () => {
+  it('rejects values without text, with their path', () => {
     const told = (source: string, scope: object) =>
       tryRender(source, 'text', { ...scope }).missing.map(({ path, code }) => `${path} ${code}`);
     expect(told('{{ order }}', { order: { id: 1 } })).toEqual(['order invalid_variable']);
@@ -286,7 +289,7 @@ describe('Liquid', () => {
     else expect(renderComplete(source, 'text', scope)).toBe(expected);
   });
 
-  it('formats money, numbers and dates in the locale and zone of the send', () => {
+  it('formats money, numbers and dates for the locale and time zone of the send', () => {
     const scope = { p: 1234.5, d: '2025-03-01T23:30:00Z' };
     const de = { locale: 'de-DE', timeZone: 'Europe/Berlin' };
     expect(renderComplete('{{ p | money: "EUR" }}', 'text', scope, de)).toBe('1.234,50\u00a0€');
@@ -309,7 +312,7 @@ describe('Liquid', () => {
     );
   });
 
-  it('chooses the form of a noun by the language of the send', () => {
+  it('chooses plural forms by the language of the send', () => {
     const items = '{{ n | pluralize: "item", "items" }}';
     expect([0, 1, 2, '1'].map((n) => renderComplete(items, 'text', { n }))).toEqual([
       ...['items', 'item', 'items', 'item'],
@@ -326,14 +329,14 @@ describe('Liquid', () => {
     ]);
   });
 
-  it('never shows the format of a date instead of a date', () => {
+  it('rejects invalid date formats', () => {
     const { missing } = tryRender('{{ d | date: "DD.MM.YYYY" }}', 'text', { d: '2025-03-01' });
     expect(missing).toMatchObject([
       { code: 'invalid_variable', detail: expect.stringContaining('"%d.%m.%Y"') },
     ]);
   });
 
-  it('shows a date without a zone as it is written, wherever the reader is', () => {
+  it('shows a date without a zone as written in every time zone', () => {
     const options = { locale: 'en-US', timeZone: 'America/Los_Angeles' };
     expect(renderComplete('{{ "2025-03-01" | date: "long" }}', 'text', {}, options)).toBe(
       'March 1, 2025',
@@ -363,7 +366,7 @@ describe('partials and layouts', () => {
     contact: { first_name: 'J' },
   };
 
-  it('sees the values of the send and what it is handed, not the variables around it', () => {
+  it('a partial sees the values of the send and its arguments, not the surrounding variables', () => {
     const source = '{% assign note = "x" %}{% render "footer" %}{% render "footer", note: "!" %}';
     expect(renderComplete(source, 'html', scope, options)).toBe(
       '<p>A&amp;B J</p><p>A&amp;B J!</p>',
@@ -376,7 +379,7 @@ describe('partials and layouts', () => {
     ).toBe('<li>2</li>');
   });
 
-  it('tells what a partial misses in the partial', () => {
+  it("reports values missing in a partial under the partial's field", () => {
     expect(
       tryRender('x{% render "footer" %}', 'html', { contact: {} }, options).missing,
     ).toMatchObject([
@@ -385,20 +388,20 @@ describe('partials and layouts', () => {
     ]);
   });
 
-  it('refuses circles, unknown keys, and partials inside a tag', () => {
+  it('rejects cycles, unknown keys, and partials inside a tag', () => {
     expect(() => renderComplete('{% render "a" %}', 'html', {}, options)).toThrow(
-      /circle: a → b → a/,
+      /cycle: a → b → a/,
     );
     expect(() => renderComplete('{% render "nope" %}', 'html', {}, options)).toThrow(
       /no partial `nope`/,
     );
     expect(() => parseContent('<a {% render "a" %}>', 'html', 'html')).toThrow(/inside a tag/);
-    expect(() => parseContent('{% render file %}', 'html', 'html')).toThrow(/key in quotes/);
+    expect(() => parseContent('{% render file %}', 'html', 'html')).toThrow(/must be in quotes/);
   });
 });
 
-describe('what a parsed field tells of itself', () => {
-  it('knows whether it is static, its roots and its partials', () => {
+describe('parsed fields', () => {
+  it('know whether they are static, their roots and their partials', () => {
     expect(parseContent('plain', 'html', 'html')).toMatchObject({ isStatic: true });
     expect(parseContent('\\${x}', 'html', 'html').isStatic).toBe(true);
     const parsed = parseContent(

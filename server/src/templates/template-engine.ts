@@ -10,11 +10,11 @@ import { renderNodes, toLimitError } from './engine/render-nodes.ts';
 import { type RenderSettings, RenderState } from './engine/render-state.ts';
 
 /**
- * One engine for every text with placeholders: inline content, templates, sender names, header
- * values. Comes in: a field's text and the values of a send. Leaves: the finished text, and in the
- * budget every value that was missing. It promises that no value leaves its place (HTML text,
- * attribute, address, style, header line), that only own properties of the caller's values can be
- * reached, that parsing and rendering end soon whatever the text, and that renders share nothing.
+ * The engine for every text with placeholders: inline content, templates, sender names and header
+ * values. Input: the text of a field and the values of a send. Output: the rendered text, and in the
+ * budget every missing value. It guarantees that no value can break out of its context (HTML text,
+ * attribute, URL, style, header line), that only own properties of the caller's values are
+ * reachable, that parsing and rendering are bounded for any input, and that renders share no state.
  */
 
 export { ContentLimitError, ContentSyntaxError } from './engine/content-errors.ts';
@@ -29,40 +29,40 @@ export {
 
 export type OutputFormat = 'html' | 'text' | 'header';
 
-/** Values by root: the caller's variables, and `contact` and `message`. */
+/** Values by root name: the caller's variables, plus `contact` and `message`. */
 export type TemplateData = Readonly<Record<string, unknown>>;
 
-/** Names that a caller's variables cannot have. */
+/** Root names that a caller's variables cannot use. */
 export const RESERVED_ROOTS: readonly string[] = ['contact', 'message'];
 
-/** A parsed field: immutable, independent of any values, fit for a cache. */
+/** A parsed field: immutable, independent of any values and safe to cache. */
 export interface ParsedContent {
   readonly source: string;
   readonly format: OutputFormat;
   readonly field: string;
-  /** No placeholders: rendering gives the same text every time. */
+  /** There are no placeholders, so every render returns the same text. */
   readonly isStatic: boolean;
-  /** The first names of all paths that the values of a send have to supply. */
+  /** The root names of all paths that a send must supply. */
   readonly roots: ReadonlySet<string>;
   readonly partialKeys: ReadonlySet<string>;
   readonly nodes: readonly ContentNode[];
 }
 
-/** Whether a text that usually is none may be a template: an address with `$` in it is an address. */
+/** Whether a text contains template syntax. A lone `$`, as in an email address, does not count. */
 export function hasPlaceholder(text: string): boolean {
   return text.includes('${') || text.includes('{{') || text.includes('{%');
 }
 
-/** Partials by key, already parsed for the place they are used in. */
+/** Looks up a partial by key, parsed for the output format it is used in. */
 export type Partials = (key: string, place: OutputFormat) => ParsedContent | undefined;
 
 export interface RenderOptions {
   budget: RenderBudget;
-  /** BCP 47; decides how money, numbers and dates look. */
+  /** BCP 47 tag for formatting money, numbers and dates. */
   locale?: string | undefined;
-  /** IANA name; UTC when absent. */
+  /** IANA time zone name; defaults to UTC. */
   timeZone?: string | undefined;
-  /** What `"now" | date` shows; without it `now` is not a date. */
+  /** The time that `"now" | date` shows; without it `now` is not a valid date. */
   nowMs?: number | undefined;
   /** Declared defaults by path, for values that are absent or null. */
   defaults?: Readonly<Record<string, unknown>> | undefined;
@@ -95,8 +95,8 @@ export function parseContent(source: string, format: OutputFormat, field: string
 }
 
 /**
- * The finished text. Missing values are pushed to `options.budget.missing` and the result is then
- * of no use; the caller renders all fields first and refuses once, with everything that is missing.
+ * Renders a parsed field. Missing values are added to `options.budget.missing`, and the returned text
+ * must then be discarded; callers render all fields before they report everything that is missing.
  */
 export function renderContent(
   parsed: ParsedContent,
@@ -133,7 +133,7 @@ function settingsOf(parsed: ParsedContent, options: RenderOptions): RenderSettin
   };
 }
 
-/** A partial sees the caller's values and what it is handed, never the variables around it. */
+/** A partial sees the caller's values and its own arguments, never the surrounding local variables. */
 function partialRenderer(options: RenderOptions, stack: readonly string[]) {
   return (node: RenderNode, locals: Map<string, unknown>, state: RenderState): void => {
     const { field, format } = state.settings;
@@ -144,13 +144,13 @@ function partialRenderer(options: RenderOptions, stack: readonly string[]) {
     }
     if (stack.includes(node.key)) {
       const cycle = [...stack, node.key].join(' → ');
-      const detail = `Partials go in a circle: ${cycle}.`;
+      const detail = `Partials render each other in a cycle: ${cycle}.`;
       throw new ContentSyntaxError(field, { ...state.position(node.at), detail });
     }
     if (stack.length >= PARTIAL_DEPTH_MAX) {
       throw new ContentLimitError(
         field,
-        `Partials are nested more than ${PARTIAL_DEPTH_MAX} deep.`,
+        `Partials are nested more than ${PARTIAL_DEPTH_MAX} levels deep.`,
       );
     }
     const inner = new RenderState(settingsOf(parsed, options), state.data, state.budget);

@@ -1,4 +1,9 @@
-import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import {
+  type FieldError,
+  fieldErrorsOf,
+  invalidFields,
+  RefusedError,
+} from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { canonicalLocale } from './locales.ts';
 import { parseVariables } from './parse-variables.ts';
@@ -12,10 +17,10 @@ import {
 import { hasPlaceholder } from './template-engine.ts';
 
 /**
- * The fields of templates, layouts and partials, from the API or from a folder of files: the same
- * rules for both. Comes in: a change of unknown making, where an absent field stays as it is and null
- * empties it. Leaves: the whole content after the change, or a refusal that names all that is wrong.
- * Only shapes are judged here: a draft may be unfinished, and publishing checks the rest.
+ * Parses the fields of templates, layouts and partials, with the same rules for the API and for
+ * folders of files. Input: an untrusted change, in which an absent field keeps its value and null
+ * clears it. Output: the complete content after the change, or a RefusedError that lists every
+ * problem. Only the shape is validated here: a draft may be unfinished, and publishing checks the rest.
  */
 
 export interface AppliedChanges {
@@ -29,9 +34,9 @@ const KEY = new RegExp(KEY_PATTERN);
 const NAME_CHARS_MAX = 200;
 const SUBJECT_CHARS_MAX = 2_000;
 const TEXT_BYTES_MAX = 2 * 1024 * 1024;
-/** Of all fields and variants together. */
+/** Total for all fields and variants. */
 const CONTENT_BYTES_MAX = 16 * 1024 * 1024;
-/** Of all fields and variants together: each costs microseconds whenever it is looked at. */
+/** Total for all fields and variants; each placeholder costs microseconds on every check. */
 const PLACEHOLDERS_MAX = 10_000;
 const LOCALES_MAX = 60;
 const REPLY_TO_MAX = 10;
@@ -95,43 +100,43 @@ export function applyFieldChanges(
   return { name, content };
 }
 
-/** What is wrong with the fields that are there, of a template whose other fields cannot be read. */
+/** Errors in the fields that are present, for a template whose other fields cannot be read. */
 export function templateFieldErrors(
   kind: ContentKind,
   { key: _, ...fields }: Readonly<Record<string, unknown>>,
 ): readonly FieldError[] {
-  return faultsOf(() => applyFieldChanges(kind, EMPTY_CONTENT, fields));
+  return fieldErrorsOf(() => applyFieldChanges(kind, EMPTY_CONTENT, fields));
 }
 
 function checkTotalSize(content: StoredContent, errors: FieldError[]): void {
   const whole = JSON.stringify(content);
   if (Buffer.byteLength(whole) > CONTENT_BYTES_MAX) {
-    const detail = `All fields together take at most ${CONTENT_BYTES_MAX} bytes.`;
+    const detail = `All fields together must be at most ${CONTENT_BYTES_MAX} bytes.`;
     errors.push(fieldError('', 'too_long', detail));
   }
   let placeholders = 0;
   for (const _ of whole.matchAll(/\$\{|\{\{|\{%/g)) placeholders += 1;
   if (placeholders > PLACEHOLDERS_MAX) {
-    const detail = `All fields together have at most ${PLACEHOLDERS_MAX} placeholders and tags; these have ${placeholders}.`;
+    const detail = `All fields together must have at most ${PLACEHOLDERS_MAX} placeholders and tags; found ${placeholders}.`;
     errors.push(fieldError('', 'too_many', detail));
   }
 }
 
-/** A key as a person gave it; a key in a path that cannot be one is simply not found. */
+/** Whether the text is a valid key. An invalid key in a URL path is simply not found. */
 export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
 export function parseKey(given: unknown): string {
   if (typeof given === 'string' && isKey(given)) return given;
-  throw new RefusedError('validation_failed', 'This is not a key.', {
+  throw new RefusedError('validation_failed', 'The key is not valid.', {
     errors: [fieldError('/key', 'invalid_format', KEY_RULE)],
   });
 }
 
 const KEY_RULE =
-  'A key has up to 128 lower-case letters, digits, dots, hyphens and underscores, and begins with a letter or digit.';
-const UNKNOWN_FIELD = 'This field is not known here.';
+  'A key has up to 128 lowercase letters, digits, dots, hyphens and underscores, and starts with a letter or digit.';
+const UNKNOWN_FIELD = 'Unknown field.';
 
 function throwIfAny(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidFields(errors);
@@ -141,12 +146,12 @@ function parseName(value: unknown, pointer: string, errors: FieldError[]): strin
   if (typeof value === 'string' && value.trim() !== '' && value.length <= NAME_CHARS_MAX) {
     if (isCleanText(value) && !/\p{Cc}/u.test(value)) return value.trim();
   }
-  const detail = `A name is one line of at most ${NAME_CHARS_MAX} characters.`;
+  const detail = `A name must be a single line of at most ${NAME_CHARS_MAX} characters.`;
   errors.push(fieldError(pointer, 'invalid_text', detail));
   return undefined;
 }
 
-/** An empty text is none. */
+/** An empty string clears the field. */
 function parseText(
   field: keyof LocaleContent,
   value: unknown,
@@ -159,12 +164,14 @@ function parseText(
     return null;
   }
   if (!isCleanText(value)) {
-    const detail = 'NUL and half of a surrogate pair cannot stand in text.';
+    const detail = 'Text cannot contain NUL or unpaired surrogates.';
     errors.push(fieldError(pointer, 'invalid_text', detail));
   } else if (field === 'subject' && value.length > SUBJECT_CHARS_MAX) {
-    errors.push(fieldError(pointer, 'too_long', `Takes at most ${SUBJECT_CHARS_MAX} characters.`));
+    errors.push(
+      fieldError(pointer, 'too_long', `Must be at most ${SUBJECT_CHARS_MAX} characters.`),
+    );
   } else if (Buffer.byteLength(value) > TEXT_BYTES_MAX) {
-    errors.push(fieldError(pointer, 'too_long', `Takes at most ${TEXT_BYTES_MAX} bytes.`));
+    errors.push(fieldError(pointer, 'too_long', `Must be at most ${TEXT_BYTES_MAX} bytes.`));
   }
   return value;
 }
@@ -178,25 +185,25 @@ function parseSender(value: unknown, pointer: string, errors: FieldError[]): Sen
   if (address === undefined) return undefined;
   if (name === undefined || name === null || name === '') return { email: address };
   if (typeof name !== 'string' || !isCleanText(name) || /\p{Cc}/u.test(name)) {
-    const detail = 'A name cannot hold line breaks or other control characters.';
+    const detail = 'A name cannot contain line breaks or other control characters.';
     errors.push(fieldError(`${pointer}/name`, 'invalid_text', detail));
     return undefined;
   }
   if (Buffer.byteLength(name) > SENDER_NAME_BYTES_MAX) {
-    const detail = `A name takes at most ${SENDER_NAME_BYTES_MAX} bytes.`;
+    const detail = `A name must be at most ${SENDER_NAME_BYTES_MAX} bytes.`;
     errors.push(fieldError(`${pointer}/name`, 'too_long', detail));
   }
   return { email: address, name };
 }
 
-/** Where answers go may depend on the send: an address with placeholders is judged by each send. */
+/** A reply-to address may contain placeholders; it is then validated by each send. */
 function parseAddress(email: unknown, pointer: string, errors: FieldError[]): string | undefined {
   const allowsPlaceholders = pointer.startsWith('/reply_to') && typeof email === 'string';
   if (allowsPlaceholders && hasPlaceholder(email) && email.length <= REPLY_TO_CHARS_MAX)
     return email;
   const parsed = typeof email === 'string' ? parseMailbox(email) : undefined;
   if (parsed?.ok) return parsed.mailbox.email;
-  const detail = parsed ? parsed.detail : 'Give an object with an email.';
+  const detail = parsed ? parsed.detail : 'Must be an object with an email.';
   errors.push(fieldError(`${pointer}/email`, 'invalid_email', detail));
   return undefined;
 }
@@ -205,7 +212,7 @@ function parseReplyTo(value: unknown, pointer: string, errors: FieldError[]): Se
   if (value === null) return [];
   if (!Array.isArray(value)) return [parseSender(value, pointer, errors)].filter(isDefined);
   if (value.length > REPLY_TO_MAX) {
-    errors.push(fieldError(pointer, 'too_many', `Takes at most ${REPLY_TO_MAX}.`));
+    errors.push(fieldError(pointer, 'too_many', `Must have at most ${REPLY_TO_MAX} items.`));
     return [];
   }
   return value
@@ -215,11 +222,11 @@ function parseReplyTo(value: unknown, pointer: string, errors: FieldError[]): Se
 
 function parseLayout(value: unknown, pointer: string, errors: FieldError[]): string | null {
   if (value === null || (typeof value === 'string' && KEY.test(value))) return value;
-  errors.push(fieldError(pointer, 'invalid_format', `Give the key of a layout. ${KEY_RULE}`));
+  errors.push(fieldError(pointer, 'invalid_format', `Must be the key of a layout. ${KEY_RULE}`));
   return null;
 }
 
-/** Variants are replaced one by one, each as a whole; null removes one, or all of them. */
+/** Each variant in the change replaces the whole variant; null removes one, or all of them. */
 function parseLocales(
   kind: ContentKind,
   before: StoredContent['locales'],
@@ -229,7 +236,7 @@ function parseLocales(
 ): StoredContent['locales'] {
   if (value === null) return {};
   if (!isObject(value)) {
-    errors.push(fieldError(pointer, 'invalid_type', 'Give an object of variants by locale.'));
+    errors.push(fieldError(pointer, 'invalid_type', 'Must be an object of variants by locale.'));
     return before;
   }
   const locales = new Map(Object.entries(before));
@@ -238,17 +245,15 @@ function parseLocales(
     const at = `${pointer}/${tag.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const locale = canonicalLocale(tag);
     if (locale === undefined) {
-      errors.push(
-        fieldError(at, 'invalid_format', 'This is not a BCP 47 language tag such as de-AT.'),
-      );
+      errors.push(fieldError(at, 'invalid_format', 'Must be a BCP 47 language tag such as de-AT.'));
     } else if (named.has(locale)) {
-      errors.push(fieldError(at, 'duplicate', `${locale} is named twice.`));
+      errors.push(fieldError(at, 'duplicate', `${locale} is given more than once.`));
     } else if (localized === null) locales.delete(locale);
     else locales.set(locale, parseVariant(kind, localized, at, errors));
     if (locale !== undefined) named.add(locale);
   }
   if (locales.size > LOCALES_MAX) {
-    errors.push(fieldError(pointer, 'too_many', `Takes at most ${LOCALES_MAX} locales.`));
+    errors.push(fieldError(pointer, 'too_many', `Must have at most ${LOCALES_MAX} locales.`));
   }
   return Object.fromEntries([...locales].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -260,7 +265,9 @@ function parseVariant(
   errors: FieldError[],
 ): LocaleContent {
   if (!isObject(value)) {
-    errors.push(fieldError(pointer, 'invalid_type', 'Give an object with subject, html and text.'));
+    errors.push(
+      fieldError(pointer, 'invalid_type', 'Must be an object with subject, html and text.'),
+    );
     return {};
   }
   const localized: LocaleContent = {};

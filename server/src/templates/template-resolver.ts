@@ -2,9 +2,9 @@ import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mask } from './redact.ts';
 import type { RenderOptions, TemplateData } from './template-engine.ts';
 
-/** Where a send finds stored templates: parsed once, kept, and forgotten when a new one is published. */
+/** How a send finds stored templates, compiled and cached until a new version is published. */
 export interface TemplateResolver {
-  /** Throws a RefusedError `template_not_found` when there is no such template or version. */
+  /** Throws a RefusedError `template_not_found` when the template or version does not exist. */
   resolve(
     scope: { workspaceId: string },
     wanted: TemplateVersionRef,
@@ -13,11 +13,11 @@ export interface TemplateResolver {
 
 export interface TemplateVersionRef {
   key: string;
-  /** Undefined: the published one. */
+  /** Undefined: the published version. */
   version: number | 'draft' | undefined;
 }
 
-/** A version of a template, with its layout and partials as they are published now. */
+/** A version of a template with its published layout and partials. */
 export interface ResolvedTemplate {
   key: string;
   version: number | 'draft';
@@ -25,16 +25,16 @@ export interface ResolvedTemplate {
   replyTo: { email: string; name?: string }[];
   /** Whether any field, layout or partial uses `contact`. */
   usesContact: boolean;
-  /** Whether it has variants to choose from. */
+  /** Whether it has locale variants. */
   hasLocales: boolean;
   hasSecrets: boolean;
-  /** What is wrong with the given values, with pointers below /template_variables. */
+  /** Errors in the given values, with pointers below /template_variables. */
   checkVariables(values: VariableValues): FieldError[];
   /** The values with declared defaults filled in. */
   withDefaults(values: VariableValues): VariableValues;
   /** The values of secret variables. */
   secretsIn(values: VariableValues): unknown[];
-  /** The values with every secret one replaced. */
+  /** The values with every secret replaced. */
   withoutSecrets(values: VariableValues, mask: Mask): VariableValues;
   inLocale(locale: string | undefined): TemplateVariant;
 }
@@ -42,18 +42,18 @@ export interface ResolvedTemplate {
 export type VariableValues = Readonly<Record<string, unknown>>;
 
 export interface TemplateVariant {
-  /** Missing values go to the budget, each with its place in the author's text. */
+  /** Missing values are added to the budget, each with its position in the source. */
   render(scope: TemplateData, options: RenderOptions): RenderedTemplate;
 }
 
 export interface RenderedTemplate {
   subject: string;
   html: string;
-  /** Null: to be made from html. */
+  /** Null: generated from html. */
   text: string | null;
 }
 
-/** A node without stored templates. */
+/** A resolver without stored templates. */
 export const noTemplates: TemplateResolver = {
   resolve: (_scope, wanted) => {
     throw new RefusedError('template_not_found', `There is no template "${wanted.key}".`);

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import { holdsWords, type SearchedPage, searchPatterns } from '../db/search-words.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
 import {
   type ContentKind,
   contentHash,
@@ -8,7 +8,7 @@ import {
   type StoredContent,
 } from './stored-content.ts';
 
-/** The statements of templates, layouts and partials: one life cycle, one set of tables. */
+/** SQL for templates, layouts and partials, which share one life cycle and one set of tables. */
 
 export interface ContentRef {
   workspaceId: string;
@@ -24,7 +24,7 @@ export interface Template extends ContentRef {
   /** Null: never published. */
   publishedVersion: number | null;
   publishedAtMs: number | null;
-  /** The draft says something else than the published version, or none is published. */
+  /** The draft differs from the published version, or nothing is published. */
   hasChanges: boolean;
   createdAtMs: number;
   updatedAtMs: number;
@@ -73,14 +73,14 @@ export async function listTemplates(
        t.draft_locales as locales
      from ${TEMPLATES_WITH_PUBLISHED}
      where t.workspace_id = $1 and t.kind = $2 and ($3::uuid is null or t.id < $3)
-       and ${holdsWords('$5', ['t.key', 't.name', 't.draft_subject'])}
+       and ${containsTerms('$5', ['t.key', 't.name', 't.draft_subject'])}
      order by t.id desc limit $4`,
     [scope.workspaceId, scope.kind, page.before ?? null, page.limit, searchPatterns(page.text)],
   );
   return rows;
 }
 
-/** All of a workspace, drafts and all, in order of their keys. */
+/** All templates, layouts and partials of a workspace with their drafts, ordered by kind and key. */
 export async function readAllTemplates(db: Queryable, workspaceId: string): Promise<Template[]> {
   const { rows } = await db.query<Template>(
     `select ${TEMPLATE_COLUMNS}, t.draft from ${TEMPLATES_WITH_PUBLISHED}
@@ -90,7 +90,7 @@ export async function readAllTemplates(db: Queryable, workspaceId: string): Prom
   return rows;
 }
 
-/** The published contents of layouts and partials, by kind and key. */
+/** The published contents of all layouts and partials. */
 export async function readPublishedParts(
   db: Queryable,
   workspaceId: string,
@@ -124,7 +124,7 @@ export interface NewTemplate extends ContentRef {
   by: string;
 }
 
-/** False when the key is taken. */
+/** Returns false when the key is already in use. */
 export async function insertTemplate(db: Queryable, template: NewTemplate): Promise<boolean> {
   const { workspaceId, kind, key } = template;
   const { rowCount } = await db.query(
@@ -139,7 +139,7 @@ export async function insertTemplate(db: Queryable, template: NewTemplate): Prom
 
 export type DraftChange = Pick<NewTemplate, 'name' | 'draft' | 'atMs' | 'by'>;
 
-/** False, and nothing is written, when it says the same as before. */
+/** Returns false without writing when nothing changed. */
 export async function updateDraft(
   db: Queryable,
   { workspaceId, kind, key, name, draft }: Template,
@@ -176,7 +176,7 @@ export async function deleteTemplate(
   return rowCount === 1;
 }
 
-/** Writes the draft down as the next version and returns its number. */
+/** Stores the content as the next version and returns its number. */
 export async function insertVersion(
   db: Queryable,
   { workspaceId, kind, key }: ContentRef,
@@ -196,7 +196,7 @@ export async function insertVersion(
   return rows[0]?.version as number;
 }
 
-/** From now on sends use this version. */
+/** Makes this the version that sends use. */
 export async function publishVersion(
   db: Queryable,
   { workspaceId, kind, key }: ContentRef,
@@ -215,7 +215,7 @@ export async function publishVersion(
 
 export interface Version {
   version: number;
-  /** Its latest publication. */
+  /** The most recent publication. */
   publishedAtMs: number;
   publishedBy: string;
   note: string | null;
@@ -237,7 +237,7 @@ const VERSION_ROWS = `template_versions v
       and p.version = v.version order by p.ordinal desc limit 1) last
   where v.workspace_id = $1 and v.kind = $2 and v.key = $3`;
 
-/** Newest first; `before` is the last version of the page before. */
+/** Newest first; `before` is the last version of the previous page. */
 export async function listVersions(
   db: Queryable,
   { workspaceId, kind, key }: ContentRef,
@@ -263,17 +263,17 @@ export async function findVersion(
   return rows[0];
 }
 
-/** Callers may name any whole number. One that no column can hold is that of no version, like 0. */
+/** Callers may pass any integer. One that exceeds the column's type maps to 0, which is never a version. */
 export function versionParameter(version: number): number {
   return version < 2 ** 31 ? version : 0;
 }
 
-/** Wakes every node, whose caches forget the workspace's templates; sent with the commit. */
+/** Notifies every node on commit, so that their caches drop the workspace's templates. */
 export async function notifyTemplatesChanged(db: Queryable, workspaceId: string): Promise<void> {
   await db.query(`select pg_notify('templates', $1)`, [workspaceId]);
 }
 
-/** Whether messages made from the template still wait for their time, in either mode. */
+/** Whether messages created from the template are still scheduled, in either mode. */
 export async function hasScheduledMessages(
   db: Queryable,
   { workspaceId, key }: Pick<ContentRef, 'workspaceId' | 'key'>,
@@ -284,7 +284,7 @@ export async function hasScheduledMessages(
        where m.workspace_id = $1 and m.template_key = $2 and m.scheduled_at >= $3
          and exists (select from deliveries d where d.workspace_id = m.workspace_id
            and d.mode = m.mode and d.message_id = m.id and d.status = 'scheduled')) as awaited`,
-    // What is overdue for days is no longer waiting for its time; looking on would read the history.
+    // Messages overdue for days are no longer scheduled; going back further would scan the history.
     [workspaceId, key, sqlTime(nowMs - SCHEDULE_OVERDUE_MAX_MS)],
   );
   return rows[0]?.awaited ?? false;

@@ -20,12 +20,12 @@ import {
 } from './template-engine.ts';
 import type { RenderedTemplate, TemplateVariant } from './template-resolver.ts';
 
-/** A template in one of its languages, with the layout and the partials in the same one. */
+/** A template compiled for one locale, with its layout and partials in the same locale. */
 export class CompiledVariant implements TemplateVariant {
-  /** Undefined: the template's own content. */
+  /** Undefined for the template's base content. */
   readonly locale: string | undefined;
   readonly subject: ParsedContent;
-  /** As the authors wrote it: what places are told in. */
+  /** The sources as written, which reported positions refer to. */
   readonly written: ParsedParts;
   readonly #source: VariantSource;
   #inlined: ParsedParts | undefined;
@@ -48,7 +48,7 @@ export class CompiledVariant implements TemplateVariant {
     const localized = this.#renderParts(this.#inlined, data, options);
     const isNew = missing.length !== missingBefore || warnings.length !== warningsBefore;
     if (isNew && this.#inlined !== this.written) {
-      // Inlined CSS moves columns: what there is to tell is found once more in the texts as written.
+      // Inlined CSS shifts columns, so the issues are collected again from the sources as written.
       missing.splice(missingBefore);
       warnings.splice(warningsBefore);
       const again = new RenderBudget(budget.limits);
@@ -59,7 +59,7 @@ export class CompiledVariant implements TemplateVariant {
     return localized;
   }
 
-  /** What a send in this language has to supply. */
+  /** The variables that a send in this locale must supply. */
   variables(): Variable[] {
     const { html, text, layoutHtml, layoutText, partials } = this.written;
     const own = [this.subject, html, text].filter((one) => one !== undefined);
@@ -75,7 +75,7 @@ export class CompiledVariant implements TemplateVariant {
     ]);
   }
 
-  /** Every text that this variant is made of. */
+  /** Every parsed source of this variant. */
   contents(): ParsedContent[] {
     const { html, text, layoutHtml, layoutText, partials } = this.written;
     const own = [this.subject, html, text, layoutHtml, layoutText].filter(
@@ -84,7 +84,7 @@ export class CompiledVariant implements TemplateVariant {
     return [...own, ...reachablePartials(own, partials)];
   }
 
-  /** Partials that its texts render and that are not there. */
+  /** Keys of partials that are rendered but do not exist. */
   missingPartials(): string[] {
     const { html, text, layoutHtml, layoutText, partials } = this.written;
     const own = [this.subject, html, text, layoutHtml, layoutText];
@@ -146,7 +146,7 @@ function parseParts(source: VariantSource, page: InlinedPage | undefined): Parse
   const layoutHtml = page ? page.layout : layoutTexts?.html;
   const layoutField = (field: 'html' | 'text'): string =>
     layout ? `layouts.${layout.key}.${fieldName(layout.content, layoutTexts?.locale, field)}` : '';
-  // Only texts as written are shared: another variant's page has other rules inlined.
+  // Only sources as written are shared, because each variant's page has different rules inlined.
   const parse = page ? parseContent : source.parse;
   return {
     html: parse(page?.body ?? html, 'html', fieldName(template, locale, 'html')),
@@ -161,13 +161,13 @@ function parseParts(source: VariantSource, page: InlinedPage | undefined): Parse
   };
 }
 
-/** Parses each text once for all variants that it stands in. */
+/** Parses each source once for all variants that contain it. */
 export type ParseContent = typeof parseContent;
 
 export function memoizedParser(): ParseContent {
   const parsed = new Map<string, ParsedContent>();
   return (source, format, field) => {
-    // A field's name says whose text it is, and a place what it is parsed for.
+    // The field name identifies the source, and the format determines how it is parsed.
     const name = `${format} ${field}`;
     const known = parsed.get(name) ?? parseContent(source, format, field);
     parsed.set(name, known);
@@ -179,7 +179,7 @@ function layoutContent({ sources, locale }: VariantSource) {
   return sources.layout && contentForLocale(sources.layout.content, locale);
 }
 
-/** Partials by key, parsed when they are first asked for. In a subject a partial's text is used. */
+/** Looks up partials by key and parses them on first use. A subject uses a partial's text. */
 export function parsedPartials(
   contents: ReadonlyMap<string, StoredContent>,
   locale: string | undefined,

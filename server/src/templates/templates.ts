@@ -1,7 +1,7 @@
 import type { Caller } from '../accounts/caller.ts';
+import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
-import type { SearchedPage } from '../db/search-words.ts';
-import { takeTurn } from '../db/take-turn.ts';
+import type { SearchedPage } from '../db/text-search.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
@@ -34,22 +34,22 @@ import {
 } from './template-store.ts';
 
 /**
- * The life of templates, layouts and partials: a draft that its authors change, and numbered
- * versions that never change once they are published. Each change commits and wakes every node,
- * whose caches forget the workspace's templates; publishing commits with its event. Both modes of a
- * workspace share them.
+ * The life cycle of templates, layouts and partials: a draft that authors edit, and numbered versions
+ * that never change once published. Every change notifies all nodes on commit, so that their caches
+ * drop the workspace's templates; publishing writes its event in the same transaction. Live and test
+ * mode share templates.
  */
 
 export interface TemplatesParts {
   pool: Pool;
   clock: Clock;
-  /** Told after each commit, so that this node need not wait for its own notice. */
+  /** Called after each commit, so that this node does not wait for its own notification. */
   onChange: (workspaceId: string) => void;
 }
 
 export type Author = Pick<Caller, 'workspaceId' | 'actor'>;
 
-/** More than anyone writes. */
+/** Per kind; far more than any workspace needs. */
 const TEMPLATES_MAX = 10_000;
 
 export class Templates {
@@ -70,13 +70,13 @@ export class Templates {
     const atMs = this.#parts.clock.now();
     const template = { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: author.actor };
     return this.#commit(author, async (client) => {
-      await takeTurn(client, 'templates', author.workspaceId);
+      await lockForTransaction(client, 'templates', author.workspaceId);
       if ((await countTemplates(client, ref)) >= TEMPLATES_MAX) {
-        const detail = `A workspace has at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
+        const detail = `A workspace can have at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
         throw new RefusedError('quota_exceeded', detail);
       }
       if (!(await insertTemplate(client, template))) {
-        throw new RefusedError('conflict', `This workspace has a ${kind} "${key}" already.`);
+        throw new RefusedError('conflict', `A ${kind} with the key "${key}" already exists.`);
       }
       return found(ref, await findTemplate(client, ref));
     });
@@ -87,7 +87,7 @@ export class Templates {
     return found(ref, await findTemplate(this.#parts.pool, ref));
   }
 
-  /** Newest first. Words to look for stand in the key, the name or the subject. */
+  /** Newest first. Searches the key, name and subject. */
   list(
     { workspaceId }: WorkspaceRef,
     kind: ContentKind,
@@ -96,7 +96,7 @@ export class Templates {
     return listTemplates(this.#parts.pool, { workspaceId, kind }, page);
   }
 
-  /** Changes the draft, if it is in the state that is expected; what is published stays as it is. */
+  /** Updates the draft if it is in the expected state. Published versions do not change. */
   async change(
     author: Author,
     kind: ContentKind,
@@ -116,7 +116,7 @@ export class Templates {
     });
   }
 
-  /** Without a version the draft becomes the next one; with one, that old one is published again. */
+  /** Publishes the draft as the next version, or an existing version again. */
   publish(
     author: Author,
     kind: ContentKind,
@@ -169,14 +169,14 @@ export class Templates {
     return (await this.getVersion(workspace, kind, key, version)).content;
   }
 
-  /** What publishing the draft would say. */
+  /** The findings that publishing the draft would produce. */
   async check(workspace: WorkspaceRef, kind: ContentKind, key: string): Promise<TemplateFinding[]> {
     const ref = refOf(workspace, kind, key);
     const { draft } = await this.get(workspace, kind, key);
     return checkStoredContent(this.#parts.pool, ref, 'draft', draft);
   }
 
-  /** Refused while something needs it, unless forced. */
+  /** Fails while the content is in use, unless forced. */
   async remove(
     author: Author,
     kind: ContentKind,
@@ -185,7 +185,7 @@ export class Templates {
   ): Promise<void> {
     const ref = refOf(author, kind, key);
     await this.#commit(author, async (client) => {
-      await takeTurn(client, 'templates', author.workspaceId);
+      await lockForTransaction(client, 'templates', author.workspaceId);
       found(ref, await findTemplate(client, ref, 'for update of t'));
       if (
         !force &&
@@ -194,7 +194,7 @@ export class Templates {
       ) {
         throw new RefusedError(
           'conflict',
-          'Scheduled messages were made from this template. Cancel them, or delete it with force=true: they will be sent as they are.',
+          'Scheduled messages use this template. Cancel them, or delete it with force=true; they will still be sent.',
         );
       }
       const dependents = force ? [] : await findDependents(client, ref, DEPENDENTS_LISTED + 1);
@@ -221,7 +221,7 @@ type WorkspaceRef = { workspaceId: string };
 
 const DEPENDENTS_LISTED = 5;
 
-/** A key in a path that cannot be one is answered like one that never was. */
+/** An invalid key in a URL path gives the same response as a key that does not exist. */
 function refOf({ workspaceId }: WorkspaceRef, kind: ContentKind, key: string): ContentRef {
   if (!isKey(key)) throw notFound({ kind });
   return { workspaceId, kind, key };
@@ -242,6 +242,6 @@ function inUseError(
   const more = dependents.length > DEPENDENTS_LISTED ? ' and others' : '';
   return new RefusedError(
     'conflict',
-    `This ${kind} is used by ${named.join(', ')}${more}. Publish them without it first, or delete it with force=true: they cannot be sent then.`,
+    `This ${kind} is used by ${named.join(', ')}${more}. Publish them without it first, or delete it with force=true; they can then no longer be sent.`,
   );
 }

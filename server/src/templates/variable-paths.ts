@@ -1,6 +1,6 @@
-/** A value's place in `template_variables`, as placeholders name it and as JSON Pointer does. */
+/** Converts between the two ways to address a value in `template_variables`: paths and JSON Pointers. */
 
-/** `/lines/0/price` is `lines[0].price`. */
+/** `/lines/0/price` becomes `lines[0].price`. */
 export function pathFromPointer(pointer: string): string {
   return pointer
     .split('/')
@@ -12,7 +12,7 @@ export function pathFromPointer(pointer: string): string {
     }, '');
 }
 
-/** `lines[0].price` is `/lines/0/price`. */
+/** `lines[0].price` becomes `/lines/0/price`. */
 export function pointerFromPath(path: string): string {
   return path
     .split(/[.[\]]+/)

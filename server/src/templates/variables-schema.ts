@@ -2,7 +2,7 @@ import type { TemplateVariable, Variable } from './infer-variables.ts';
 
 /**
  * A template's variables as JSON Schema 2020-12, and sample values for previews. The schema is as
- * strict as rendering is: what would render passes.
+ * strict as rendering: values that render are valid.
  */
 
 export type JsonSchema = { [keyword: string]: unknown };
@@ -12,12 +12,12 @@ export function variablesSchema(variables: readonly TemplateVariable[]): JsonSch
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...objectSchema(root) };
 }
 
-/** Values to look at a template with: examples first, then defaults, then something of the type. */
+/** Sample values for previews: examples first, then defaults, then a value of the right type. */
 export function sampleValues(variables: readonly Variable[]): Record<string, unknown> {
   return sampleObject(buildTree(variables));
 }
 
-/** A variable and what lies below it. */
+/** A variable and its nested variables. */
 interface VariableNode {
   variable: Variable | TemplateVariable | undefined;
   fields: Map<string, VariableNode>;
@@ -70,7 +70,7 @@ function valueSchema(node: VariableNode, isRequired: boolean): JsonSchema {
   const declared = variable !== undefined && 'declared' in variable && variable.declared;
   switch (variable?.type) {
     case 'number':
-      // Amounts are often sent as text so that no digit is lost.
+      // Amounts are often sent as strings to avoid losing digits.
       return {
         type: nullable(['number', 'string'], isRequired),
         pattern: '^\\s*-?\\d+(\\.\\d+)?\\s*$',
@@ -78,7 +78,7 @@ function valueSchema(node: VariableNode, isRequired: boolean): JsonSchema {
     case 'date':
       return { type: nullable(['string', 'number'], isRequired) };
     case 'boolean':
-      // A guess: a condition takes every value.
+      // The type is only inferred, and a condition accepts any value.
       return declared ? { type: nullable(['boolean'], isRequired) } : {};
     case 'object':
       return { type: nullable(['object'], isRequired) };
@@ -89,7 +89,7 @@ function valueSchema(node: VariableNode, isRequired: boolean): JsonSchema {
   }
 }
 
-/** Null is no value, which is fine where none is needed. */
+/** Null counts as no value, which is valid where none is required. */
 function nullable(types: string[], isRequired: boolean): string | string[] {
   const all = isRequired ? types : [...types, 'null'];
   return all.length === 1 ? (all[0] as string) : all;

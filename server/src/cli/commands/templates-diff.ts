@@ -1,5 +1,5 @@
 import { unifiedDiff } from '../../templates/line-diff.ts';
-import { type Pushed, parsePushed } from '../../templates/push-templates.ts';
+import { type PushedTemplate, parsePushed } from '../../templates/push-templates.ts';
 import { readAllTemplates } from '../../templates/template-store.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
@@ -40,7 +40,7 @@ export const templatesDiff: Command = {
 };
 
 /** As they would be written: other spaces in a JSON file make no difference. */
-function filesOfAll(items: readonly Pushed[]): Files {
+function filesOfAll(items: readonly PushedTemplate[]): Files {
   try {
     return new Map(parsePushed(items).flatMap((item) => [...filesOf(item)]));
   } catch (error) {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { makeFolder } from '../../lib/make-folder.ts';
+import { mkdirp } from '../../lib/mkdirp.ts';
 import { readAllTemplates } from '../../templates/template-store.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
@@ -23,7 +23,7 @@ export const templatesPull: Command = {
       const all = await readAllTemplates(parts.pool, workspace.id);
       const items = all.map((one) => ({ ...one, content: one.draft }));
       const wanted = new Map(items.flatMap((item) => [...filesOf(item)]));
-      await makeFolder(path.resolve(directory));
+      await mkdirp(path.resolve(directory));
       const { files: known } = await readFolder(directory);
       const data = await writeFolder(directory, wanted, known, items.map(folderOf));
       const lines = [

@@ -1,4 +1,4 @@
-import type { ContentKind, StoredContent, Words } from '../../templates/stored-content.ts';
+import type { ContentKind, StoredContent, LocaleContent } from '../../templates/stored-content.ts';
 
 /**
  * How templates lie in a folder: one folder a key, each text in a file of its own that editors and
@@ -24,7 +24,7 @@ export const WORD_FILES = {
   subject: 'subject.txt',
   html: 'html.liquid',
   text: 'text.liquid',
-} as const satisfies Record<keyof Words, string>;
+} as const satisfies Record<keyof LocaleContent, string>;
 
 /** Where layouts and partials are; a template of such a name gets a mark that no key has. */
 export const PIECE_FOLDERS = { layouts: 'layout', partials: 'partial' } as const;
@@ -55,8 +55,8 @@ export function filesOf(item: FolderItem & { name: string; content: StoredConten
 /** The fields of an item out of its files; the JSON is what its author wrote. */
 export function fieldsOf(
   about: Record<string, unknown>,
-  words: Words,
-  locales: ReadonlyMap<string, Words>,
+  words: LocaleContent,
+  locales: ReadonlyMap<string, LocaleContent>,
 ): Record<string, unknown> {
   return {
     ...about,
@@ -74,7 +74,7 @@ export function fileOfPointer(pointer: string): string {
   const word = isVariant ? field[2] : field[0];
   const place = isVariant ? `${folder}/locales/${field[1]}` : folder;
   if (word !== undefined && Object.hasOwn(WORD_FILES, word)) {
-    return `${place}/${WORD_FILES[word as keyof Words]}`;
+    return `${place}/${WORD_FILES[word as keyof LocaleContent]}`;
   }
   return isVariant ? place : `${folder}/${ABOUT_FILES[kind]}`;
 }
@@ -94,7 +94,7 @@ function aboutOf({ kind, name, content }: FolderItem & { name: string; content: 
 function addWords(
   files: Files,
   folder: string,
-  words: { [field in keyof Words]?: string | null },
+  words: { [field in keyof LocaleContent]?: string | null },
 ): void {
   for (const field of ['subject', 'html', 'text'] as const) {
     const text = words[field];

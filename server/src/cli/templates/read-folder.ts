@@ -2,8 +2,8 @@ import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { RefusedError } from '../../lib/refused-error.ts';
-import type { Pushed } from '../../templates/push-templates.ts';
-import type { ContentKind, Words } from '../../templates/stored-content.ts';
+import type { PushedTemplate } from '../../templates/push-templates.ts';
+import type { ContentKind, LocaleContent } from '../../templates/stored-content.ts';
 import { UsageError } from '../command.ts';
 import {
   ABOUT_FILES,
@@ -25,8 +25,8 @@ interface ReadItem {
   kind: ContentKind;
   key: string;
   about: string | undefined;
-  words: Words;
-  locales: ReadonlyMap<string, Words>;
+  words: LocaleContent;
+  locales: ReadonlyMap<string, LocaleContent>;
 }
 
 /** Reads what lies in a folder. Files that are none of ours, such as sources, are left alone. */
@@ -46,7 +46,7 @@ export async function readFolder(directory: string): Promise<ReadFolder> {
 }
 
 /** The items with their fields, as they would be pushed. */
-export function pushedOf({ items }: ReadFolder): Pushed[] {
+export function pushedOf({ items }: ReadFolder): PushedTemplate[] {
   return items.map(({ about, words, locales, ...item }) => {
     const file = `${folderOf(item)}/${ABOUT_FILES[item.kind]}`;
     const given = about === undefined ? {} : objectOf(file, about);
@@ -65,7 +65,7 @@ async function readItem(
   const words = await wordsOf(directory, folder, files);
   // Any other folder may lie here too: one of sources, or of what a tool made.
   if (about === undefined && Object.keys(words).length === 0) return;
-  const locales = new Map<string, Words>();
+  const locales = new Map<string, LocaleContent>();
   for (const locale of await foldersIn(directory, `${folder}/locales`)) {
     const variant = await wordsOf(directory, `${folder}/locales/${locale}`, files);
     if (Object.keys(variant).length > 0) locales.set(locale, variant);
@@ -73,9 +73,9 @@ async function readItem(
   items.push({ ...item, about, words, locales });
 }
 
-async function wordsOf(directory: string, folder: string, files: Files): Promise<Words> {
-  const words: Words = {};
-  for (const [field, file] of Object.entries(WORD_FILES) as [keyof Words, string][]) {
+async function wordsOf(directory: string, folder: string, files: Files): Promise<LocaleContent> {
+  const words: LocaleContent = {};
+  for (const [field, file] of Object.entries(WORD_FILES) as [keyof LocaleContent, string][]) {
     const text = await textOf(directory, `${folder}/${file}`, files);
     if (text !== undefined) words[field] = field === 'subject' ? text.replace(/\r?\n$/, '') : text;
   }

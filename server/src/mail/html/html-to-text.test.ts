@@ -1,10 +1,10 @@
-// Goal: the text part reads like the mail, shows nothing hidden, and no markup can hurt us.
-// Method: examples of what mails are made of, and properties over arbitrary and hostile markup.
+// Goal: the text part reads like the email, shows nothing hidden, and is safe for any markup.
+// Method: examples of typical email markup, and properties over arbitrary and hostile markup.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { htmlToText } from './html-to-text.ts';
 
-describe('the plain text of html', () => {
+describe('html to text', () => {
   it.each([
     ['paragraphs', '<p>One</p><p>Two</p>', 'One\n\nTwo'],
     ['headings', '<h1>Title</h1>Body<h2>Next</h2>', 'Title\n\nBody\n\nNext'],
@@ -96,7 +96,7 @@ describe('the plain text of html', () => {
     expect(htmlToText(html)).toBe(text);
   });
 
-  it('loses nothing but markup from ordinary words', () => {
+  it('only removes markup from ordinary words', () => {
     const word = fc.stringMatching(/^[a-zA-Z0-9äöü]{1,8}$/);
     const tag = fc.constantFrom(
       '<p>',
@@ -121,7 +121,7 @@ describe('the plain text of html', () => {
     );
   });
 
-  it('never throws, whatever the markup', () => {
+  it('never throws for any markup', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         '<',

@@ -1,10 +1,10 @@
-// Goal: an end-to-end test can follow a sign-up mail: the right link, the right code first.
-// Method: mails as services really word them, in several languages, and the numbers around them.
+// Goal: an end-to-end test can follow a sign-up email: the right link, and the right code first.
+// Method: realistic emails in several languages, including misleading numbers.
 import { describe, expect, it } from 'vitest';
 import { extractCodes, extractLinks } from './links-and-codes.ts';
 
 describe('links', () => {
-  it('are those of the html in order, each once, decoded', () => {
+  it('are decoded, deduplicated and in document order', () => {
     const html = `<a href="https://example.com/confirm?a=1&amp;b=2">Confirm</a>
       <A HREF='http://example.org/'>Home</A> <a href=" https://example.com/x ">x</a>
       <a href=https://example.com/bare>bare</a> <area href="https://example.com/map">
@@ -20,7 +20,7 @@ describe('links', () => {
     ]);
   });
 
-  it('leave out what is no web address or no link', () => {
+  it('exclude other schemes and things that are not links', () => {
     const html = `<a href="/relative">r</a><a href="#top">t</a><a href="mailto:a@b.co">m</a>
       <a href="javascript:alert(1)">j</a><a name="x">n</a><a href="https://">e</a>
       <img src="https://example.com/logo.png"><!-- <a href="https://example.com/hidden">h</a> -->
@@ -28,7 +28,7 @@ describe('links', () => {
     expect(extractLinks(html, '')).toEqual([]);
   });
 
-  it('are found in text without the punctuation around them', () => {
+  it('are found in text without surrounding punctuation', () => {
     const text = `See https://example.com/a. Or (https://example.com/b), "https://example.com/c"!
       <https://example.com/d> and https://example.com/e_(f)?g=h;
       Confirm (https://example.com/i_(j))`;
@@ -87,11 +87,11 @@ describe('one-time codes', () => {
     'You earned 1200 points in 1440 minutes',
     'WELCOME ABOARD, EVERYBODY',
     'Customer number 482913, tracking 12345678',
-  ])('%j holds none', (text) => {
+  ])('finds none in %j', (text) => {
     expect(extractCodes(text)).toEqual([]);
   });
 
-  it('come with the likeliest first, each once', () => {
+  it('come most likely first, without duplicates', () => {
     const text = `Order number 99887766, placed 2025-01-17.\nHi Jane,\n\n4711\n\nYour confirmation code is 482 913
       (valid for 30 minutes). Again: code 482913.\nAcme GmbH, 10115 Berlin, © 2025`;
     expect(extractCodes(text)).toEqual(['482913', '4711']);

@@ -83,15 +83,15 @@ export async function prepareMessage(
   // Waiting for what is there already would cost every send some turns of the microtask queue.
   const {
     template,
-    fields: words,
-    redacted: shown,
+    fields,
+    redacted,
   } = rendering instanceof Promise ? await rendering : rendering;
-  const finding = parts.senderDomain(caller.workspaceId, words.from.domain);
+  const finding = parts.senderDomain(caller.workspaceId, fields.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
-  checkSender(caller, words.from, domain);
-  const untracked = buildContent(envelope, words, attachments);
+  checkSender(caller, fields.from, domain);
+  const untracked = buildContent(envelope, fields, attachments);
   const bytes = checkSize(parts.limits, untracked);
-  const hasSecrets = shown !== words;
+  const hasSecrets = redacted !== fields;
   const content = canBeTracked(envelope, hasSecrets)
     ? withTracking(parts, caller, id, untracked, { request, domain })
     : untracked;
@@ -105,7 +105,7 @@ export async function prepareMessage(
     template,
     recipients: envelope.recipients,
     content,
-    redactedContent: hasSecrets ? buildContent(envelope, shown, attachments) : content,
+    redactedContent: hasSecrets ? buildContent(envelope, redacted, attachments) : content,
     tags: [...new Set(request.tags)],
     metadata: request.metadata ?? {},
     schedule,
@@ -167,19 +167,19 @@ function withTracking(
 
 function buildContent(
   envelope: Envelope,
-  words: RenderedFields,
+  fields: RenderedFields,
   attachments: MessageContent['attachments'],
 ): MessageContent {
   const ofKind = (kind: Recipient['kind']): StoredAddress[] =>
     envelope.recipients.filter((one) => one.kind === kind).map((one) => storedAddress(one.mailbox));
   const head: ContentHead = {
-    from: storedAddress(words.from),
+    from: storedAddress(fields.from),
     to: ofKind('to'),
     cc: ofKind('cc'),
-    reply_to: words.replyTo.map(storedAddress),
-    headers: words.headers,
+    reply_to: fields.replyTo.map(storedAddress),
+    headers: fields.headers,
   };
-  const { subject, html, text } = words;
+  const { subject, html, text } = fields;
   return { subject, head, html, text, attachments };
 }
 

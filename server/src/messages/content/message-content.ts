@@ -1,6 +1,6 @@
 import { assert } from '../../lib/assert.ts';
 import { encodeId } from '../../lib/ids.ts';
-import type { Sealer } from '../../lib/sealer.ts';
+import type { Encryptor } from '../../lib/encryption.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';
@@ -65,18 +65,18 @@ function toMailbox(address: StoredAddress): NamedMailbox {
  * sealed, and only the delivery engine and the test inbox open them.
  */
 
-export function sealContent(sealer: Sealer, content: MessageContent): Buffer {
+export function encryptContent(encryptor: Encryptor, content: MessageContent): Buffer {
   const { subject, head, html, text } = content;
-  return sealer.seal(Buffer.from(JSON.stringify({ subject, head, html, text })));
+  return encryptor.encrypt(Buffer.from(JSON.stringify({ subject, head, html, text })));
 }
 
 /** Undefined when the real words are gone: what is left of the content must not be sent. */
-export function unsealContent(
-  sealer: Sealer,
-  sealed: Buffer,
+export function decryptContent(
+  encryptor: Encryptor,
+  encrypted: Buffer,
 ): Omit<MessageContent, 'attachments'> | undefined {
-  if (sealed.length === 0) return undefined;
-  return JSON.parse(sealer.open(sealed).toString()) as Omit<MessageContent, 'attachments'>;
+  if (encrypted.length === 0) return undefined;
+  return JSON.parse(encryptor.decrypt(encrypted).toString()) as Omit<MessageContent, 'attachments'>;
 }
 
 /** For what the sealer's key is used here, and nowhere else. */

@@ -29,9 +29,9 @@ export function refuseMissingValues(
     line: missing.line,
     column: missing.column,
   }));
-  for (const fault of required) {
-    if (errors.some(({ pointer }) => pointer === fault.pointer)) continue;
-    errors.push({ ...fault, path: pathFromPointer((fault.pointer ?? '').slice(VARIABLES.length)) });
+  for (const error of required) {
+    if (errors.some(({ pointer }) => pointer === error.pointer)) continue;
+    errors.push({ ...error, path: pathFromPointer((error.pointer ?? '').slice(VARIABLES.length)) });
   }
   const paths = [...new Set(errors.map(({ path }) => path))];
   const detail = `There is no value for ${paths.join(', ')}.`;

@@ -29,34 +29,34 @@ type Render = (values: VariableValues, budget: RenderBudget) => RenderedFields;
 export function redactContent(
   source: SecretSource,
   values: VariableValues,
-  words: RenderedFields,
+  fields: RenderedFields,
   render: Render,
 ): RenderedFields {
   const secrets = source.secretsIn(values);
-  if (secrets.length === 0) return words;
+  if (secrets.length === 0) return fields;
   const masked =
     tryRender(source.withoutSecrets(values, 'plain'), render) ??
     // A price or a date cannot be a word.
     tryRender(source.withoutSecrets(values, 'typed'), render);
-  if (!masked) return mapFields(words, () => REDACTED);
+  if (!masked) return mapFields(fields, () => REDACTED);
   return mapFields(masked, createRedactor(secrets).text);
 }
 
 function tryRender(values: VariableValues, render: Render): RenderedFields | undefined {
   const budget = new RenderBudget();
   try {
-    const words = render(values, budget);
-    return budget.missing.length === 0 ? words : undefined;
+    const fields = render(values, budget);
+    return budget.missing.length === 0 ? fields : undefined;
   } catch (error) {
     if (error instanceof RefusedError) return undefined;
     throw error;
   }
 }
 
-function mapFields(words: RenderedFields, change: (text: string) => string): RenderedFields {
+function mapFields(fields: RenderedFields, change: (text: string) => string): RenderedFields {
   const renamed = <T extends { name?: string }>(one: T): T =>
     one.name === undefined ? one : { ...one, name: change(one.name) };
-  const { from, replyTo, headers, subject, html, text } = words;
+  const { from, replyTo, headers, subject, html, text } = fields;
   return {
     from: renamed(from),
     replyTo: replyTo.map((one) => ({

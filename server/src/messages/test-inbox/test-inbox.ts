@@ -3,11 +3,11 @@ import type { Pool } from '../../db/pool.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import type { Sealer } from '../../lib/sealer.ts';
+import type { Encryptor } from '../../lib/encryption.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
-import { unsealContent } from '../content/message-content.ts';
-import { findContent, findSealedContents } from '../content/message-content-store.ts';
+import { decryptContent } from '../content/message-content.ts';
+import { findContent, findEncryptedContents } from '../content/message-content-store.ts';
 import { findMessage, findMessages } from '../lookup/message-store.ts';
 import {
   claimUnseen,
@@ -27,13 +27,13 @@ import {
 export class TestInbox {
   readonly #pool: Pool;
   readonly #clock: Clock;
-  readonly #sealer: Sealer;
+  readonly #encryptor: Encryptor;
   readonly #waits = new Map<string, number>();
 
-  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
+  constructor(parts: { pool: Pool; clock: Clock; sealer: Encryptor }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#sealer = parts.sealer;
+    this.#encryptor = parts.sealer;
   }
 
   async list(
@@ -46,13 +46,13 @@ export class TestInbox {
     const scope = scopeOf(workspaceId);
     const [messages, sealed] = await Promise.all([
       findMessages(this.#pool, scope, ids),
-      findSealedContents(this.#pool, scope, ids),
+      findEncryptedContents(this.#pool, scope, ids),
     ]);
     const byId = new Map(messages.map((message) => [message.id, message]));
     return entries.flatMap((entry) => {
       const message = byId.get(entry.messageId);
-      const words = this.#unseal(sealed.get(entry.messageId));
-      return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message, words) }] : [];
+      const decrypted = this.#decrypt(sealed.get(entry.messageId));
+      return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message, decrypted) }] : [];
     });
   }
 
@@ -129,12 +129,12 @@ export class TestInbox {
     const message = await findMessage(this.#pool, scope, entry.messageId);
     const stored = message && (await findContent(this.#pool, scope, entry.messageId));
     if (!stored) return undefined;
-    const sealed = await findSealedContents(this.#pool, scope, [entry.messageId]);
-    const words = this.#unseal(sealed.get(entry.messageId));
-    const content = { ...stored, ...words };
+    const sealed = await findEncryptedContents(this.#pool, scope, [entry.messageId]);
+    const decrypted = this.#decrypt(sealed.get(entry.messageId));
+    const content = { ...stored, ...decrypted };
     const text = content.text ?? htmlToText(content.html);
     return {
-      ...summaryOf(entry, message, words),
+      ...summaryOf(entry, message, decrypted),
       html: content.html,
       text,
       links: extractLinks(content.html, text),
@@ -148,8 +148,8 @@ export class TestInbox {
     };
   }
 
-  #unseal(sealed: Buffer | undefined) {
-    return sealed && unsealContent(this.#sealer, sealed);
+  #decrypt(sealed: Buffer | undefined) {
+    return sealed && decryptContent(this.#encryptor, sealed);
   }
 }
 
@@ -172,19 +172,19 @@ type FoundMessage = NonNullable<Awaited<ReturnType<typeof findMessage>>>;
 function summaryOf(
   entry: InboxEntry,
   message: FoundMessage,
-  words: ReturnType<typeof unsealContent> | undefined,
+  decrypted: ReturnType<typeof decryptContent> | undefined,
 ) {
   return {
     id: encodeId('msg', entry.messageId),
     arrived_at: new Date(entry.arrivedAtMs).toISOString(),
     from: {
       email: message.sender,
-      name: words ? (words.head.from.name ?? null) : message.senderName,
+      name: decrypted ? (decrypted.head.from.name ?? null) : message.senderName,
     },
     to: message.deliveries
       .filter(({ status }) => status === 'delivered')
       .map(({ recipient, kind, name }) => ({ email: recipient, name, kind })),
-    subject: words?.subject ?? message.subject,
+    subject: decrypted?.subject ?? message.subject,
     tags: message.tags,
     metadata: message.metadata,
   };

@@ -3,8 +3,8 @@ import { secretValues, withoutSecrets } from '../redact.ts';
 import { withDefaults } from './apply-defaults.ts';
 
 /**
- * Goal: defaults and secrets in the items of lists are handled at the cost of the items, and what
- * would take for ever is refused. Method: lists and variables, few to write and many together.
+ * Goal: defaults and secrets in list items cost as much as the items, and excessive combinations are
+ * rejected. Method: lists and variables that are few but multiply.
  */
 
 const NAMES = Array.from({ length: 300 }, (_, i) => `lines[].x${i}`);
@@ -14,7 +14,7 @@ const lines = (length: number, line: object = {}) => ({
   lines: Array.from({ length }, () => ({ ...line })),
 });
 
-it('every item gets its defaults, and the caller’s own values stay as they are', () => {
+it('every item gets its defaults, and the caller’s values are not modified', () => {
   const given = { ...lines(200, { x1: 'own', x2: null }), other: 1 };
   const filled = withDefaults(given, DEFAULTS) as typeof given & {
     lines: Record<string, unknown>[];
@@ -24,7 +24,7 @@ it('every item gets its defaults, and the caller’s own values stay as they are
   expect(given).toEqual({ ...lines(200, { x1: 'own', x2: null }), other: 1 });
 });
 
-it('every item loses its secrets, and the caller’s own values stay as they are', () => {
+it('every item loses its secrets, and the caller’s values are not modified', () => {
   const line = Object.fromEntries(NAMES.map((_, i) => [`x${i}`, `secret-${i}`]));
   const given = lines(200, { ...line, shown: 'yes' });
   const masked = withoutSecrets(SECRETS, given, 'plain');
@@ -37,6 +37,6 @@ it.each([
   ['defaults', () => withDefaults(lines(10_000), DEFAULTS)],
   ['secrets, found', () => secretValues(SECRETS, lines(100_000))],
   ['secrets, masked', () => withoutSecrets(SECRETS, lines(100_000), 'plain')],
-])('too many %s are refused', (_, work) => {
+])('too many %s are rejected', (_, work) => {
   expect(work).toThrow(expect.objectContaining({ code: 'template_limit' }));
 });

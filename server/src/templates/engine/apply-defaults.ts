@@ -1,10 +1,10 @@
 import { ContentLimitError } from './content-errors.ts';
 
 /**
- * Fills in declared defaults: for every path without a value (absent or null) the one declared for
- * it. A path is dotted, and `[]` walks all items of a list (`lines[].quantity`). The caller's values
- * are never changed: what is touched is copied, once, however many defaults touch it. Throws a
- * ContentLimitError when long lists and many defaults together are more than anybody means.
+ * Fills in declared defaults for every path whose value is absent or null. Paths are dotted, and `[]`
+ * visits all items of a list (`lines[].quantity`). The caller's values are never modified: objects on
+ * the way are copied, each once, regardless of how many defaults they receive. Throws a
+ * ContentLimitError when long lists and many defaults together take too many steps.
  */
 export function withDefaults(
   values: Readonly<Record<string, unknown>>,
@@ -22,7 +22,7 @@ export function withDefaults(
 const STEPS_MAX = 500_000;
 
 interface FillState {
-  /** What is ours to change. */
+  /** Objects created here, which are safe to modify. */
   copies: Set<object>;
   stepsLeft: number;
 }
@@ -38,7 +38,7 @@ function fill(
   if (state.stepsLeft < 0) {
     throw new ContentLimitError(
       'template_variables',
-      'The lists are too long for all defaults to be filled in.',
+      'The lists are too long to fill in all defaults.',
     );
   }
   const key = path[depth];
@@ -49,7 +49,7 @@ function fill(
   const record = (target ?? {}) as Record<string, unknown>;
   const before = Object.hasOwn(record, key) ? record[key] : undefined;
   const after = fill(before, path, depth + 1, value, state);
-  // An absent list stays absent: there are no items to give a default to.
+  // An absent list stays absent, because it has no items to give a default to.
   if (after === before) return target;
   const copy = state.copies.has(record)
     ? record

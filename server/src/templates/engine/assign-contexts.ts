@@ -3,9 +3,10 @@ import type { ContentNode, OutputNode } from './content-nodes.ts';
 import { HtmlContext, type HtmlEdit } from './html-context.ts';
 
 /**
- * Gives every output of an HTML field its spot. Branches must end where they began or where each
- * other ends, so that each output has one spot whatever values decide the way (the rule of Go's
- * html/template). Returns a new tree: literal text is cut where a URL attribute begins and ends.
+ * Assigns every output of an HTML field its context. Branches must end in the context they started in
+ * or in the same context as each other, so that each output has one context regardless of the values
+ * (the rule of Go's html/template). Returns a new tree in which literal text is split at the start and
+ * end of URL attributes.
  */
 export function assignContexts(nodes: ContentNode[], source: string, field: string): ContentNode[] {
   const assigner = new ContextAssigner(source, field);
@@ -16,7 +17,7 @@ export function assignContexts(nodes: ContentNode[], source: string, field: stri
 class ContextAssigner {
   readonly #source: string;
   readonly #field: string;
-  /** The context at the start of each enclosing loop: where break and continue lead. */
+  /** The context at the start of each enclosing loop, which break and continue return to. */
   readonly #loopStarts: HtmlContext[] = [];
 
   constructor(source: string, field: string) {
@@ -37,9 +38,9 @@ class ContextAssigner {
       }
       if (node.kind === 'url-open' || node.kind === 'url-close') continue;
       lastAt = node.at;
-      // A value in a comment is written with blanks around it and joins nothing.
-      const separated = node.kind === 'output' && context.inComment;
-      if (context.joinHazard !== undefined && !separated) this.#fail(node.at, context.joinHazard);
+      // A value in a comment is surrounded by spaces, so it cannot join with adjacent text.
+      const isIsolated = node.kind === 'output' && context.inComment;
+      if (context.joinHazard !== undefined && !isIsolated) this.#fail(node.at, context.joinHazard);
       this.#assignNode(node, context, result);
     }
     return result;
@@ -96,12 +97,12 @@ class ContextAssigner {
       case 'capture': {
         const inner = new HtmlContext();
         const body = this.assign(node.body, inner);
-        if (!inner.inText) this.#fail(node.at, 'The captured piece ends inside a tag.');
+        if (!inner.inText) this.#fail(node.at, 'The captured text ends inside a tag.');
         result.push({ ...node, body });
         return;
       }
       case 'render':
-        if (!context.inText) this.#fail(node.at, 'A partial cannot stand inside a tag.');
+        if (!context.inText) this.#fail(node.at, 'A partial cannot be inside a tag.');
         result.push(node);
         return;
       default:
@@ -123,7 +124,7 @@ class ContextAssigner {
     else this.#fail(node.at, outputContext.problem);
   }
 
-  /** Places each body from the same start. Leaves `context` where all of them end. */
+  /** Processes each body from the same starting context. Leaves `context` where all of them end. */
   #branches<B extends { body: ContentNode[] }>(
     node: { at: number },
     branches: readonly B[],
@@ -140,7 +141,7 @@ class ContextAssigner {
       else if (!joined.join(own)) {
         this.#fail(
           node.at,
-          'The branches end in different places of the HTML (one inside a tag or attribute, one not), so what follows would mean different things.',
+          'The branches end in different HTML contexts (one inside a tag or attribute, one not), so the text after them would be ambiguous.',
         );
       }
     }
@@ -155,7 +156,7 @@ class ContextAssigner {
 
 const URL_FILTERS: readonly string[] = ['url_encode', 'cgi_escape', 'uri_escape'];
 
-/** The author has made a parameter of it already. */
+/** The author has already encoded the value as a URL parameter. */
 function isUrlEncoded({ expr }: OutputNode): boolean {
   return expr.kind === 'filtered' && URL_FILTERS.includes(expr.filters.at(-1)?.name ?? '');
 }

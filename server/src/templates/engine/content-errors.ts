@@ -1,6 +1,6 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 
-/** Where in a field something is: both numbers count from 1, columns in UTF-16 units. */
+/** A position in a field. Both numbers start at 1; columns count UTF-16 code units. */
 export interface Position {
   line: number;
   column: number;
@@ -10,15 +10,15 @@ export interface SyntaxIssue extends Position {
   detail: string;
 }
 
-/** The author's text is not a template: nothing can be rendered from it. */
+/** The source has syntax errors, so nothing can be rendered from it. */
 export class ContentSyntaxError extends RefusedError {
   readonly field: string;
-  /** At least one, in the order of the text. */
+  /** At least one, in source order. */
   readonly issues: readonly SyntaxIssue[];
 
   constructor(field: string, first: SyntaxIssue, others: readonly SyntaxIssue[] = []) {
     const issues = [first, ...others];
-    const count = others.length === 1 ? 'is 1 more mistake' : `are ${others.length} more mistakes`;
+    const count = others.length === 1 ? 'is 1 more error' : `are ${others.length} more errors`;
     const more = others.length > 0 ? ` There ${count}.` : '';
     super(
       'template_syntax',
@@ -38,13 +38,13 @@ export class ContentSyntaxError extends RefusedError {
     this.issues = issues;
   }
 
-  /** Of the first one. */
+  /** The message of the first issue. */
   get detail(): string {
     return this.issues[0]?.detail ?? '';
   }
 }
 
-/** A bound on parsing or rendering was reached; going on could take the server with it. */
+/** A limit on parsing or rendering was reached; continuing could exhaust the server. */
 export class ContentLimitError extends RefusedError {
   readonly field: string;
   readonly detail: string;
@@ -59,12 +59,12 @@ export class ContentLimitError extends RefusedError {
   }
 }
 
-/** `from.name` is the field's name in a sentence, `/from/name` in a problem. */
+/** Converts a field name (`from.name`) to a JSON Pointer (`/from/name`). */
 export function fieldPointer(field: string): string {
   return `/${field.split('.').join('/')}`;
 }
 
-/** Line and column of an offset. Linear, so only for an error that ends a parse. */
+/** Line and column of an offset. Linear, so use LineIndex for more than one lookup. */
 export function positionAt(source: string, offset: number): Position {
   let line = 1;
   let lineStart = 0;
@@ -76,7 +76,7 @@ export function positionAt(source: string, offset: number): Position {
   }
 }
 
-/** The lines of a text, found once: for whoever asks for many places in it. */
+/** An index of line starts, for looking up many positions in one text. */
 export class LineIndex {
   readonly #starts = [0];
 

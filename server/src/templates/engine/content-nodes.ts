@@ -1,8 +1,8 @@
 import type { FilterSpec } from './filter-spec.ts';
 
 /**
- * What a field's text becomes after parsing: a tree of nodes, each with the offset (`at`) of its
- * placeholder in the source. The tree is immutable after parsing and shared by all renders.
+ * The syntax tree of a field: nodes, each with the source offset (`at`) of its placeholder. The tree is
+ * immutable after parsing and shared by all renders.
  */
 
 export type ContentNode =
@@ -19,7 +19,7 @@ export type ContentNode =
   | { kind: 'url-open' }
   | { kind: 'url-close'; check: UrlCheck; at: number };
 
-/** Where in the document an output stands; decides how its value is written. */
+/** Where in the document an output is, which determines how its value is escaped. */
 export type OutputContext =
   | 'plain'
   | 'html-text'
@@ -35,27 +35,27 @@ export type OutputContext =
   | 'json-value'
   | 'raw';
 
-/** How a finished URL attribute is judged: one URL, a list of them, or a refresh instruction. */
+/** How a completed URL attribute is validated: as one URL, a list of URLs, or a refresh directive. */
 export type UrlCheck = 'link' | 'image' | 'srcset' | 'refresh';
 
 export interface OutputNode {
   kind: 'output';
   expr: Expr;
   context: OutputContext;
-  /** Inside a conditional comment a dash could help to end the comment. */
+  /** Inside a conditional comment, where a dash could help end the comment. */
   escapeDashes: boolean;
   at: number;
 }
 
 export interface IfBranch {
-  /** undefined for else. */
+  /** Undefined for else. */
   condition: Expr | undefined;
   negated: boolean;
   body: ContentNode[];
 }
 
 export interface CaseBranch {
-  /** undefined for else. */
+  /** Undefined for else. */
   values: Expr[] | undefined;
   body: ContentNode[];
 }
@@ -76,7 +76,7 @@ export interface RenderNode {
   kind: 'render';
   key: string;
   values: { name: string; expr: Expr }[];
-  /** `with x as y` hands one value over; `for xs as y` repeats the partial for each. */
+  /** `with x as y` passes one value; `for xs as y` renders the partial for each item. */
   binding: { name: string; expr: Expr; each: boolean } | undefined;
   at: number;
 }
@@ -85,7 +85,7 @@ export type Operator = '==' | '!=' | '>' | '<' | '>=' | '<=' | 'contains' | 'and
 
 export type Expr =
   | { kind: 'literal'; value: string | number | boolean | null }
-  /** `empty` and `blank` mean something only when compared. */
+  /** `empty` and `blank` only have a meaning in comparisons. */
   | { kind: 'void'; blank: boolean }
   | PathExpr
   | { kind: 'range'; low: Expr; high: Expr; at: number }
@@ -100,7 +100,7 @@ export interface PathExpr {
   root: string;
   /** Depth of the enclosing loop that binds the root, or -1. */
   frame: number;
-  /** The value comes out of the contact record, where blank means unknown. */
+  /** The value comes from the contact record, where a blank string means no value. */
   fromContact: boolean;
   segments: (string | number | Expr)[];
   at: number;
@@ -110,7 +110,7 @@ export interface FilteredExpr {
   kind: 'filtered';
   initial: Expr;
   filters: FilterCallNode[];
-  /** Up to this filter a missing value is allowed: a `default` comes. -1 when there is none. */
+  /** Index of the last `default` filter, up to which a missing value is allowed; -1 without one. */
   defaultAt: number;
 }
 

@@ -8,10 +8,10 @@ import { parseContent } from '../template-engine.ts';
 import { renderComplete, tryRender } from './try-render.ts';
 
 /**
- * Goal: no value can break out of its place. Method: render a page with a harmless value and with a
- * hostile one, parse both with an HTML parser and compare the structure (elements, attribute names,
- * comments; not texts and attribute values); likewise the header of a composed message. Values are
- * drawn from the pieces that attacks are made of, in any order, and from arbitrary text.
+ * Goal: no value can break out of its context. Method: render a page with a harmless and a hostile
+ * value, parse both with an HTML parser and compare the structure (elements, attribute names and
+ * comments, not text or attribute values), and likewise the headers of a composed message. Values are
+ * random combinations of typical attack fragments, and arbitrary text.
  */
 
 const PIECES = [
@@ -34,7 +34,7 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 );
 
-/** What PostgreSQL cannot hold is shown by the character that stands for the unreadable. */
+/** Characters that PostgreSQL cannot store become the replacement character. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
@@ -72,7 +72,7 @@ const PAGES = [
 ];
 
 describe('a value', () => {
-  it.each(PAGES)('stays in its place: %s', (page) => {
+  it.each(PAGES)('stays in its context: %s', (page) => {
     const parsed = page.includes('newline_to_br') ? withoutBreaks : structure;
     const expected = parsed(renderComplete(page, 'html', { v: 'harmless' }));
     fc.assert(
@@ -83,7 +83,7 @@ describe('a value', () => {
     );
   });
 
-  it('is read back unchanged from text and attributes', () => {
+  it('is parsed back unchanged from text and attributes', () => {
     fc.assert(
       fc.property(hostile, (v) => {
         const { texts, attributes } = read(
@@ -96,7 +96,7 @@ describe('a value', () => {
     );
   });
 
-  it('cannot make an address run a program, whole or in pieces', () => {
+  it('cannot turn a URL into a script, alone or combined', () => {
     const pages = [
       '<a href="{{ v }}">',
       '<a href={{ v }}>',
@@ -151,11 +151,11 @@ describe('a value', () => {
     ['javascript:alert(1)', '#'],
     ['data:text/html,x', '#'],
     ['data:image/png;base64,AA', '#'],
-  ])('keeps the address %s as given', (v, expected) => {
+  ])('keeps the URL %s unchanged', (v, expected) => {
     expect(tryRender('<a href="{{ v }}">', 'html', { v }).text).toBe(`<a href="${expected}">`);
   });
 
-  it('is one parameter of an address, whatever is in it', () => {
+  it('is encoded as a single URL parameter', () => {
     const page =
       '<a href="https://a.example/p?q={{ v }}&amp;r={{ v | url_encode }}#{{ w }}">x</a><img src=\'{{ w }}&s={{ v }}\'>';
     fc.assert(
@@ -189,11 +189,11 @@ describe('a value', () => {
       'Hello & bye',
       'mailto:x@y.example?subject=Hello%20%26%20bye',
     ],
-  ])('in the address %s is %s', (address, v, expected) => {
+  ])('in the URL %s becomes %s', (address, v, expected) => {
     expect(renderComplete(`<a href="${address}">`, 'html', { v })).toBe(`<a href="${expected}">`);
   });
 
-  it('may be an image in an image, and says when it was made harmless', () => {
+  it('may be an image data URL in an image, and warns when it is neutralized', () => {
     const v = 'data:image/png;base64,AA';
     expect(renderComplete('<img src="{{ v }}">', 'html', { v })).toBe(`<img src="${v}">`);
     const { text, warnings } = tryRender('<a\nhref="{{ v }}">', 'html', { v: 'javascript:x' });
@@ -201,18 +201,18 @@ describe('a value', () => {
     expect(warnings).toMatchObject([{ code: 'unsafe_url', field: 'html', line: 2, column: 7 }]);
   });
 
-  it('is one line in a header', () => {
+  it('is a single line in a header', () => {
     fc.assert(
       fc.property(hostile, (v) => {
         const text = renderComplete('a ${v} {{ v }}', 'header', { v });
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass.
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not appear.
         expect(text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
         expect(text.isWellFormed()).toBe(true);
       }),
     );
   });
 
-  it('adds nothing to the header of a message and takes nothing from it', async () => {
+  it('cannot add or remove message headers', async () => {
     const headersWith = async (v: string): Promise<string[]> => {
       const line = (text: string) => renderComplete(text, 'header', { v });
       const mailbox = {
@@ -244,7 +244,7 @@ describe('a value', () => {
     );
   });
 
-  it('is as given in plain text', () => {
+  it('is unchanged in plain text', () => {
     fc.assert(
       fc.property(hostile, (v) => {
         const kept = storable(v);
@@ -256,7 +256,7 @@ describe('a value', () => {
   });
 });
 
-describe('a placeholder is refused', () => {
+describe('a placeholder is rejected', () => {
   it.each([
     ['in a tag name', '<{{ v }}>'],
     ['in a tag name', '<h{{ v }}>'],
@@ -265,30 +265,30 @@ describe('a placeholder is refused', () => {
     ['in an attribute name', '<p da{{ v }}="x">'],
     ['after an attribute', '<p title="x"{{ v }}>'],
     ['in a script', '<script>var x = "{{ v }}"</script>'],
-    ['in a script of a type of its own', '<script type="text/javascript">{{ v }}</script>'],
+    ['in a script with a type', '<script type="text/javascript">{{ v }}</script>'],
     ['in an event handler', '<p onclick="x({{ v }})">'],
     ['in an unquoted style', '<p style=a{{ v }}>'],
     ['in srcdoc', '<iframe srcdoc="{{ v }}">'],
     ['in a frame', '<iframe>{{ v }}</iframe>'],
     ['in a declaration', '<!DOCTYPE {{ v }}>'],
     ['in a processing instruction', '<?xml {{ v }}?>'],
-    ['in a half-written comment', '<!-{{ v }}->'],
-    ['in a half-written end tag', '<style></sty{{ v }}le>'],
+    ['in an incomplete comment', '<!-{{ v }}->'],
+    ['in an incomplete end tag', '<style></sty{{ v }}le>'],
     ['after a backslash in a style', '<style>a{content:"\\{{ v }}"}</style>'],
     ['after a dash in a comment', '<!-- -{% if v %}-> {% endif %} -->'],
-    ['after a dash in a condition', '<!--[if mso]><p>-{{ v }}-> --><![endif]-->'],
-    ['when branches end in different places', '<a href="{% if v %}x"{% endif %}>{{ v }}'],
+    ['after a dash in a conditional comment', '<!--[if mso]><p>-{{ v }}-> --><![endif]-->'],
+    ['when branches end in different contexts', '<a href="{% if v %}x"{% endif %}>{{ v }}'],
     ['when a loop leaves an attribute open', '{% for i in v %}<a title="{% endfor %}'],
     ['when break leaves an attribute open', '{% for i in v %}<a title="{% break %}">{% endfor %}'],
-    ['when a captured piece is open', '{% capture c %}<a {% endcapture %}'],
-    ['when names are put together', '<p {% if v %}on{% endif %}click="x">'],
+    ['when captured text ends inside a tag', '{% capture c %}<a {% endcapture %}'],
+    ['when an attribute name is split', '<p {% if v %}on{% endif %}click="x">'],
   ])('%s: %s', (_, page) => {
     expect(() => parseContent(page, 'html', 'html')).toThrow(
       expect.objectContaining({ code: 'template_syntax' }),
     );
   });
 
-  it('but raw says that the author answers for it', () => {
+  it('unless raw overrides it', () => {
     expect(renderComplete('<p {{ v | raw }}>', 'html', { v: 'class="a"' })).toBe('<p class="a">');
   });
 });

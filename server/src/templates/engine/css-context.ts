@@ -1,10 +1,10 @@
 /**
- * Where in a style sheet or style attribute a position is: enough to say whether a value stands
- * between tokens, in a string, in an address or in a comment.
+ * A position within a style sheet or style attribute: between tokens, in a string, in a URL or in a
+ * comment.
  */
 export type CssMode = 'plain' | 'comment' | '"' | "'" | 'url' | 'url"' | "url'";
 
-/** The mode after `text`. A single forward pass. */
+/** The mode after `text`, in a single forward pass. */
 export function advanceCss(mode: CssMode, text: string): CssMode {
   let i = 0;
   while (i < text.length) {

@@ -3,7 +3,7 @@ import { SafeHtml } from './filter-spec.ts';
 import type { RenderState } from './render-state.ts';
 import { toText, type WorkMeter } from './values.ts';
 
-/** How a value is written at each spot, so that it cannot leave the spot. */
+/** Escapes values for their output context, so that they cannot break out of it. */
 
 const HTML_SPECIAL = /[&<>"'\0]/;
 const HTML_SPECIALS = /[&<>"'\0]/g;
@@ -38,14 +38,14 @@ export function escapeForContext(
   return escapeDashes ? written.replaceAll('-', '&#45;') : written;
 }
 
-/** By far the most values go here: one look finds what is to be escaped and what is no character. */
+/** The hot path: a single test finds characters to escape and characters that cannot be stored. */
 function escapeText(text: string, state: RenderState): string {
   if (!HTML_SPECIAL_OR_SURROGATE.test(text)) return text;
   noteUnstorable(text, state);
   return escapeHtml(text);
 }
 
-/** A look at the whole mail, most of which is its author's text, would take a third of a render. */
+/** Checked per value, because scanning the whole output, mostly literal text, would take a third of a render. */
 function noteUnstorable(text: string, state: RenderState): void {
   if (!text.isWellFormed() || text.includes('\0')) state.budget.outputIsStorable = false;
 }
@@ -73,7 +73,7 @@ function escapeValue(
         ? escapeQuotes(value.html)
         : urlParameter(toText(value, state));
     case 'comment':
-      // Blanks on both sides: an empty value must not join the dashes and brackets around it.
+      // Spaces on both sides, so that an empty value cannot join adjacent dashes and brackets.
       return ` ${escapeHtml(toText(value, state)).replaceAll('-', '&#45;')} `;
     case 'css':
       return cssValue(toText(value, state), state, at);
@@ -90,14 +90,14 @@ function escapeValue(
   }
 }
 
-/** HTML that is already escaped needs only its markup hidden inside an attribute. */
+/** HTML that is already escaped only needs its markup hidden inside an attribute. */
 function escapeQuotes(html: string): string {
   return html.replace(/[<>"'\0]/g, (character) => HTML_ESCAPES[character] ?? character);
 }
 
 /**
- * One parameter of an address, whatever is in it: a `+` or `&` of a token would be read as something
- * else. What is percent-encoded already stays as it is.
+ * Encodes a URL parameter; an unencoded `+` or `&` in a token would change its meaning. Existing percent
+ * escapes are kept.
  */
 function urlParameter(text: string): string {
   return text
@@ -111,7 +111,7 @@ function escapeUnquoted(text: string): string {
   return text.replace(/[^\p{L}\p{N}_.:/?#%-]/gu, (character) => `&#${character.codePointAt(0)};`);
 }
 
-/** JSON that can stand in HTML: no tag and no entity can begin in it. */
+/** JSON that is safe in HTML: it cannot start a tag or an entity. */
 export function jsonForHtml(value: unknown, meter: WorkMeter): string {
   spendOnJson(value, meter);
   const json = JSON.stringify(value) ?? 'null';
@@ -121,7 +121,7 @@ export function jsonForHtml(value: unknown, meter: WorkMeter): string {
   );
 }
 
-/** Before it is made: a list of the same long thing, over and over, would fill the memory. */
+/** Charged before serializing, because a list that repeats a large value could exhaust memory. */
 function spendOnJson(value: unknown, meter: WorkMeter): void {
   if (typeof value === 'string') meter.spendOnLength(value.length);
   else if (Array.isArray(value)) {
@@ -140,11 +140,7 @@ const CSS_COLOR = /^\s*(?:rgb|hsl)a?\([\d\s.,%/+-]*\)\s*$/i;
 
 function cssValue(text: string, state: RenderState, at: number): string {
   if (CSS_PLAIN.test(text) || CSS_COLOR.test(text)) return text;
-  state.warn(
-    at,
-    'unsafe_css',
-    'The value is more than a CSS word, number or colour and was left out.',
-  );
+  state.warn(at, 'unsafe_css', 'The value is not a CSS keyword, number or color and was omitted.');
   return 'unset';
 }
 
@@ -167,11 +163,11 @@ function percentEncode(character: string): string {
 }
 
 export const DANGEROUS_URL =
-  'A value made this address one that runs a program; it was replaced by `#`.';
+  'A value turned this URL into one that runs a script, so it was replaced with `#`.';
 
 /**
- * Judges an attribute as it will stand in the message, whichever of it came from the author and
- * whichever from values: `java` + `script:` is caught as well as the whole word.
+ * Checks the complete attribute, whichever parts came from the author or from values, so that `java` +
+ * `script:` is caught as well.
  */
 export function isDangerousAttribute(html: string, check: UrlCheck): boolean {
   switch (check) {
@@ -194,7 +190,7 @@ export function isDangerousAttribute(html: string, check: UrlCheck): boolean {
 const SCHEME = /^(?:javascript|vbscript|jscript|livescript|mocha|mhtml|data)$/;
 const IMAGE_DATA = /^image\/(?:png|gif|jpe?g|webp|avif|bmp|x-icon|svg\+xml)[;,]/i;
 
-/** Browsers skip controls and ASCII blanks (WHATWG URL 4.4), mail programs more: all of them go. */
+/** Browsers skip controls and ASCII whitespace (WHATWG URL 4.4), email clients even more; all are removed. */
 const SKIPPED_IN_SCHEME = /[\p{Cc}\p{Cf}\p{Z}]/gu;
 const SCHEME_END = /[:/?#]/;
 
@@ -207,8 +203,8 @@ function isDangerousUrl(url: string, image: boolean): boolean {
 }
 
 /**
- * Only the start of an address decides, so a long one need not be decoded whole, unless it begins
- * with that many blanks. The last characters of the cut may be half an entity and decide nothing.
+ * Only the start of a URL matters, so a long one is not decoded completely unless it starts with that
+ * much whitespace. The last characters of the slice are ignored because they may be a partial entity.
  */
 function decodeStart(html: string): string {
   if (html.length <= 512) return decodeEntities(html);
@@ -239,15 +235,15 @@ const ENTITIES: Record<string, string> = {
   nbsp: ' ',
 };
 
-/** Header text is one line: whatever could end it becomes a blank (RFC 5322 2.2). */
+/** A header is a single line, so every line break or control character becomes a space (RFC 5322 section 2.2). */
 export function headerText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes.
   if (!/[\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/.test(text)) return text;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes.
   return text.toWellFormed().replace(/\r\n|[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ');
 }
 
-/** Filters that decode or cut can make what no caller can send, and what no database takes. */
+/** Filters that decode or slice can produce NUL and unpaired surrogates, which PostgreSQL rejects. */
 export function toStorableText(text: string): string {
   const whole = text.toWellFormed();
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;

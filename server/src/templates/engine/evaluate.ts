@@ -12,13 +12,13 @@ import {
   toText,
 } from './values.ts';
 
-/** A filter takes as long as visiting some twenty nodes. */
+/** A filter takes about as long as visiting twenty nodes. */
 const FILTER_COST = 20;
 const NO_NAMED: ReadonlyMap<string, unknown> = new Map();
 
 /**
- * The value of an expression. When `strict`, a path without a value is reported to the budget and
- * evaluation goes on, so that one render finds everything that is missing.
+ * Evaluates an expression. When `strict`, a path without a value is reported to the budget and
+ * evaluation continues, so that one render finds everything that is missing.
  */
 export function evaluate(expr: Expr, state: RenderState, strict: boolean): unknown {
   switch (expr.kind) {
@@ -47,7 +47,7 @@ export function evaluate(expr: Expr, state: RenderState, strict: boolean): unkno
   }
 }
 
-/** The value at a path; undefined for everything that counts as no value. */
+/** The value at a path; undefined for everything that counts as missing. */
 function readPath(expr: PathExpr, state: RenderState, strict: boolean): unknown {
   let value = readRoot(expr, state);
   if (value instanceof Absent) return undefined;
@@ -76,7 +76,7 @@ function readRoot(expr: PathExpr, state: RenderState): unknown {
   return typeof value === 'function' ? undefined : value;
 }
 
-/** A path as its author should look for it: loop variables by the list they walk. */
+/** A path as its author would recognize it, with loop variables replaced by list items. */
 export function describePath(expr: Expr, state: RenderState): string {
   if (expr.kind === 'filtered') return describePath(expr.initial, state);
   if (expr.kind !== 'path') return '';
@@ -112,7 +112,7 @@ function applyFilters(expr: FilteredExpr, state: RenderState, strict: boolean): 
     reports = state.reports;
     const args = filter.args.map((arg) => evaluate(arg, state, strict && index >= expr.defaultAt));
     failed ||= state.reports !== reports;
-    // After something missing there is nothing to filter, but later arguments are still checked.
+    // Nothing can be filtered after a missing value, but later arguments are still checked.
     if (!failed) value = applyFilter(filter, value, args, expr, state);
   }
   return failed ? undefined : value;
@@ -155,7 +155,7 @@ function spendOnArgument(arg: unknown, state: RenderState): void {
   else state.spendOnText(arg);
 }
 
-/** Liquid's default: for nothing, false and emptiness. Its own argument is needed only then. */
+/** Liquid's default applies to nil, false and empty values. Its argument is only required then. */
 function applyDefault(
   filter: FilterCallNode,
   value: unknown,
@@ -173,7 +173,7 @@ function applyDefault(
   return substitute ? evaluate(substitute, state, strict) : '';
 }
 
-/** Conditions look at values that may be missing; they are never strict. */
+/** Conditions test values that may be missing, so they are never strict. */
 function evaluateBinary(operator: Operator, left: Expr, right: Expr, state: RenderState): boolean {
   state.spend(1);
   if (operator === 'and') {
@@ -225,7 +225,7 @@ function contains(container: unknown, item: unknown, state: RenderState): boolea
   return text.includes(needle);
 }
 
-/** The size of a range is charged before it is made. */
+/** Only the bounds: the length is charged to the budget before a list is created. */
 export function rangeBounds(
   expr: Extract<Expr, { kind: 'range' }>,
   state: RenderState,
@@ -272,7 +272,7 @@ function nextInCycle(
   return value ? evaluate(value, state, strict) : '';
 }
 
-/** increment shows and then counts up; decrement counts down and then shows. */
+/** `increment` outputs and then adds; `decrement` subtracts and then outputs. */
 function count(name: string, step: 1 | -1, state: RenderState): number {
   const before = state.counters.get(name) ?? 0;
   state.counters.set(name, before + step);

@@ -1,6 +1,6 @@
 import type { RenderState } from './render-state.ts';
 
-/** What a filter is handed besides the value: its arguments, already evaluated. */
+/** What a filter receives besides the value: its evaluated arguments and the render state. */
 export interface FilterCall {
   args: readonly unknown[];
   named: ReadonlyMap<string, unknown>;
@@ -11,23 +11,23 @@ export interface FilterSpec {
   apply(value: unknown, call: FilterCall): unknown;
   argsMin: number;
   argsMax: number;
-  /** The filter understands finished HTML; all others are handed its text. */
+  /** The filter accepts SafeHtml; all others receive its text. */
   takesHtml?: boolean;
-  /** Work of one call, apart from the length of what it reads and makes. */
+  /** Cost of one call, apart from the size of its input and output. */
   cost?: number;
-  /** What the value must be, for the guess of a variable's type. */
+  /** The expected type of the value, used to infer variable types. */
   expects?: 'number' | 'date' | 'list' | 'text';
 }
 
-/** A value that a filter or an output cannot work with; told with the path and place of its use. */
+/** A value that a filter or output cannot use; reported with its path and position. */
 export class ValueError extends Error {
   constructor(detail: string) {
     super(detail);
-    this.name = 'ValueProblem';
+    this.name = 'ValueError';
   }
 }
 
-/** Finished HTML: written as it is in HTML text. Made only here, never out of a caller's JSON. */
+/** Trusted HTML, written unescaped in HTML text. Only the engine creates it, never a caller's JSON. */
 export class SafeHtml {
   readonly html: string;
 

@@ -7,7 +7,7 @@ import { toNumber, toText } from './values.ts';
 
 type Handler = (this: unknown, value: unknown, ...args: unknown[]) => unknown;
 
-/** Name and the number of arguments LiquidJS's handler takes. */
+/** Filter name, and the minimum and maximum number of arguments of LiquidJS's handler. */
 const LIQUID_TEXT_FILTERS: readonly [string, number, number][] = [
   ['append', 1, 1],
   ['base64_decode', 0, 0],
@@ -38,18 +38,18 @@ const LIQUID_TEXT_FILTERS: readonly [string, number, number][] = [
   ['url_encode', 0, 0],
 ];
 
-/** Those that look for their first argument. */
+/** Filters that search for their first argument. */
 const SEARCHING_FILTERS = new Set([
   ...['remove', 'remove_first', 'remove_last'],
   ...['replace_first', 'replace_last', 'strip', 'lstrip', 'rstrip'],
 ]);
 
-/** Blanks around finished HTML can go without touching it. */
+/** Trimming whitespace around trusted HTML keeps it trusted. */
 const PRESERVES_HTML = new Set(['strip', 'lstrip', 'rstrip']);
 
 /**
- * All filters, by name. Those on text are LiquidJS's own, handed nothing but strings, numbers and
- * booleans; those that look into values, count, or depend on place or locale are ours.
+ * All filters by name. Text filters are LiquidJS's own and only receive strings, numbers and booleans;
+ * those that read values, calculate, or depend on the output format or locale are implemented here.
  */
 export const FILTERS: ReadonlyMap<string, FilterSpec> = new Map([
   ...textFilters(),
@@ -60,7 +60,7 @@ export const FILTERS: ReadonlyMap<string, FilterSpec> = new Map([
 ]);
 
 function textFilters(): [string, FilterSpec][] {
-  // Every text filter is charged by us before and after; LiquidJS's own count is not needed.
+  // Text filters are charged before and after each call, so LiquidJS's own accounting is disabled.
   const self = { context: { memoryLimit: { use: () => {} }, ownPropertyOnly: true, opts: {} } };
   const wrapped = LIQUID_TEXT_FILTERS.map(([name, argsMin, argsMax]): [string, FilterSpec] => {
     const filter = liquidFilters[name];
@@ -91,7 +91,7 @@ function textFilters(): [string, FilterSpec][] {
   return [...wrapped, ['replace', { apply: replace, argsMin: 1, argsMax: 2, expects: 'text' }]];
 }
 
-/** Counts what it will make before it makes it: a short replacement can blow up a long text. */
+/** Charges for the result before creating it, because a short replacement can inflate a long text. */
 function replace(value: unknown, { args, state }: FilterCall): string {
   const text = toText(value, state);
   const pattern = toText(args[0], state);
@@ -132,13 +132,13 @@ function numberFilters(): [string, FilterSpec][] {
   ];
 }
 
-/** 0.1 + 0.2 is 0.3 on an invoice. */
+/** Avoids floating-point noise: 0.1 + 0.2 is 0.3 on an invoice. */
 function roundFloat(x: number): number {
   return Number.isInteger(x) ? x : Number(x.toPrecision(15));
 }
 
 function notZero(divisor: number): number {
-  if (divisor === 0) throw new ValueError('A division by 0.');
+  if (divisor === 0) throw new ValueError('Division by zero.');
   return divisor;
 }
 
@@ -163,7 +163,7 @@ function formatFilters(): [string, FilterSpec][] {
   });
   return [
     ['raw', spec((value) => value)],
-    // `default` is evaluated by the expression itself: its argument counts only when needed.
+    // `default` is evaluated with the expression, because its argument is only evaluated when needed.
     ['default', { apply: (value) => value, argsMin: 1, argsMax: 1, takesHtml: true }],
     [
       'escape',

@@ -4,9 +4,9 @@ import { parseContent } from '../template-engine.ts';
 import { renderComplete, tryRender } from './try-render.ts';
 
 /**
- * Goal: neither a template nor a value reaches the prototype, another render or the machine, and
- * none keeps the server busy. Method: known attacks; each must end as missing or as a limit. Work is
- * counted, so the tests need no clock: a test that hangs fails by vitest's own time limit.
+ * Goal: neither a template nor a value can reach the prototype, another render or the host, or keep
+ * the server busy. Method: known attacks, each of which must end as a missing value or a limit. Work
+ * is counted, so the tests need no clock: a test that hangs fails by vitest's own timeout.
  */
 
 describe('the prototype', () => {
@@ -39,7 +39,7 @@ describe('the prototype', () => {
     ],
     ...['list["__proto__"]', 'forloop', 'this', 'contact.constructor', 'contact.__proto__.x'],
   ];
-  it.each(paths)('is out of reach: %s', (path) => {
+  it.each(paths)('is not reachable: %s', (path) => {
     const { text, missing } = tryRender(`{{ ${path} }}`, 'text', { ...secret, contact: {} });
     expect(text).toBe('');
     expect(missing).toHaveLength(1);
@@ -63,11 +63,11 @@ describe('the prototype', () => {
     '{% if list contains constructor %}x{% endif %}',
     '{% assign k = "constructor" %}{{ list[k] | default: "" }}',
     '{% for p in __proto__ %}x{% else %}{% endfor %}',
-  ])('is out of reach of filters: %s', (source) => {
+  ])('is not reachable through filters: %s', (source) => {
     expect(tryRender(source, 'text', secret).text).toMatch(/^(0|null|)$/);
   });
 
-  it('is not changed by names that a caller chose', () => {
+  it('is not modified through names chosen by callers', () => {
     const scope = JSON.parse('{"__proto__": {"polluted": 1}, "a": {"__proto__": {"polluted": 2}}}');
     const defaults = JSON.parse('{"__proto__.polluted": 3, "constructor.prototype.polluted": 4}');
     tryRender('{% assign __proto__ = a %}{{ a.polluted }}{{ polluted }}', 'text', scope, {
@@ -76,7 +76,7 @@ describe('the prototype', () => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  it('survives values that cannot be turned to text', () => {
+  it('handles values that cannot be converted to text', () => {
     for (const v of [{ toString: 1, valueOf: null }, [{ toString: 'x' }], { toJSON: 1 }]) {
       for (const source of [
         '{{ v }}',
@@ -120,7 +120,7 @@ describe('time and memory', () => {
     );
   });
 
-  /** Short to write, and each would keep the server busy for minutes, or fill its memory. */
+  /** Short templates, each of which would keep the server busy for minutes or exhaust its memory. */
   const long = 'a'.repeat(200_000);
   const nested = (name: string): string =>
     `{% assign none = "" | split: "" %}{% assign ${name} = none | push: 1 %}${`{% assign n = none %}${`{% assign n = n | push: ${name} %}`.repeat(4)}{% assign ${name} = n %}`.repeat(14)}`;
@@ -138,7 +138,7 @@ describe('time and memory', () => {
     ['the same list, joined', `${doubled('records', 14)}{{ d | map: "list" | join | size }}`],
     ['long texts, sorted', `${doubled('texts', 14)}{{ d | sort | size }}`],
     ['long texts, sorted in lower case', `${doubled('texts', 11)}{{ d | sort_natural | size }}`],
-    ['long texts, told apart', `${doubled('texts', 15)}{{ d | uniq | size }}`],
+    ['long texts, deduplicated', `${doubled('texts', 15)}{{ d | uniq | size }}`],
     [
       'long texts, compared',
       '{% for i in (1..50000) %}{% if long == other %}{% endif %}{% endfor %}',
@@ -184,10 +184,10 @@ describe('time and memory', () => {
       `{% for i in (1..50000) %}{% case 1 %}${'{% when 2 %}'.repeat(4000)}{% endcase %}{% endfor %}`,
     ],
     [
-      'formatters made anew',
+      'new formatters',
       '{% for i in (1..50000) %}{% assign c = i | modulo: 26 %}{{ i | money: currencies[i] }}{% endfor %}',
     ],
-  ])('%s: what is looked at is paid for', (_, source) => {
+  ])('%s are charged', (_, source) => {
     const scope = {
       ...{ long, other: 'a'.repeat(200_000), digits: '1'.repeat(200_000) },
       ...{ blanks: ' '.repeat(200_000), css: `${long};`, path: 'a.'.repeat(100_000) },
@@ -204,7 +204,7 @@ describe('time and memory', () => {
     );
   });
 
-  it('finds the place of a fault once, however often it is met', () => {
+  it('indexes the lines of a source once for many reports', () => {
     const lines = '\n'.repeat(1_000_000);
     const { warnings, missing } = tryRender(
       `${lines}{% for i in (1..20000) %}<a href="{{ url }}">{{ gone }}</a>{% endfor %}`,
@@ -215,7 +215,7 @@ describe('time and memory', () => {
     expect(warnings[0]).toMatchObject({ line: 1_000_001, column: 35 });
   });
 
-  it('counts over all fields of a send and all partials', () => {
+  it('counts across all fields and partials of a send', () => {
     const partial = parseContent(
       '{% for i in (1..2000) %}{{ i }}{% endfor %}',
       'html',
@@ -243,7 +243,7 @@ describe('time and memory', () => {
     );
   });
 
-  /** Each of these would take minutes if any step looked at the rest of the text again. */
+  /** Each would take minutes if any step rescanned the rest of the text. */
   it.each([
     ['open comments', '<!--'.repeat(400_000)],
     ['closed comments', '<!---->'.repeat(250_000)],
@@ -255,7 +255,7 @@ describe('time and memory', () => {
     ['dollars', '$'.repeat(1_900_000)],
     ['braces', '{ '.repeat(900_000)],
     ['quotes', '<p style="'.repeat(150_000)],
-    ['addresses in styles', '<style>url(url('.repeat(120_000)],
+    ['URLs in styles', '<style>url(url('.repeat(120_000)],
   ])('parsing is linear in %s', (_, text) => {
     try {
       parseContent(`${text}{{ a | raw }}`, 'html', 'html');
@@ -264,7 +264,7 @@ describe('time and memory', () => {
     }
   });
 
-  it('bounds what values weigh', () => {
+  it('limits the size of values', () => {
     let deep: unknown = 'x';
     for (let i = 0; i < 100_000; i++) deep = [deep];
     expect(tryRender('{{ d }}', 'html', { d: deep }).missing).toHaveLength(1);
@@ -286,25 +286,25 @@ describe('time and memory', () => {
   });
 });
 
-describe('what filters make', () => {
+describe('filter output', () => {
   it.each([
     ['NUL from base64', '{{ "AAAA" | base64_decode }}', '\uFFFD\uFFFD\uFFFD'],
     ['NUL from base64, unescaped', '{{ "AAAA" | base64_decode | raw }}', '\uFFFD\uFFFD\uFFFD'],
-    ['NUL from an address', '{{ "a%00b" | url_decode }}', 'a\uFFFDb'],
+    ['NUL from a URL', '{{ "a%00b" | url_decode }}', 'a\uFFFDb'],
     ['half a character', '{{ "😀" | split: "" | first }}', '\uFFFD'],
-    ['NUL behind a whole character', '{{ "8J+YgAA=" | base64_decode }}', '😀\uFFFD'],
+    ['NUL after a valid character', '{{ "8J+YgAA=" | base64_decode }}', '😀\uFFFD'],
     [
       'half a character in a link',
       '<a title="{{ "😀" | split: "" | last }}">',
       '<a title="\uFFFD">',
     ],
     [
-      'half a character that was kept',
+      'half a character that was captured',
       '{% capture c %}{{ "😀" | split: "" | first }}{% endcapture %}{{ c }}',
       '\uFFFD',
     ],
     [
-      'halves that come together again',
+      'halves that are joined again',
       '{% assign h = "😀" | split: "" %}{% for one in h %}{{ one }}{% endfor %}',
       '😀',
     ],
@@ -315,14 +315,14 @@ describe('what filters make', () => {
 });
 
 describe('two renders', () => {
-  it('share nothing: not assigned names, counters, cycles, nor values', () => {
+  it('share no assigned names, counters, cycles or values', () => {
     const parsed =
       '{% increment n %}{% cycle "a", "b" %}{% if x %}old{% endif %}{% assign x = v %}{{ x }}';
     expect(renderComplete(parsed, 'text', { v: 1 })).toBe('0a1');
     expect(renderComplete(parsed, 'text', { v: 2 })).toBe('0a2');
   });
 
-  it('do not change the values they are given', () => {
+  it('do not modify their input values', () => {
     const scope = deepFreeze({ l: [3, 1, 2], o: { a: { b: 1 } } });
     renderComplete(
       '{{ l | sort | push: 4 | join }}{% assign o2 = o %}{% for p in o %}{{ p[0] }}{% endfor %}',

@@ -6,12 +6,12 @@ import { joinHazard, outputContext } from './output-contexts.ts';
 import { advanceUrl, urlCheckOf } from './url-attributes.ts';
 
 /**
- * Follows the author's HTML as a browser's tokenizer would (WHATWG HTML 13.2.5), so that at each
- * placeholder it is known what a value may look like there. Comes in: literal text, piece by piece.
- * Leaves: the spot of the next output, or a sentence why none can stand there. Linear in the text.
+ * Follows the author's HTML like a browser's tokenizer (WHATWG HTML 13.2.5) to determine the context of
+ * each placeholder. Input: literal text, one chunk at a time. Output: the context of the next output,
+ * or the reason why no output is allowed there. Linear time.
  */
 
-/** A change to the literal text at an offset: the borders of a URL attribute, or an added quote. */
+/** An edit to the literal text at an offset: the start or end of a URL attribute, or an added quote. */
 export interface HtmlEdit {
   offset: number;
   kind: 'url-open' | 'url-close' | 'quote';
@@ -33,7 +33,7 @@ export class HtmlContext {
   #state: HtmlState = initialState();
   #error: string | undefined;
   #edits: HtmlEdit[] = [];
-  #openedAt = -1;
+  #valueStart = -1;
 
   clone(): HtmlContext {
     const copy = new HtmlContext();
@@ -41,29 +41,29 @@ export class HtmlContext {
     return copy;
   }
 
-  /** Goes to where another context is. */
+  /** Adopts the state of another context. */
   copyFrom(other: HtmlContext): void {
     this.#state = { ...other.#state };
   }
 
-  /** Joins the end of another branch to this one. False when the same text cannot follow both. */
+  /** Merges the end of another branch. Returns false when the same text cannot follow both. */
   join(other: HtmlContext): boolean {
     const joined = joinStates(this.#state, other.#state);
     if (joined) this.#state = joined;
     return joined !== undefined;
   }
 
-  /** Markup can stand here: partials, captured pieces, a layout's content. */
+  /** Whether markup is allowed here: partials, captured HTML, a layout's content. */
   get inText(): boolean {
     return this.#state.mode === 'text' && this.#state.joinHazard === undefined;
   }
 
-  /** Why nothing that may turn out empty can follow the text so far. */
+  /** Why a placeholder whose value may be empty cannot follow the text so far. */
   get joinHazard(): string | undefined {
     return this.#state.joinHazard;
   }
 
-  /** Why the text so far cannot be followed at all. */
+  /** Why the text so far cannot be parsed. */
   get fault(): string | undefined {
     return this.#error;
   }
@@ -78,10 +78,10 @@ export class HtmlContext {
 
   advance(text: string): HtmlEdit[] {
     this.#edits = [];
-    this.#openedAt = -1;
+    this.#valueStart = -1;
     this.#state.joinHazard = undefined;
     if (this.#state.nameMayContinue && !/^[\s/>]/.test(text)) {
-      this.#error = 'An attribute name is put together from pieces. Put a space between them.';
+      this.#error = 'An attribute name is split across branches. Put a space between them.';
     }
     this.#state.nameMayContinue = false;
     let i = 0;
@@ -98,20 +98,20 @@ export class HtmlContext {
         i = end + 3;
       }
     }
-    if (this.#state.mode === 'value' && this.#openedAt !== -1 && this.#urlCheck()) {
-      this.#edit('url-open', this.#openedAt);
+    if (this.#state.mode === 'value' && this.#valueStart !== -1 && this.#urlCheck()) {
+      this.#edit('url-open', this.#valueStart);
       this.#state.urlOpen = true;
     }
     this.#state.joinHazard = joinHazard(this.#state, text);
     return this.#edits;
   }
 
-  /** The spot of an output here, or why there can be none. */
+  /** The context of an output here, or why none is allowed. */
   outputContext(): OutputContext | { problem: string } {
     return outputContext(this.#state);
   }
 
-  /** True when a value here has no quotes around it and gets ours. Says so once per attribute. */
+  /** Adds quotes around an unquoted value. Reports true once per attribute. */
   addQuote(): { added: boolean; url: boolean } {
     if (this.#state.mode !== 'before-value') return { added: false, url: false };
     this.#openValue('+', -1);
@@ -120,7 +120,7 @@ export class HtmlContext {
     return { added: true, url };
   }
 
-  /** One construct further; never past `limit`. */
+  /** Advances by one construct, never past `limit`. */
   #step(text: string, i: number, limit: number): number {
     switch (this.#state.mode) {
       case 'text': {
@@ -185,7 +185,7 @@ export class HtmlContext {
     this.#state.scriptType = '';
   }
 
-  /** After `<!`: a comment, one of Outlook's conditions, or something without meaning in mail. */
+  /** After `<!`: a comment, an Outlook conditional, or a declaration. */
   #markup(text: string, i: number, limit: number): number {
     if (!text.startsWith('--', i)) {
       this.#state.mode = 'bogus';
@@ -199,7 +199,7 @@ export class HtmlContext {
       this.#state.conditional = condition[1] === undefined;
       return start + condition[0].length;
     }
-    // `<!-->` and `<!--->` are whole comments (WHATWG HTML 13.2.5.43-44).
+    // `<!-->` and `<!--->` are complete comments (WHATWG HTML 13.2.5.43-44).
     const short = text.startsWith('>', start) ? 1 : text.startsWith('->', start) ? 2 : 0;
     this.#state.mode = short > 0 ? 'text' : 'comment';
     return Math.min(start + short, limit);
@@ -259,7 +259,7 @@ export class HtmlContext {
     this.#state.quote = quote;
     this.#state.css = 'plain';
     this.#state.urlPart = 'path';
-    this.#openedAt = at;
+    this.#valueStart = at;
     if (this.#state.tag === 'script' && this.#state.attribute === 'type')
       this.#state.scriptType = '';
   }
@@ -270,14 +270,14 @@ export class HtmlContext {
       ? find(text, this.#state.quote, i, limit)
       : findEnd(text, UNQUOTED_VALUE_END, i, limit);
     const end = found === -1 ? limit : found;
-    // An attribute without placeholders in it is of no interest, and most are so.
-    const whole = end < limit && this.#openedAt === i;
+    // Only attributes that contain placeholders matter, and most do not.
+    const whole = end < limit && this.#valueStart === i;
     if (!whole || this.#state.tag === 'script') this.#readValue(text.slice(i, end));
     if (end >= limit) return limit;
     if (this.#state.urlOpen) this.#edit('url-close', end);
     if (this.#state.quote === '+') this.#edit('quote', end);
     this.#state.urlOpen = false;
-    this.#openedAt = -1;
+    this.#valueStart = -1;
     this.#state.mode = 'in-tag';
     return quoted ? end + 1 : end;
   }
@@ -303,7 +303,7 @@ export class HtmlContext {
     return i + 1;
   }
 
-  /** Nothing but its own end tag ends the content of these elements. */
+  /** Only the matching end tag ends the content of these elements. */
   #rawText(text: string, i: number, limit: number): number {
     const piece = text.slice(i, limit);
     const found = endTagOf(this.#state.tag).exec(piece);

@@ -1,11 +1,11 @@
-/** Small searches of the HTML tokenizer. None looks past its limit for long: all stay linear. */
+/** Bounded searches for the HTML state machine. None searches far past its limit, so all stay linear. */
 
 export function find(text: string, character: string, from: number, limit: number): number {
   const index = text.indexOf(character, from);
   return index >= limit ? -1 : index;
 }
 
-/** The next white space or one of `ends`. */
+/** The next whitespace character or one of `ends`. */
 export function findEnd(text: string, ends: string, from: number, limit: number): number {
   for (let i = from; i < limit; i++) {
     const code = text.charCodeAt(i);

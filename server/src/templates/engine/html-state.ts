@@ -1,6 +1,6 @@
 import type { CssMode } from './css-context.ts';
 
-/** Where in the author's HTML a position is: all that what follows depends on. */
+/** A position in the author's HTML: all state that the following text depends on. */
 export interface HtmlState {
   mode: HtmlMode;
   endTag: boolean;
@@ -9,15 +9,15 @@ export interface HtmlState {
   quote: Quote;
   css: CssMode;
   jsonString: boolean;
-  /** Inside `<!--[if mso]>`: Outlook reads HTML here, everyone else a comment. */
+  /** Inside `<!--[if mso]>`, which is HTML for Outlook and a comment for all other clients. */
   conditional: boolean;
   scriptType: string;
-  /** The open URL attribute was begun in an earlier piece of text. */
+  /** The open URL attribute started in an earlier chunk of text. */
   urlOpen: boolean;
   urlPart: UrlPart;
-  /** Branches ended in different attribute names; the next text must begin outside of a name. */
+  /** Branches ended in different attribute names, so the next text must not continue a name. */
   nameMayContinue: boolean;
-  /** Why nothing that may turn out empty can follow the text so far. */
+  /** Why a placeholder whose value may be empty cannot follow the text so far. */
   joinHazard: string | undefined;
 }
 
@@ -36,10 +36,10 @@ export type HtmlMode =
   | 'value'
   | 'raw-text';
 
-/** `+` is a quote that we add around a value which the author left bare. */
+/** `+` is a quote that is added around an unquoted value. */
 export type Quote = '"' | "'" | '' | '+';
 
-/** How far into an address the author's own text has led. `parameter` is behind `?name=`. */
+/** Which part of a URL the author's own text has reached. `parameter` is after `?name=`. */
 export type UrlPart = 'path' | 'query' | 'parameter' | 'fragment';
 
 export function initialState(): HtmlState {
@@ -60,7 +60,7 @@ export function initialState(): HtmlState {
   };
 }
 
-/** The state behind two branches; undefined when the same text cannot follow both. */
+/** The state after two branches; undefined when the same text cannot follow both. */
 export function joinStates(one: HtmlState, other: HtmlState): HtmlState | undefined {
   if (fingerprint(one) !== fingerprint(other)) return undefined;
   const differs = one.mode !== other.mode || one.mode === 'attribute-name';
@@ -68,7 +68,7 @@ export function joinStates(one: HtmlState, other: HtmlState): HtmlState | undefi
     ...one,
     mode: differs ? 'in-tag' : one.mode,
     nameMayContinue: differs || one.nameMayContinue || other.nameMayContinue,
-    // An address that one branch led further than the other is followed no further.
+    // When branches reach different parts of a URL, fall back to the least specific one.
     urlPart: one.urlPart === other.urlPart ? one.urlPart : 'path',
   };
 }

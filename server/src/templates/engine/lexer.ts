@@ -2,9 +2,9 @@ import { ContentLimitError, ContentSyntaxError, positionAt } from './content-err
 import { tripleBraceHint } from './liquid-hints.ts';
 
 /**
- * Cuts a field's text into literal text, outputs and tags in one forward pass. LiquidJS would look
- * for delimiters at each character and does not know `${…}`; a native search for the three openings
- * is about ten times as fast, which matters because inline content is parsed on every send.
+ * Splits a field into literal text, outputs and tags in one forward pass. LiquidJS searches for
+ * delimiters at every character and does not support `${…}`; a native search for the three openings is
+ * about ten times as fast, which matters because inline content is parsed on every send.
  */
 
 export type Lexeme =
@@ -13,7 +13,7 @@ export type Lexeme =
   | { kind: 'dollar'; at: number; path: string }
   | { kind: 'tag'; at: number; name: string; begin: number; end: number };
 
-/** A placeholder costs microseconds to parse; this many cost a tenth of a second. */
+/** A placeholder takes microseconds to parse; this many take about 100 ms. */
 const PLACEHOLDERS_MAX = 5_000;
 const EXPRESSION_MAX_CHARS = 4_096;
 const OPENING = /\\?\$\{|\{\{|\{%/g;
@@ -26,11 +26,11 @@ export function lexContent(source: string, field: string): Lexeme[] {
   return new Lexer(source, field).run();
 }
 
-/** Where the template language stands in a text: everything else is the author's own. */
+/** A range of template syntax; everything outside these ranges is literal text. */
 export interface PlaceholderSpan {
   begin: number;
   end: number;
-  /** Writes a value, as opposed to a tag, a comment or an escape. */
+  /** Outputs a value, as opposed to a tag, a comment or an escape sequence. */
   isOutput: boolean;
 }
 
@@ -106,10 +106,7 @@ class Lexer {
     const close = source.indexOf('}', at);
     const inside = source.slice(at + 2, close === -1 ? at + 2 : close);
     if (close === -1 || inside.includes('\n')) {
-      this.#fail(
-        at,
-        `\`\${\` is not closed by \`}\`. For the two characters themselves write \`\\\${\`.`,
-      );
+      this.#fail(at, `\`\${\` is not closed by \`}\`. To output it literally, write \`\\\${\`.`);
     }
     const path = inside.trim();
     if (!DOLLAR_PATH.test(path)) this.#fail(at, dollarError(path));
@@ -127,7 +124,7 @@ class Lexer {
     }
     const close = this.#findClose(at, '}}', 'output `{{`');
     const { begin, end } = this.#delimited(at, close);
-    if (begin === end) this.#fail(at, 'There is nothing between `{{` and `}}`.');
+    if (begin === end) this.#fail(at, 'The placeholder is empty.');
     this.#lexemes.push({ kind: 'output', at, begin, end });
     return close + 2;
   }
@@ -138,7 +135,7 @@ class Lexer {
     TAG_NAME.lastIndex = begin;
     const name = TAG_NAME.exec(this.#source)?.[1];
     if (name === undefined || TAG_NAME.lastIndex > end)
-      this.#fail(at, 'A tag starts with its name, as in `{% if paid %}`.');
+      this.#fail(at, 'A tag must start with its name, as in `{% if paid %}`.');
     if (name === '#') return close + 2;
     if (name === 'raw') return this.#raw(at, close + 2);
     if (name === 'comment') return this.#comment(at, close + 2);
@@ -167,7 +164,7 @@ class Lexer {
     return end.index + end[0].length;
   }
 
-  /** The content between the delimiters without dashes and blanks; applies whitespace control. */
+  /** The range between the delimiters without dashes and whitespace; applies whitespace control. */
   #delimited(at: number, close: number): { begin: number; end: number } {
     const source = this.#source;
     let begin = at + 2;
@@ -184,7 +181,7 @@ class Lexer {
     return { begin, end };
   }
 
-  /** Quotes hide the delimiter, as in `{{ "}}" }}`. */
+  /** Delimiters inside quotes do not count, as in `{{ "}}" }}`. */
   #findClose(at: number, delimiter: string, what: string): number {
     const source = this.#source;
     let position = at + 2;
@@ -200,7 +197,7 @@ class Lexer {
     if (last < source.length) {
       throw new ContentLimitError(
         this.#field,
-        `The ${what} at line ${positionAt(source, at).line} is longer than ${EXPRESSION_MAX_CHARS} characters or is not closed.`,
+        `The ${what} on line ${positionAt(source, at).line} is longer than ${EXPRESSION_MAX_CHARS} characters or not closed.`,
       );
     }
     this.#fail(at, `The ${what} is not closed by \`${delimiter}\`.`);
@@ -211,7 +208,7 @@ class Lexer {
   }
 }
 
-/** The offset after a quoted string, where a backslash hides the next character. */
+/** The offset after a quoted string, in which a backslash escapes the next character. */
 function afterString(source: string, begin: number, last: number): number {
   const quote = source[begin];
   for (let position = begin + 1; position < last; position++) {
@@ -222,13 +219,13 @@ function afterString(source: string, begin: number, last: number): number {
 }
 
 function dollarError(path: string): string {
-  if (path === '') return `\`\${}\` names no variable.`;
+  if (path === '') return `\`\${}\` does not name a variable.`;
   const shown = path.length > 40 ? `${path.slice(0, 40)}…` : path;
   if (path.includes('|')) {
-    return `\`\${…}\` takes no filters. Write \`{{ ${shown} }}\`.`;
+    return `\`\${…}\` does not support filters. Write \`{{ ${shown} }}\`.`;
   }
-  if (path.includes('{')) return 'A placeholder cannot stand inside another one.';
-  return `\`${shown}\` is not a name or a dotted path. For the literal characters write \`\\\${\`.`;
+  if (path.includes('{')) return 'Placeholders cannot be nested.';
+  return `\`${shown}\` is not a name or dotted path. To output it literally, write \`\\\${\`.`;
 }
 
 function isBlank(code: number): boolean {

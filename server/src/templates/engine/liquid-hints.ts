@@ -1,7 +1,7 @@
 /**
- * Words for authors who come from Mustache, Handlebars, Jinja or Twig: what they wrote, in Liquid.
- * Comes in: the inside of an output, or the name of a filter. Leaves: a sentence, when it is known
- * what was meant.
+ * Hints for authors used to Mustache, Handlebars, Jinja or Twig: the Liquid equivalent of what they
+ * wrote. Input: the inside of an output, or the name of a filter. Output: a hint when the intent is
+ * recognized.
  */
 
 const PATH = String.raw`[A-Za-z_][\w-]*(?:\.[\w-]+)*`;
@@ -10,22 +10,22 @@ const NAMED = new RegExp(`^([#^/>&])\\s*(${PATH})\\s*$`);
 const OUTER = new RegExp(`^(?:\\.\\./)+(${PATH})\\s*$`);
 const TRIPLE = new RegExp(`^\\s*(${PATH})\\s*(?:\\|\\s*([\\w '!-]+?)\\s*)?$`);
 
-/** For the inside of `{{…}}`. */
+/** A hint for the inside of `{{…}}`. */
 export function outputHint(text: string): string | undefined {
-  // Inline content is parsed on every send, and nearly all of it is Liquid.
+  // Inline content is parsed on every send, and nearly all of it is valid Liquid.
   if (!/^(?:[#/>^&!@.]|else\b)/.test(text)) return undefined;
   const block = BLOCK.exec(text);
   if (block) return blockHint(block[1] as string, block[2] as string, block[3] ?? 'item');
   const named = NAMED.exec(text);
   if (named) return sigilHint(named[1] as string, named[2] as string);
   const outer = OUTER.exec(text)?.[1];
-  if (outer) return `Write \`{{ ${outer} }}\`: inside of a loop the names around it go on.`;
-  if (text.startsWith('!')) return 'For a comment write `{% comment %}…{% endcomment %}`.';
+  if (outer) return `Write \`{{ ${outer} }}\`. Outer variables are available inside loops.`;
+  if (text.startsWith('!')) return 'For a comment, write `{% comment %}…{% endcomment %}`.';
   if (/^(?:else|\^)$/.test(text)) return 'Write `{% else %}`.';
   if (/^else\s+if\b/.test(text)) return 'Write `{% elsif … %}`.';
   if (text === '.') return 'Name the item: `{% for item in list %}{{ item }}{% endfor %}`.';
   if (text.startsWith('@')) {
-    return 'Inside of a loop write `{{ forloop.index }}`, `forloop.index0`, `forloop.first` or `forloop.last`.';
+    return 'Inside a loop, write `{{ forloop.index }}`, `forloop.index0`, `forloop.first` or `forloop.last`.';
   }
   if (!/^[#/>^&]/.test(text)) return undefined;
   return `\`{{${text[0]}\` is not Liquid. Write \`{% if … %}\` or \`{% for … in … %}\`.`;
@@ -33,18 +33,18 @@ export function outputHint(text: string): string | undefined {
 
 function blockHint(block: string, path: string, item: string): string {
   if (block === 'each') {
-    return `Write \`{% for ${item} in ${path} %}…{% endfor %}\`, and \`{{ ${item}.name }}\` for what each of them has.`;
+    return `Write \`{% for ${item} in ${path} %}…{% endfor %}\`, and \`{{ ${item}.name }}\` for the fields of each item.`;
   }
-  if (block === 'with') return `Write whole paths, such as \`{{ ${path}.name }}\`.`;
+  if (block === 'with') return `Write full paths, such as \`{{ ${path}.name }}\`.`;
   return `Write \`{% ${block} ${path} %}…{% end${block} %}\`.`;
 }
 
 function sigilHint(sign: string, path: string): string {
   switch (sign) {
     case '#':
-      return `Write \`{% if ${path} %}…{% endif %}\`, or for a list \`{% for item in ${path} %}…{% endfor %}\`.`;
+      return `Write \`{% if ${path} %}…{% endif %}\`, or for a list, \`{% for item in ${path} %}…{% endfor %}\`.`;
     case '^':
-      return `Write \`{% unless ${path} %}…{% endunless %}\`, or for a list \`{% if ${path} == empty %}…{% endif %}\`.`;
+      return `Write \`{% unless ${path} %}…{% endunless %}\`, or for a list, \`{% if ${path} == empty %}…{% endif %}\`.`;
     case '/':
       return `Write ${CLOSINGS[path] ?? '`{% endif %}` or `{% endfor %}`'}.`;
     case '>':
@@ -60,18 +60,18 @@ const CLOSINGS: Record<string, string> = {
   each: '`{% endfor %}`',
 };
 
-/** For the inside of `{{{…}}}`: of Resend with a fallback behind a bar. */
+/** A hint for the inside of `{{{…}}}`, including Resend's syntax with a fallback after a bar. */
 export function tripleBraceHint(text: string): string {
   const [, path, fallback] = (text.length < 200 && TRIPLE.exec(text)) || [];
   if (path === undefined) {
-    return 'Three braces are not a placeholder. For unescaped HTML write `{{ path | raw }}`.';
+    return 'Triple braces are not supported. For unescaped HTML, write `{{ path | raw }}`.';
   }
-  if (fallback === undefined) return `Three braces are not a placeholder. ${rawHint(path)}`;
-  return `Three braces are not a placeholder. Write \`{{ ${path} | default: "${fallback}" }}\`.`;
+  if (fallback === undefined) return `Triple braces are not supported. ${rawHint(path)}`;
+  return `Triple braces are not supported. Write \`{{ ${path} | default: "${fallback}" }}\`.`;
 }
 
 function rawHint(path: string): string {
-  return `Write \`{{ ${path} }}\`, or \`{{ ${path} | raw }}\` when the value is HTML that is to stay HTML.`;
+  return `Write \`{{ ${path} }}\`, or \`{{ ${path} | raw }}\` if the value is trusted HTML.`;
 }
 
 const EQUIVALENT_FILTERS: Record<string, string> = {
@@ -83,7 +83,7 @@ const EQUIVALENT_FILTERS: Record<string, string> = {
   ...{ urlencode: 'url_encode', tojson: 'json', to_json: 'json', plural: 'pluralize' },
 };
 
-/** The filter that does here what one of this name does elsewhere. */
+/** The Liquid filter equivalent to a filter of this name in other template languages. */
 export function equivalentFilter(name: string): string | undefined {
   return Object.hasOwn(EQUIVALENT_FILTERS, name) ? EQUIVALENT_FILTERS[name] : undefined;
 }

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { tryRender } from './try-render.ts';
 
 /**
- * Goal: what we render is what an author who knows Liquid expects. Method: random templates are
- * rendered as plain text by us and by LiquidJS itself; the results must be the same. Left out is
- * what differs on purpose: missing values, arithmetic on text, dates, escaping.
+ * Goal: output matches what an author who knows Liquid expects. Method: random templates are rendered as
+ * plain text by this engine and by LiquidJS, and the results must be equal. Intentional differences are
+ * excluded: missing values, arithmetic on text, dates, escaping.
  */
 
 const SCOPE = {
@@ -42,7 +42,7 @@ const value = fc.constantFrom(
   '42',
   '-1.5',
 );
-/** LiquidJS's truncate hands on a short boolean as it is, so that a later default sees it. */
+/** LiquidJS's truncate passes a short boolean through unchanged, so a later default sees it. */
 const printed = value.filter((path) => path !== 'f');
 const filter = fc.constantFrom(
   ...['upcase', 'downcase', 'capitalize', 'strip', 'lstrip', 'url_encode', 'strip_html'],
@@ -179,7 +179,7 @@ it('renders as LiquidJS does', () => {
   );
 });
 
-/** JavaScript compares a text with a number by converting; where it cannot, orders differ. */
+/** JavaScript compares strings with numbers by conversion; where that fails, orders differ. */
 function comparable(left: string, operator: string, right: string): boolean {
   return (
     operator === '==' ||

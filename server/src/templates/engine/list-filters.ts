@@ -11,7 +11,7 @@ import {
   toText,
 } from './values.ts';
 
-/** Filters on lists. They read records only through `readBelow`: own properties, no functions. */
+/** Filters on lists. They only read records through `readNested`: own properties, no functions. */
 
 const SPLIT_MAX = 100_000;
 
@@ -47,7 +47,7 @@ function list(
   return {
     apply(value, call) {
       const items = asList(value);
-      // Each element costs a look-up or a comparison, sixteen times what a character costs.
+      // Each element costs a lookup or comparison, about sixteen times the cost of a character.
       call.state.spendOnLength(Math.min(items.length << 4, 2 ** 20));
       call.state.budget.spend(items.length, call.state.settings.field);
       return apply(items, call);
@@ -100,7 +100,7 @@ function uniq(items: readonly unknown[], call: FilterCall): unknown[] {
   });
 }
 
-/** What the first argument names in an item; without one the item itself. */
+/** Reads the field named by the first argument; without an argument, the item itself. */
 function reader({ args, state }: FilterCall): (item: unknown) => unknown {
   if (args.length === 0) return (item) => item;
   const path = toText(args[0], state).split('.');
@@ -129,7 +129,7 @@ function sumOf(items: readonly unknown[], call: FilterCall): number {
   return Number.isInteger(total) ? total : Number(total.toPrecision(15));
 }
 
-/** Things without order keep theirs and go last. */
+/** Values that cannot be ordered keep their relative order and come last. */
 function sort(
   items: readonly unknown[],
   call: FilterCall,
@@ -141,7 +141,7 @@ function sort(
   state.spend(items.length * rounds);
   const keyed = items.map((item) => {
     const value = read(item);
-    // Compared once in each round, from the beginning.
+    // Compared once per round, from the start.
     if (typeof value === 'string') state.spend((value.length >> 4) * rounds);
     return { item, key: keyOf(value) };
   });

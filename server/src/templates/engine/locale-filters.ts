@@ -3,12 +3,12 @@ import type { RenderState } from './render-state.ts';
 import { type LocalTime, strftime, toLocalTime } from './strftime.ts';
 import { describe, toNumber, toText } from './values.ts';
 
-/** Measured beside other filters: Intl is slow, and strftime asks it several times. */
+/** Measured relative to other filters: Intl is slow, and strftime calls it several times. */
 const FORMAT_COST = 60;
 const STRFTIME_COST = 200;
 const CREATE_FORMATTER_COST = 500;
 
-/** Money, numbers and dates in the send's locale and time zone, by Intl. */
+/** Money, numbers and dates formatted with Intl for the locale and time zone of the send. */
 export const LOCALE_FILTERS: readonly [string, FilterSpec][] = [
   ['money', { apply: money, argsMin: 1, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
   ['number', { apply: number, argsMin: 0, argsMax: 1, expects: 'number', cost: FORMAT_COST }],
@@ -17,7 +17,7 @@ export const LOCALE_FILTERS: readonly [string, FilterSpec][] = [
   ['date', { apply: date, argsMin: 0, argsMax: 2, expects: 'date', cost: FORMAT_COST }],
 ];
 
-/** Making a formatter costs a hundred times its use; callers choose the keys, so it is bounded. */
+/** Creating a formatter costs a hundred times as much as using it. Callers choose the keys, so the cache is bounded. */
 const FORMATTERS_MAX = 500;
 const formatters = new Map<string, Format>();
 
@@ -39,7 +39,7 @@ function number(value: unknown, { args, state }: FilterCall): string {
   return decimal(toNumber(value), args[0], state, 'decimal');
 }
 
-/** `0.25 | percent` is 25 %. */
+/** `0.25 | percent` is 25%. */
 function percent(value: unknown, { args, state }: FilterCall): string {
   return decimal(toNumber(value), args[0], state, 'percent');
 }
@@ -65,7 +65,7 @@ function decimal(
 const STYLES = new Set(['full', 'long', 'medium', 'short']);
 
 /**
- * `date: "long"` (and full, medium, short), `date: "%d.%m.%Y"`; a second argument names the zone.
+ * `date: "long"` (or full, medium, short) or `date: "%d.%m.%Y"`; a second argument names the time zone.
  * A date without a time, or a time without an offset, is shown as written in every zone.
  */
 function date(value: unknown, { args, state }: FilterCall): string {
@@ -90,7 +90,7 @@ function date(value: unknown, { args, state }: FilterCall): string {
   });
 }
 
-/** Other languages write `DD.MM.YYYY`; nobody should receive that. */
+/** Suggests the strftime form of formats such as `DD.MM.YYYY`, which must never reach a recipient. */
 function invalidFormat(format: string): string {
   const meant = format
     .replace(/YYYY|yyyy/, '%Y')
@@ -99,11 +99,11 @@ function invalidFormat(format: string): string {
     .replace(/HH/, '%H')
     .replace('mm', '%M');
   const example = meant.includes('%') && meant.length <= 40 ? meant : '%d.%m.%Y';
-  return `${describe(format)} is not a format. Write "${example}", or full, long, medium or short.`;
+  return `${describe(format)} is not a date format. Use "${example}", or full, long, medium or short.`;
 }
 
 /**
- * `pluralize: "item", "items"`, or the forms that a language has by their names:
+ * `pluralize: "item", "items"`, or the plural forms of a language by name:
  * `pluralize: one: "plik", few: "pliki", many: "plików", other: "pliku"`.
  */
 function pluralize(value: unknown, { args, named, state }: FilterCall): string {
@@ -120,14 +120,14 @@ function pluralize(value: unknown, { args, named, state }: FilterCall): string {
         ]);
   const noun = forms.get(form) ?? forms.get('other');
   if (noun === undefined) {
-    throw new ValueError('It takes two words, or named ones with `other:` among them.');
+    throw new ValueError('Expected two words, or named plural forms that include `other:`.');
   }
   return toText(noun, state);
 }
 
 interface Instant {
   ms: number;
-  /** Written without an offset: a date or time on the wall, not a moment of the world. */
+  /** Written without an offset: a local date or time, not an instant. */
   floating: boolean;
 }
 
@@ -144,7 +144,7 @@ function parseInstant(value: unknown, state: RenderState): Instant {
   if (/^-?\d{1,16}$/.test(text)) return valid(fromNumber(Number(text)), false, value);
   const iso = ISO_LIKE.exec(text);
   if (iso) return valid(Date.parse(`${iso[1]}T${iso[2] ?? '00:00'}Z`), true, value);
-  // Without a zone JavaScript would read the machine's own.
+  // Without a zone, JavaScript would use the server's time zone.
   const zoned = /(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})$/i.test(text);
   return valid(
     text.length > 64 ? Number.NaN : Date.parse(zoned ? text : `${text} UTC`),
@@ -153,7 +153,7 @@ function parseInstant(value: unknown, state: RenderState): Instant {
   );
 }
 
-/** Liquid counts seconds, JavaScript milliseconds; no date of a mail lies in both ranges. */
+/** Liquid uses seconds, JavaScript milliseconds; no plausible date is in both ranges. */
 function fromNumber(value: number): number {
   return Math.abs(value) < 1e11 ? value * 1000 : value;
 }
@@ -200,7 +200,7 @@ function cachedFormatter<F extends Format>(state: RenderState, key: string, make
   try {
     made = make();
   } catch {
-    throw new ValueError(`The locale, currency or time zone is not known (${key.slice(0, 60)}).`);
+    throw new ValueError(`Unknown locale, currency or time zone (${key.slice(0, 60)}).`);
   }
   if (formatters.size >= FORMATTERS_MAX) formatters.clear();
   formatters.set(key, made);

@@ -2,7 +2,7 @@ import type { OutputContext } from './content-nodes.ts';
 import type { HtmlState } from './html-state.ts';
 import { urlCheckOf } from './url-attributes.ts';
 
-/** The spot of an output at a position in HTML, or why there can be none. */
+/** The context of an output at a position in HTML, or why none is allowed. */
 export function outputContext(state: HtmlState): OutputContext | { problem: string } {
   switch (state.mode) {
     case 'text':
@@ -17,15 +17,15 @@ export function outputContext(state: HtmlState): OutputContext | { problem: stri
       return 'attribute';
     case 'bogus':
     case 'markup':
-      return { problem: 'A value cannot stand inside `<!…>` or `<?…>`.' };
+      return { problem: 'A placeholder cannot be inside `<!…>` or `<?…>`.' };
     case 'tag-open':
     case 'end-tag-open':
     case 'tag-name':
-      return { problem: 'A value cannot be part of a tag name.' };
+      return { problem: 'A placeholder cannot be part of a tag name.' };
     default:
       return {
         problem:
-          'Inside a tag a value can stand only in an attribute, as in `title="{{ name }}"`. `| raw` allows it at your own risk.',
+          'Inside a tag, a placeholder is only allowed in an attribute value, as in `title="{{ name }}"`. `| raw` overrides this at your own risk.',
       };
   }
 }
@@ -38,7 +38,9 @@ function attributeContext({
   urlPart,
 }: HtmlState): ReturnType<typeof outputContext> {
   if (attribute.startsWith('on') || attribute === 'srcdoc') {
-    return { problem: `A value cannot stand in the attribute \`${attribute}\`: it is a program.` };
+    return {
+      problem: `A placeholder is not allowed in the attribute \`${attribute}\`, because its value runs as a script.`,
+    };
   }
   if (attribute === 'style') {
     if (quote === '') return { problem: 'Put quotes around the `style` attribute.' };
@@ -64,21 +66,23 @@ function rawTextContext({
   if (tag === 'script' && /^application\/(?:[\w.-]+\+)?json$/.test(scriptType.trim())) {
     return jsonString ? 'json-string' : 'json-value';
   }
-  return { problem: `A value cannot stand inside \`<${tag}>\`: it could become a program.` };
+  return {
+    problem: `A placeholder is not allowed inside \`<${tag}>\`, because its value could run as a script.`,
+  };
 }
 
-/** Why nothing that may turn out empty can follow `text`, which led to this state. */
+/** Why a placeholder whose value may be empty cannot follow `text`, which led to this state. */
 export function joinHazard(
   { mode, tag, attribute, conditional }: HtmlState,
   text: string,
 ): string | undefined {
   if ((conditional || mode === 'comment') && text.endsWith('-')) {
-    return 'Put a space after the dash: together with what follows it could end the comment.';
+    return 'Put a space after the dash. Together with the following text it could end the comment.';
   }
   if (mode !== 'raw-text' && !(mode === 'value' && attribute === 'style')) return undefined;
-  if (text.endsWith('\\')) return 'A backslash cannot stand before a placeholder here.';
+  if (text.endsWith('\\')) return 'A backslash is not allowed before a placeholder here.';
   if (mode === 'raw-text' && /<\/?[a-z]*$/i.test(text.slice(-16))) {
-    return `An end tag of \`<${tag}>\` is put together from pieces.`;
+    return `The end tag of \`<${tag}>\` cannot be split by a placeholder.`;
   }
   return undefined;
 }

@@ -19,10 +19,10 @@ import {
   parseWhenValues,
 } from './parse-tags.ts';
 
-/** A field's text as a tree, before anyone has asked where in the HTML its outputs stand. */
+/** The syntax tree of a field, before its outputs are assigned HTML contexts. */
 export interface ContentTree {
   nodes: ContentNode[];
-  /** Every root that a caller or the contact record has to supply. */
+  /** Every root that the caller or the contact record must supply. */
   roots: Set<string>;
   partialKeys: Set<string>;
 }
@@ -30,7 +30,7 @@ export interface ContentTree {
 type TagLexeme = Extract<Lexeme, { kind: 'tag' }>;
 
 const DEPTH_MAX = 32;
-/** More than anybody mends in one go. */
+/** Syntax errors reported per field. */
 const ERRORS_MAX = 20;
 const BLOCK_ENDS: Record<string, string> = {
   if: 'endif',
@@ -99,7 +99,7 @@ class BlockParser {
     return { nodes, roots: this.#roots, partialKeys: this.#partialKeys };
   }
 
-  /** Nodes up to one of the tags in `ends`, which is consumed and returned. */
+  /** Parses nodes up to one of the tags in `ends`, which is consumed and returned. */
   #body(opener: TagLexeme | undefined, ends: readonly string[]): Body {
     if (++this.#depth > DEPTH_MAX) {
       throw new ContentLimitError(
@@ -231,7 +231,7 @@ class BlockParser {
     const reader = this.#reader(tag);
     const name = parseNewName(tag, reader);
     if (!reader.accept('='))
-      this.#fail(tag.at, 'An assignment is written `{% assign name = value %}`.');
+      this.#fail(tag.at, 'An assignment must be written as `{% assign name = value %}`.');
     const expr = reader.filteredValue();
     reader.expectEnd();
     if (expr.kind === 'path' && expr.fromContact) this.#contactNames.add(name);
@@ -267,32 +267,32 @@ class BlockParser {
     if (tag.name === 'include' || tag.name === 'layout' || tag.name === 'block') {
       this.#fail(
         tag.at,
-        `\`{% ${tag.name} %}\` is not supported. Partials come in with \`{% render "key" %}\`, a layout is chosen in the template's settings.`,
+        `\`{% ${tag.name} %}\` is not supported. Include partials with \`{% render "key" %}\`; select a layout in the template's settings.`,
       );
     }
     if (TAGS.includes(tag.name)) {
-      this.#fail(tag.at, `\`{% ${tag.name} %}\` has no block to belong to here.`);
+      this.#fail(tag.at, `\`{% ${tag.name} %}\` does not belong to an open block.`);
     }
     const near = closest(tag.name, TAGS);
-    this.#fail(
-      tag.at,
-      `There is no tag \`${tag.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,
-    );
+    this.#fail(tag.at, `Unknown tag \`${tag.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`);
   }
 
   #condition(tag: TagLexeme): Expr {
     return this.#recover(() => this.#expression(tag), NOTHING);
   }
 
-  /** What is written to the mail, as opposed to what a tag asks. */
+  /** The expression of an output, as opposed to that of a tag. */
   #outputExpression(lexeme: { begin: number; end: number; at: number }): Expr {
     const hint = outputHint(this.#source.slice(lexeme.begin, lexeme.end));
     if (hint !== undefined) this.#fail(lexeme.begin, hint);
     const expr = this.#expression(lexeme);
     const first = expr.kind === 'filtered' ? expr.initial : expr;
     if (first.kind === 'binary' && (first.operator === 'or' || first.operator === 'and')) {
-      const answer = `\`${first.operator}\` makes "true" or "false" of values.`;
-      this.#fail(lexeme.begin, `${answer} For a stand-in write \`{{ name | default: "there" }}\`.`);
+      const answer = `\`${first.operator}\` returns true or false.`;
+      this.#fail(
+        lexeme.begin,
+        `${answer} For a fallback, write \`{{ name | default: "there" }}\`.`,
+      );
     }
     return expr;
   }
@@ -312,8 +312,8 @@ class BlockParser {
   }
 
   /**
-   * The head of a block, or a stand-in for one that is wrong: what follows up to the block's end is
-   * looked through all the same, so that an author hears of all mistakes at once.
+   * Parses the arguments of a block tag, or returns a fallback if they are invalid, so that the rest of
+   * the block is still parsed and all errors are reported at once.
    */
   #recover<T>(read: () => T, fallback: T): T {
     try {

@@ -5,20 +5,21 @@ import { FILTERS } from './filters.ts';
 import { equivalentFilter } from './liquid-hints.ts';
 
 /**
- * Liquid's expression grammar is LiquidJS's own: its tokenizer reads, and what it read is turned
- * here into our expressions. It is lenient where an author would be misled (`{{ first name }}` reads
- * as `first`), so everything that was not understood is refused.
+ * Parses Liquid expressions: LiquidJS's tokenizer reads the grammar, and its tokens are converted to our
+ * expression nodes. The tokenizer is lenient in ways that would mislead authors (`{{ first name }}` reads
+ * as `first`), so everything it leaves unread is rejected. Tokenizer and TypeGuards are LiquidJS
+ * internals: check this file whenever LiquidJS is updated.
  */
 
-/** Names bound where the expression stands. */
+/** Names in scope where the expression is used. */
 export interface NameBindings {
   /** Variables of the enclosing loops, outermost first. */
   loops: readonly { variable: string; fromContact: boolean }[];
-  /** Assigned names whose value comes out of the contact record. */
+  /** Assigned names whose value comes from the contact record. */
   contactNames: ReadonlySet<string>;
-  /** Where the placeholder or tag begins: the place told when a value is missing. */
+  /** Where the placeholder or tag starts, which is the position reported for a missing value. */
   placeholderAt: number;
-  /** Called with every root that the caller has to supply. */
+  /** Called with every root that the caller must supply. */
   onRoot(root: string): void;
 }
 
@@ -27,7 +28,7 @@ export class ExpressionError extends Error {
 
   constructor(at: number, detail: string) {
     super(detail);
-    this.name = 'ExpressionProblem';
+    this.name = 'ExpressionError';
     this.at = at;
   }
 }
@@ -36,19 +37,16 @@ const SIMPLE_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 const LITERALS = new Set(['true', 'false', 'nil', 'null', 'empty', 'blank', 'not']);
 const NESTING_MAX = 16;
 
-/** What LiquidJS says of what other languages write. */
+/** Better explanations for LiquidJS errors that are typical of other template languages. */
 const HINTS = new Map([
-  [
-    'expected ":" after filter name',
-    'what a filter takes stands behind a colon, as in `default: "there"`',
-  ],
+  ['expected ":" after filter name', 'filter arguments follow a colon, as in `default: "there"`'],
   [
     'expected "|" before filter',
-    'behind a value only filters stand, as in `price | times: 2`; conditions are tags, `{% if … %}`',
+    'only filters can follow a value, as in `price | times: 2`; conditions are tags, `{% if … %}`',
   ],
 ]);
 
-/** Reads `source[begin, end)` to its end: a value with filters. */
+/** Parses all of `source[begin, end)` as a value with filters. */
 export function parseFilteredValue(
   source: string,
   begin: number,
@@ -63,13 +61,13 @@ export function parseFilteredValue(
   return expr;
 }
 
-/** A path whose syntax is already known to be plain, such as that of `${dotted.path}`. */
+/** Parses a path that is known to be plain, such as that of `${dotted.path}`. */
 export function parsePlainPath(text: string, bindings: NameBindings): PathExpr {
   const [root = '', ...segments] = text.split('.');
   return bindPath(root, segments, bindings);
 }
 
-/** Reads the arguments of a tag piece by piece. */
+/** Reads the arguments of a tag one at a time. */
 export class ExpressionReader {
   readonly #tokenizer: Tokenizer;
   readonly #bindings: NameBindings;
@@ -100,7 +98,7 @@ export class ExpressionReader {
   value(): Expr {
     return this.#guard(() => {
       const token = this.#tokenizer.readValue();
-      if (!token) throw new ExpressionError(this.at, `A value is expected${this.#found()}.`);
+      if (!token) throw new ExpressionError(this.at, `Expected a value${this.#found()}.`);
       return this.#fromToken(token);
     });
   }
@@ -109,7 +107,7 @@ export class ExpressionReader {
     return this.#tokenizer.readIdentifier().getText();
   }
 
-  /** Consumes `word` when it comes next. */
+  /** Consumes `word` if it comes next. */
   accept(word: string): boolean {
     const begin = this.#tokenizer.p;
     this.#tokenizer.skipBlank();
@@ -126,11 +124,10 @@ export class ExpressionReader {
   }
 
   expectEnd(): void {
-    if (!this.ended())
-      throw new ExpressionError(this.at, `This is not understood${this.#found()}.`);
+    if (!this.ended()) throw new ExpressionError(this.at, `Unexpected syntax${this.#found()}.`);
   }
 
-  /** LiquidJS errors carry a token; ours a sentence. */
+  /** Converts LiquidJS errors, which carry a token, to ExpressionErrors. */
   #guard<T>(read: () => T): T {
     try {
       return read();
@@ -139,7 +136,7 @@ export class ExpressionReader {
       const at = (error as { token?: Token }).token?.begin ?? this.at;
       const message =
         error instanceof Error ? error.message.replace(/, line:\d+, col:\d+$/, '') : '';
-      throw new ExpressionError(at, `This is not understood: ${HINTS.get(message) ?? message}.`);
+      throw new ExpressionError(at, `Syntax error: ${HINTS.get(message) ?? message}.`);
     }
   }
 
@@ -158,20 +155,20 @@ export class ExpressionReader {
       const right = stack.pop();
       const left = token.operator === 'not' ? undefined : stack.pop();
       if (right === undefined || (left === undefined && token.operator !== 'not')) {
-        throw new ExpressionError(token.begin, `\`${token.operator}\` lacks a value beside it.`);
+        throw new ExpressionError(token.begin, `\`${token.operator}\` is missing a value.`);
       }
       if (left === undefined) stack.push({ kind: 'not', operand: right });
       else stack.push({ kind: 'binary', operator: token.operator as Operator, left, right });
     }
     const [expr, extra] = stack;
-    if (expr === undefined) throw new ExpressionError(begin, 'A value is expected.');
+    if (expr === undefined) throw new ExpressionError(begin, 'Expected a value.');
     if (extra !== undefined) {
       const second = postfix.find(
         (token, index) => index > 0 && !TypeGuards.isOperatorToken(token),
       );
       throw new ExpressionError(
         second?.begin ?? begin,
-        `\`${second?.getText() ?? ''}\` is not expected here. A name has no spaces; filters come after \`|\`.`,
+        `Unexpected \`${second?.getText() ?? ''}\`. Names cannot contain spaces; filters follow \`|\`.`,
       );
     }
     return expr;
@@ -196,17 +193,17 @@ export class ExpressionReader {
       if (name === 'true' || name === 'false') return { kind: 'literal', value: name === 'true' };
       return { kind: 'literal', value: null };
     }
-    throw new ExpressionError(token.begin, `\`${token.getText()}\` is not understood.`);
+    throw new ExpressionError(token.begin, `Unexpected \`${token.getText()}\`.`);
   }
 
   #path(token: Token & { variable?: unknown; props: readonly Token[] }): PathExpr {
     const [first, ...rest] = token.props;
     if (token.variable !== undefined || !first || !TypeGuards.isWordToken(first)) {
-      throw new ExpressionError(token.begin, `\`${token.getText()}\` is not a path.`);
+      throw new ExpressionError(token.begin, `\`${token.getText()}\` is not a valid path.`);
     }
     const segments = rest.map((prop) => {
       if (TypeGuards.isWordToken(prop) && prop.size() === 0) {
-        throw new ExpressionError(prop.begin, 'There is nothing between `[` and `]`.');
+        throw new ExpressionError(prop.begin, 'The brackets `[]` are empty.');
       }
       if (TypeGuards.isWordToken(prop) || TypeGuards.isQuotedToken(prop)) return prop.content;
       if (TypeGuards.isNumberToken(prop)) return prop.content;
@@ -221,7 +218,7 @@ export class ExpressionReader {
       const near = equivalentFilter(token.name) ?? closest(token.name, FILTERS.keys());
       throw new ExpressionError(
         token.begin,
-        `There is no filter \`${token.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,
+        `Unknown filter \`${token.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,
       );
     }
     const args: Expr[] = [];
@@ -248,27 +245,24 @@ function parseQuoted(token: Token & { content: string }): Expr {
   if (text.includes('${') || text.includes('{{')) {
     throw new ExpressionError(
       token.begin,
-      'A placeholder inside a string is not filled in. Name the variable itself, or join pieces with `append`.',
+      'Placeholders inside a string are not replaced. Use the variable itself, or join strings with `append`.',
     );
   }
   return { kind: 'literal', value: token.content };
 }
 
-/** What would only nest the parser's own stack. */
+/** Rejects input that would recurse too deeply in the tokenizer. */
 function checkNesting(text: string, begin: number): void {
   let nested = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x5b || code === 0x28) nested += 1;
     else if (code === 0x7b && text.charCodeAt(i + 1) === 0x7b) {
-      throw new ExpressionError(begin + i, 'A placeholder cannot stand inside another one.');
+      throw new ExpressionError(begin + i, 'Placeholders cannot be nested.');
     }
   }
   if (nested > NESTING_MAX) {
-    throw new ExpressionError(
-      begin,
-      `There are more than ${NESTING_MAX} brackets in one expression.`,
-    );
+    throw new ExpressionError(begin, `An expression can have at most ${NESTING_MAX} brackets.`);
   }
 }
 

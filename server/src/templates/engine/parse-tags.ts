@@ -1,7 +1,7 @@
 import type { Expr, RenderNode } from './content-nodes.ts';
 import { ExpressionError, type ExpressionReader } from './parse-expression.ts';
 
-/** What stands in a tag behind its name. */
+/** Parses the arguments of tags. */
 
 interface Tag {
   name: string;
@@ -10,7 +10,7 @@ interface Tag {
 
 const RESERVED = new Set(['contact', 'message', 'forloop', 'content']);
 
-/** A name that the tag gives to something. */
+/** Parses the name that a tag assigns. */
 export function parseNewName(tag: Tag, reader: ExpressionReader): string {
   const name = reader.identifier();
   if (name === '') throw new ExpressionError(tag.at, `\`{% ${tag.name} %}\` needs a name.`);
@@ -29,7 +29,7 @@ export interface ForTag {
 export function parseForTag(tag: Tag, reader: ExpressionReader): ForTag {
   const variable = parseNewName(tag, reader);
   if (!reader.accept('in')) {
-    throw new ExpressionError(tag.at, 'A loop is written `{% for item in list %}`.');
+    throw new ExpressionError(tag.at, 'A loop must be written as `{% for item in list %}`.');
   }
   const list = reader.value();
   let offset: Expr | undefined;
@@ -43,7 +43,7 @@ export function parseForTag(tag: Tag, reader: ExpressionReader): ForTag {
     else if (word === 'offset' && reader.accept(':')) offset = reader.value();
     else if (word === 'limit' && reader.accept(':')) limit = reader.value();
     else {
-      const detail = 'After the list come only `limit:`, `offset:` and `reversed`.';
+      const detail = 'Only `limit:`, `offset:` and `reversed` are allowed after the list.';
       throw new ExpressionError(at, detail);
     }
   }
@@ -75,7 +75,7 @@ export function parseCycleTag(reader: ExpressionReader): {
 export function parseRenderTag(tag: Tag, reader: ExpressionReader): RenderNode {
   const file = reader.value();
   if (file.kind !== 'literal' || typeof file.value !== 'string') {
-    const detail = 'A partial is named by its key in quotes: `{% render "footer" %}`.';
+    const detail = 'The key of a partial must be in quotes: `{% render "footer" %}`.';
     throw new ExpressionError(tag.at, detail);
   }
   const node: RenderNode = {
@@ -94,7 +94,7 @@ export function parseRenderTag(tag: Tag, reader: ExpressionReader): RenderNode {
       const expr = reader.value();
       const alias = reader.accept('as') ? reader.identifier() : node.key;
       node.binding = { name: alias, expr, each: name === 'for' };
-    } else throw new ExpressionError(at, 'Values are handed to a partial as `name: value`.');
+    } else throw new ExpressionError(at, 'Pass values to a partial as `name: value`.');
   }
   return node;
 }

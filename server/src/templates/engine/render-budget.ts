@@ -1,9 +1,9 @@
 import { ContentLimitError, LineIndex, type Position } from './content-errors.ts';
 
 /**
- * What one send may spend on rendering, over all its fields, and what rendering found missing.
- * Work is counted, not timed: a template passes or fails the same on an idle and on a busy machine.
- * The defaults let the worst template run for a few hundred milliseconds.
+ * The work budget of one send across all its fields, and the values that rendering found missing. Work
+ * is counted rather than timed, so a template passes or fails the same way on an idle and on a busy
+ * machine. With the defaults the worst template runs for a few hundred milliseconds.
  */
 
 export interface MissingValue {
@@ -12,12 +12,12 @@ export interface MissingValue {
   field: string;
   line: number;
   column: number;
-  /** `missing_variable`: no value and no default. `invalid_variable`: a value of the wrong kind. */
+  /** `missing_variable`: no value and no default. `invalid_variable`: a value of the wrong type. */
   code: 'missing_variable' | 'invalid_variable';
   detail: string;
 }
 
-/** Something was made harmless; the message can be sent all the same. */
+/** A value was neutralized; the message can still be sent. */
 export interface RenderWarning {
   code: 'unsafe_url' | 'unsafe_css';
   field: string;
@@ -30,7 +30,7 @@ export interface RenderLimits {
   /** One unit is about one visited node, one list element or sixteen characters. */
   workMax: number;
   iterationsMax: number;
-  /** Characters of one rendered field and of any value on the way to it. */
+  /** Characters of a rendered field, and of any intermediate value. */
   outputMaxChars: number;
   missingMax: number;
 }
@@ -46,7 +46,7 @@ export class RenderBudget {
   readonly missing: MissingValue[] = [];
   readonly warnings: RenderWarning[] = [];
   readonly limits: RenderLimits;
-  /** False once a value was written that no database takes, or half a character. */
+  /** False once a value with NUL or an unpaired surrogate was written, which PostgreSQL rejects. */
   outputIsStorable = true;
   #workLeft: number;
   #iterationsLeft: number;
@@ -70,12 +70,12 @@ export class RenderBudget {
     if (!(this.#iterationsLeft >= 0)) {
       throw new ContentLimitError(
         field,
-        `Loops run more than ${this.limits.iterationsMax} times in all.`,
+        `Loops run more than ${this.limits.iterationsMax} times in total.`,
       );
     }
   }
 
-  /** Tells the same use of the same path once, and stops writing when the list is long enough. */
+  /** Records each use of a path once, up to the limit. */
   addMissing(missing: MissingValue): void {
     if (this.missing.length >= this.limits.missingMax) return;
     const known = this.missing.some(
@@ -88,7 +88,7 @@ export class RenderBudget {
     if (!known) this.missing.push(missing);
   }
 
-  /** A loop tells of the same place thousands of times. */
+  /** Indexed per source, because a loop can report the same position thousands of times. */
   positionOf(source: string, offset: number): Position {
     let lines = this.#lines.get(source);
     if (!lines) {

@@ -6,20 +6,20 @@ import { SafeHtml, ValueError } from './filter-spec.ts';
 import { Absent, LoopFrame, type RenderState } from './render-state.ts';
 import { areEqual, isTruthy, toNumber } from './values.ts';
 
-/** How a partial is found and rendered; kept apart so that this file knows nothing of parsing. */
+/** Finds and renders a partial; injected so that this file does not depend on parsing. */
 export type RenderPartial = (
   node: RenderNode,
   locals: Map<string, unknown>,
   state: RenderState,
 ) => void;
 
-/** Judging an address takes as long as visiting some ten nodes, and so does beginning a partial. */
+/** Validating a URL, like starting a partial, takes about as long as visiting ten nodes. */
 const URL_COST = 10;
 const PARTIAL_COST = 10;
 
 type Jump = 'break' | 'continue' | undefined;
 
-/** Writes the nodes to `run.out`. A jump out of a loop is told to the caller. */
+/** Renders the nodes to `state.out`. */
 export function renderNodes(
   nodes: readonly ContentNode[],
   state: RenderState,
@@ -31,7 +31,7 @@ export function renderNodes(
 class Renderer {
   readonly #state: RenderState;
   readonly #partial: RenderPartial;
-  /** What was written before the open URL attribute; undefined outside of one. */
+  /** The output before the open URL attribute; undefined outside of one. */
   #beforeUrl: string | undefined;
 
   constructor(state: RenderState, partial: RenderPartial) {
@@ -109,7 +109,7 @@ class Renderer {
     }
   }
 
-  /** Liquid renders every branch that matches, not only the first; we stop at the first. */
+  /** Unlike Liquid, which renders every matching branch, this stops at the first. */
   #case(node: Extract<ContentNode, { kind: 'case' }>): Jump {
     const subject = evaluate(node.subject, this.#state, false);
     this.#state.spend(node.branches.reduce((sum, { values }) => sum + (values?.length ?? 0), 0));
@@ -122,8 +122,8 @@ class Renderer {
   }
 
   /**
-   * A plain path may be absent, because a later `if` may ask for it; its use tells the path.
-   * Anything computed from an absent value would only look like a value, so it is strict.
+   * A plain path may be absent, because a later `if` may test it; using it then reports the path. A value
+   * computed from an absent one would look valid, so everything else is strict.
    */
   #evaluateLocal(expr: Expr): unknown {
     const value = evaluate(expr, this.#state, expr.kind === 'filtered' || expr.kind === 'range');
@@ -175,7 +175,7 @@ class Renderer {
     return undefined;
   }
 
-  /** What a loop walks over: a list, the pairs of an object, or numbers that are never stored. */
+  /** The items of a loop: a list, the entries of an object, or a range that is never materialized. */
   #listOf(expr: Expr, strict: boolean, at: number): LoopList {
     const state = this.#state;
     if (expr.kind === 'range') {
@@ -241,8 +241,8 @@ interface LoopList {
   item(index: number): unknown;
 }
 
-/** A stack or a string that outgrew the engine is a limit reached, not a fault of ours. */
+/** A stack or string overflow means that a limit was reached, not that the engine has a bug. */
 export function toLimitError(error: unknown, field: string): unknown {
   if (!(error instanceof RangeError)) return error;
-  return new ContentLimitError(field, 'A value is nested too deep or grows too long.');
+  return new ContentLimitError(field, 'A value is nested too deeply or becomes too long.');
 }

@@ -10,15 +10,15 @@ const SEARCH_CHARS_PER_UNIT = 128;
 
 const SUGGESTED_FROM_MAX = 100;
 
-/** One turn of a loop, and what `forloop` shows of it. */
+/** A running loop, and what `forloop` exposes of it. */
 export class LoopFrame {
   item: unknown = undefined;
-  /** Of the turn. */
+  /** Index of the current iteration. */
   index = 0;
-  /** Of the item in the caller's list, before offset and reversal. */
+  /** Index of the item in the caller's list, before offset and reversal. */
   sourceIndex = 0;
   readonly length: number;
-  /** How the list is called when one of its items lacks something. */
+  /** The list's path, used in reports about its items. */
   readonly listPath: string;
   readonly parent: LoopFrame | undefined;
 
@@ -29,7 +29,7 @@ export class LoopFrame {
   }
 }
 
-/** Stands in a local variable for a value that was not there, and remembers whose it was. */
+/** The value of a local variable that was assigned from an absent path. */
 export class Absent {
   readonly path: string;
 
@@ -48,12 +48,12 @@ export interface RenderSettings {
 }
 
 /**
- * The state of one render of one field. Nothing of it outlives the render, so two renders cannot
- * see each other. A partial gets a run of its own that shares scope and budget.
+ * The state of one render of one field. It does not outlive the render, so renders cannot affect each
+ * other. A partial gets its own state, which shares the data and the budget.
  */
 export class RenderState implements WorkMeter {
   out = '';
-  /** Counts every report, also those that the budget's list no longer takes. */
+  /** Counts every report, including those beyond the limit of the budget's list. */
   reports = 0;
   readonly settings: RenderSettings;
   readonly data: Readonly<Record<string, unknown>>;
@@ -84,19 +84,19 @@ export class RenderState implements WorkMeter {
     this.budget.spend(work, this.settings.field);
   }
 
-  /** Charges for a string or list that is read or made. */
+  /** Charges for a string or list that is read or created. */
   spendOnLength(length: number): void {
     if (length > this.budget.limits.outputMaxChars) this.failTooLong();
     this.budget.spend(1 + (length >> 4), this.settings.field);
   }
 
-  /** Charges for looking at a value from end to end, where it is a text. */
+  /** Charges for reading a whole value if it is text. */
   spendOnText(value: unknown): void {
     if (typeof value === 'string') this.spendOnLength(value.length);
     else if (value instanceof SafeHtml) this.spendOnLength(value.html.length);
   }
 
-  /** A search looks at each place of the text again, in the worst case as far as the sought is long. */
+  /** In the worst case a search compares the whole needle at every position of the text. */
   spendOnSearch(text: string, needle: string): void {
     this.spendOnLength(text.length);
     this.spend(Math.floor((text.length * needle.length) / SEARCH_CHARS_PER_UNIT));
@@ -118,7 +118,7 @@ export class RenderState implements WorkMeter {
     this.report(expr.at, path, 'missing_variable', detail);
   }
 
-  /** Names are written in many ways; of very many given ones only the first are looked at. */
+  /** Suggests a similar name. Only the first of many given names are considered. */
   #didYouMean({ root, frame }: PathExpr): string {
     if (frame !== -1 || Object.hasOwn(this.data, root)) return '';
     if (this.budget.missing.length >= this.budget.limits.missingMax) return '';

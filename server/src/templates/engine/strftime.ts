@@ -1,6 +1,6 @@
 import { ValueError } from './filter-spec.ts';
 
-/** A moment as the clock on a wall of some zone shows it. */
+/** The local date and time of an instant in some time zone. */
 export interface LocalTime {
   year: number;
   month: number;
@@ -18,7 +18,7 @@ export interface LocaleNames {
   zone: string;
 }
 
-/** Reads what Intl shows of a moment back into numbers, and finds the zone's offset from it. */
+/** Converts the parts that Intl formats to numbers, and derives the zone's offset from them. */
 export function toLocalTime(parts: readonly Intl.DateTimeFormatPart[], ms: number): LocalTime {
   const read = (type: string): number => Number(parts.find((part) => part.type === type)?.value);
   const bc = parts.some((part) => part.type === 'era' && part.value.startsWith('B'));
@@ -38,10 +38,10 @@ const FORMAT_MAX_CHARS = 256;
 const WIDTHS: Record<string, number> = { Y: 4, L: 3, j: 3, e: 2, k: 2, l: 2 };
 const UNPADDED = new Set(['s', 'u', 'w']);
 
-/** Ruby's strftime, the part of it that letters use. */
+/** The part of Ruby's strftime that emails use. */
 export function strftime(format: string, time: LocalTime, ms: number, names: LocaleNames): string {
   if (format.length > FORMAT_MAX_CHARS) {
-    throw new ValueError(`A date format has at most ${FORMAT_MAX_CHARS} characters.`);
+    throw new ValueError(`A date format can have at most ${FORMAT_MAX_CHARS} characters.`);
   }
   return format.replace(
     DIRECTIVE,
@@ -135,7 +135,7 @@ function directive(
   }
 }
 
-/** 2000 was a leap year; after February other years are one day behind it. */
+/** 2000 was a leap year; in other years, dates after February are one day behind it. */
 function leapCorrection({ year, month }: LocalTime): number {
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   return month > 2 && !leap ? 1 : 0;

@@ -16,7 +16,7 @@ export interface TryRenderResult {
   warnings: RenderWarning[];
 }
 
-/** For tests: parses and renders one field as a send would. */
+/** For tests: parses and renders one field like a send. */
 export function tryRender(
   source: string,
   format: OutputFormat,
@@ -29,7 +29,7 @@ export function tryRender(
   return { text, missing: budget.missing, warnings: budget.warnings };
 }
 
-/** The text alone, when nothing may be missing. */
+/** Returns only the text, and throws if values are missing. */
 export function renderComplete(
   source: string,
   format: OutputFormat,

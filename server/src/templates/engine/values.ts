@@ -1,23 +1,23 @@
 import { SafeHtml, ValueError } from './filter-spec.ts';
 import { LoopFrame } from './render-state.ts';
 
-/** How values are read and turned to text. The only file that looks into a caller's values. */
+/** Reads values and converts them to text. The only file that accesses a caller's values. */
 
 /**
- * Who pays for it. A list that holds another one a thousand times, which holds another one a
- * thousand times, takes a line to write and for ever to walk: each look is paid for, not each value.
+ * Charges for work. A list that contains another list a thousand times, which contains another a
+ * thousand times, is short to write but endless to visit, so every access is charged, not every value.
  */
 export interface WorkMeter {
   spend(work: number): void;
-  /** Charges for characters or items that are read or made, and refuses too many at once. */
+  /** Charges for characters or items that are read or created, and throws when there are too many. */
   spendOnLength(length: number): void;
 }
 
 const DEPTH_MAX = 16;
 
 /**
- * Own properties only. Whatever a caller sends, nothing of JavaScript itself can be reached:
- * no prototype, no method, no accessor of a built-in.
+ * Reads own properties only. Whatever a caller sends, no prototype, method or accessor of a JavaScript
+ * built-in is reachable.
  */
 export function readProperty(value: unknown, key: unknown, meter: WorkMeter): unknown {
   if (value === null || value === undefined) return undefined;
@@ -70,7 +70,7 @@ function readLoop(loop: LoopFrame, key: unknown): unknown {
   }
 }
 
-/** Reads `a.b.c` below a value; for filters such as `map: "address.city"`. */
+/** Reads `a.b.c` within a value, for filters such as `map: "address.city"`. */
 export function readNested(value: unknown, path: readonly string[], meter: WorkMeter): unknown {
   meter.spend(path.length);
   let current = value;
@@ -78,13 +78,13 @@ export function readNested(value: unknown, path: readonly string[], meter: WorkM
   return current;
 }
 
-/** How many characters, items or fields. */
+/** The number of characters, items or fields. */
 export function sizeOf(value: unknown, meter: WorkMeter): number {
   if (Array.isArray(value) || typeof value === 'string') return value.length;
   return typeof value === 'object' && value !== null ? fieldCount(value, meter) : 0;
 }
 
-/** The text of a value as a reader should see it. A record has none. */
+/** The text of a value as shown to a reader. Objects have none. */
 export function toText(value: unknown, meter: WorkMeter, depth = 0): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') {
@@ -100,12 +100,12 @@ export function toText(value: unknown, meter: WorkMeter, depth = 0): string {
   }
   throw new ValueError(
     Array.isArray(value) || value instanceof LoopFrame
-      ? 'This value has no text of its own.'
-      : 'This is an object. Name one of its fields.',
+      ? 'This value cannot be shown as text.'
+      : 'This is an object. Use one of its fields.',
   );
 }
 
-/** The texts of items in a row; their length is paid for before they are put together. */
+/** Joins the texts of items. Their total length is charged before they are joined. */
 export function joinTexts(
   items: readonly unknown[],
   separator: string,
@@ -137,7 +137,7 @@ export function describe(value: unknown): string {
   return String(value);
 }
 
-/** Liquid's truth: only false and nothing are false. */
+/** As in Liquid, only false and nil are falsy. */
 export function isTruthy(value: unknown): boolean {
   return value !== false && value !== undefined && value !== null;
 }
@@ -157,7 +157,7 @@ export function isBlank(value: unknown, meter: WorkMeter): boolean {
 export function areEqual(left: unknown, right: unknown, meter: WorkMeter, depth = 0): boolean {
   const a = left instanceof SafeHtml ? left.html : (left ?? null);
   const b = right instanceof SafeHtml ? right.html : (right ?? null);
-  // Two long texts are compared to where they differ.
+  // Comparing two strings costs up to their length.
   if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) {
     meter.spendOnLength(a.length);
   }
@@ -168,7 +168,7 @@ export function areEqual(left: unknown, right: unknown, meter: WorkMeter, depth 
   return a.every((item, index) => areEqual(item, b[index], meter, depth + 1));
 }
 
-/** -1, 0 or 1; undefined when there is no order between the two. */
+/** -1, 0 or 1; undefined when the values cannot be ordered. */
 export function compare(left: unknown, right: unknown): -1 | 0 | 1 | undefined {
   const a = comparable(left);
   const b = comparable(right);
