@@ -9,51 +9,64 @@ import type { ClientInfo } from './server/client-info.ts';
 import type { QueryParser, SemanticChecks } from './validation/schema-validator.ts';
 
 /**
- * One operation of the API: its path, its rules, its documentation and its work in one value. The
- * server validates, authorises and answers from it; the OpenAPI document is generated from it.
+ * One operation of the API: its path, rules, documentation and handler in one value. The server
+ * validates, authorizes and responds according to it, and the OpenAPI document is generated from
+ * it.
  */
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends TSchema> {
-  /** operationId; the file is named like it. */
+  /** The operationId; also the name of the exported function. */
   id: string;
   method: Method;
-  /** Below /api/v1, with {parameters}. */
+  /** The path below /api/v1, with {parameters}. */
   path: string;
   tag: Tag;
   summary: string;
   description?: string;
   /**
-   * 'public': no key needed. 'any': any valid key, or a session. 'person': a session, whatever the
-   * workspace. A right over the team is a session's alone.
+   * 'public': no authentication. 'any': any API key or session. 'person': a session, without a
+   * workspace. Team rights require a session too.
    */
   scope: Scope | TeamRight | 'public' | 'any' | 'person';
-  /** Public, and about the session's cookie: no other site may have it called. */
+  /**
+   * For public operations that use the session cookie: requests from other sites are rejected.
+   */
   csrfProtected?: true;
   params?: P;
   query?: Q;
-  /** What refuses parameters beyond their shape. All are asked, so that all faults come at once. */
+  /**
+   * Parsers that check parameters beyond their schema. All run, so that all errors are reported at
+   * once.
+   */
   queryParsers?: readonly QueryParser[];
   body?: B;
-  /** What the door checks of the body, where the operation itself looks at the rest. */
+  /**
+   * The schema that the server checks the body against, if the handler validates the rest itself.
+   */
   validatedBody?: TSchema;
-  /** For a body whose shape is wrong: what is wrong with it besides. */
+  /**
+   * Further checks for a body that failed its schema, so that all errors are reported at once.
+   */
   semanticChecks?: SemanticChecks;
   /** Named examples of the body. */
   examples?: Record<string, { summary: string; value: unknown }>;
-  /** A body that is not JSON, by media type; the handler reads the stream. */
+  /** Media types of a body that is not JSON; the handler reads the stream. */
   rawBody?: string[];
   responses: Record<number, ResponseSpec>;
-  /** Refusals beyond those that the rules above imply. */
+  /** Problem codes beyond those that the spec implies. */
   problems?: readonly ProblemCode[];
-  /** Done only while the draft is as the client saw it, where the client says so by If-Match. */
+  /** The client may require the draft to be unchanged by sending If-Match. */
   supportsIfMatch?: true;
-  /** Where what the answer shows is found: told in `Location`, also when the answer is repeated. */
+  /** Returns the URL for the `Location` header, also for replayed responses. */
   location?: (body: never) => string;
-  /** The work commits the Idempotency-Key itself, together with what it stores. */
+  /** The handler commits the Idempotency-Key itself, in the transaction that stores its data. */
   handlesIdempotency?: boolean;
-  /** A GET that gives each thing once: a HEAD, which would take it and show nothing, is refused. */
+  /**
+   * A GET that returns each item only once. HEAD is rejected, because it would consume an item
+   * without returning it.
+   */
   consumesOnRead?: true;
   testKeysOnly?: boolean;
 }
@@ -62,35 +75,38 @@ export interface ResponseSpec {
   description: string;
   body?: TSchema;
   mediaType?: string;
-  /** What else the body can come as, when the request says so, with an example of each. */
+  /** Other media types of the body, selected by the request, each with an example. */
   alternateTypes?: Record<string, { example: unknown }>;
   headers?: Record<string, { description: string; schema: TSchema }>;
   example?: unknown;
 }
 
 export const TAGS = {
-  Sending: 'Send messages, one or many.',
-  Messages: 'Find messages, see what became of them, change what has not left yet.',
-  'Test inbox': 'Where test mail arrives: read it, or wait for it in an end-to-end test.',
+  Sending: 'Send one message or a batch.',
+  Messages: 'Search messages, follow their delivery, and change messages that have not been sent yet.',
+  'Test inbox': 'Receives test mail: read it, or wait for it in an end-to-end test.',
   Templates: 'Stored content: templates, layouts and partials, with drafts and versions.',
-  Contacts: 'People you write to, and what placeholders know of them.',
-  Domains: 'Domains you send from, and the DNS records that prove it.',
-  Suppressions: 'Addresses that must not be written to.',
-  Webhooks: 'Have events sent to you.',
-  Events: 'The ledger of all that happened.',
-  'API keys': 'Make, limit, rotate and revoke keys.',
-  'Sign-in': 'For the application: the first account, sessions, forgotten passwords.',
-  Account: 'A person’s own things: profile, password, second factor, sessions, workspaces.',
-  Team: 'Who belongs to a workspace, and as what.',
-  Service: 'The service itself: limits and this document.',
+  Contacts: 'Recipients and the attributes that placeholders can use.',
+  Domains: 'Sending domains and the DNS records that verify them.',
+  Suppressions: 'Addresses and domains that are never sent to.',
+  Webhooks: 'Receive events at your own endpoints.',
+  Events: 'The log of everything that happened.',
+  'API keys': 'Create, restrict, rotate and revoke API keys.',
+  'Sign-in': 'For the dashboard: the first account, sessions and password resets.',
+  Account: 'The signed-in user: profile, password, second factor, sessions and workspaces.',
+  Team: 'Members of a workspace and their roles.',
+  Service: 'The service itself: limits, SMTP settings and this document.',
 } as const;
 
 export type Tag = keyof typeof TAGS;
 
 export interface OperationRequest<P, Q, B> {
-  /** Present wherever a workspace is meant: not in operations that are public or a person's. */
+  /**
+   * Present for operations on a workspace, but not for public operations or those of scope
+   * 'person'.
+   */
   caller: Caller;
-  /** Present when a person asks, with a session. */
+  /** Present if the request has a session. */
   signedIn: SignedInPerson;
   client: ClientInfo;
   requestId: string;
@@ -99,22 +115,25 @@ export interface OperationRequest<P, Q, B> {
   body: B;
   /** Present when the client sent an Idempotency-Key. */
   idempotency: IdempotencyRequest | undefined;
-  /** For an operation with rawBody, once it has read it: whoever lost the right meanwhile is refused. */
+  /**
+   * For operations with rawBody: repeats the authorization after the body was read, because the
+   * right may have been revoked in the meantime.
+   */
   reauthorize(): Promise<void>;
   /** The unread body of an operation with rawBody. */
   stream: AsyncIterable<Buffer> | undefined;
   contentType: string;
-  /** The states in which the client wants it done, where it named any. */
+  /** The entity tags of If-Match, if any. */
   ifMatch: readonly string[] | undefined;
-  /** Where a stream of events is taken up again. */
+  /** Last-Event-ID: where to resume an event stream. */
   lastEventId: string | undefined;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }
 
 export interface OperationResponse {
   status: number;
-  /** An object becomes JSON; text and bytes go out as they are; a stream flows. */
+  /** Objects are sent as JSON; text, bytes and streams are sent unchanged. */
   body?: unknown;
   headers?: Record<string, string | string[]>;
   mediaType?: string;
@@ -131,7 +150,7 @@ export interface Operation<
   ): Promise<OperationResponse> | OperationResponse;
 }
 
-/** Joins rules and work, so that the handler's types follow from the schemas. */
+/** Combines spec and handler, so that the handler's types follow from the schemas. */
 export function operation<
   P extends TSchema = TSchema,
   Q extends TSchema = TSchema,

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 
-/** For whoever runs the service: is it alive, may it get traffic, what does it count. */
+/** Liveness, readiness and metrics endpoints for the operator. */
 
 export interface HealthDependencies {
   registry: Registry;
-  /** Why no traffic should come now, or undefined when all is well. */
+  /** Returns why the node should not receive traffic, or undefined if it is ready. */
   notReady: () => Promise<string | undefined>;
 }
 

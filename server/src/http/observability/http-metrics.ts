@@ -1,8 +1,8 @@
 import { Counter, type Metric, Registry } from 'prom-client';
 
-/** What the door counts: requests by operation and status, and how long they took. */
+/** Request counts by operation and status, and request latencies. */
 export interface HttpMetrics {
-  /** A counter for one operation, prepared once so that a request costs no look-up by name. */
+  /** Returns a recorder for one operation, so that a request needs no lookup by name. */
   operation(id: string): (status: number, elapsedMs: number) => void;
 }
 
@@ -13,7 +13,7 @@ export function createRegistry(): Registry {
 export interface MetricSample {
   value: number;
   labels?: Readonly<Record<string, string>>;
-  /** Where it is not the figure's own, as in the lines of a histogram. */
+  /** Overrides the metric's own name, as for the samples of a histogram. */
   metricName?: string;
 }
 
@@ -24,7 +24,7 @@ export interface CollectedMetric {
   read: () => number | MetricSample[] | Promise<number | MetricSample[]>;
 }
 
-/** A figure that is kept elsewhere, and read when somebody asks for it. */
+/** Adds a metric whose value is kept elsewhere and read on each scrape. */
 export function addCollectedMetric(
   registry: Registry,
   { name, help, type, read }: CollectedMetric,
@@ -37,7 +37,7 @@ export function addCollectedMetric(
       return { name, help, type, aggregator: 'sum', values: samples };
     },
   };
-  // All that the registry asks of a metric.
+  // The registry uses only these members of a metric.
   registry.registerMetric(metric as unknown as Metric);
 }
 
@@ -47,16 +47,16 @@ const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 export function createHttpMetrics(registry: Registry): HttpMetrics {
   const requests = new Counter({
     name: 'postrider_http_requests_total',
-    help: 'Requests answered, by operation and status.',
+    help: 'HTTP requests by operation and status.',
     labelNames: ['operation', 'status'] as const,
     registers: [registry],
   });
   const histograms = new Map<string, LatencyHistogram>();
   addCollectedMetric(registry, {
     name: SECONDS,
-    help: 'Time from a request to its answer, by operation.',
+    help: 'HTTP request duration by operation.',
     type: 'histogram',
-    // The library's own finds its labels anew at every request.
+    // prom-client's own histogram looks up its labels on every request.
     read: () =>
       [...histograms].flatMap(([operation, histogram]) => histogramSamples(operation, histogram)),
   });
@@ -83,7 +83,7 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
 }
 
 interface LatencyHistogram {
-  /** Of each bucket those that are in no smaller one. */
+  /** Counts per bucket, not cumulative. */
   buckets: number[];
   count: number;
   sum: number;

@@ -6,39 +6,39 @@ import type { WebhookDispatcher } from '../../webhooks/webhook-dispatcher.ts';
 import { addCollectedMetric, type MetricSample } from './http-metrics.ts';
 
 /**
- * What an operator watches of a node besides its doors: the process, its work in hand, the database.
- * Every figure is read when somebody asks for it and costs nothing until then. Names and units follow
- * Prometheus; which node a figure is of is for the labels that the one who asks adds.
+ * Metrics of a node besides its listeners: the process, work in progress, and the database.
+ * Every value is read on scrape and costs nothing otherwise. Names and units follow Prometheus
+ * conventions; the scraper adds the labels that identify the node.
  */
 
 export function addProcessMetrics(
   registry: Registry,
   version: string,
-  /** How long each thread besides the main one has been at work. */
+  /** Returns the busy time of each worker thread in milliseconds. */
   threads: Readonly<Record<string, () => number>>,
 ): void {
   const mainBusyMs = (): number => performance.eventLoopUtilization().active;
   addCollectedMetric(registry, {
     name: 'postrider_build_info',
-    help: 'Always 1; the labels tell what runs.',
+    help: 'Always 1; the labels identify the version.',
     type: 'gauge',
     read: () => [{ value: 1, labels: { version, node: process.versions.node } }],
   });
   addCollectedMetric(registry, {
     name: 'process_start_time_seconds',
-    help: 'When the process began.',
+    help: 'Start time of the process.',
     type: 'gauge',
     read: () => performance.timeOrigin / 1000,
   });
   addCollectedMetric(registry, {
     name: 'process_resident_memory_bytes',
-    help: 'Memory of the process.',
+    help: 'Resident memory of the process.',
     type: 'gauge',
     read: () => process.memoryUsage.rss(),
   });
   addCollectedMetric(registry, {
     name: 'process_cpu_seconds_total',
-    help: 'Time of the processor, all threads.',
+    help: 'CPU time of all threads.',
     type: 'counter',
     read: () => {
       const { user, system } = process.cpuUsage();
@@ -47,7 +47,7 @@ export function addProcessMetrics(
   });
   addCollectedMetric(registry, {
     name: 'postrider_event_loop_busy_seconds_total',
-    help: 'Time in which a thread was at work. At a rate near 1 it can do no more.',
+    help: 'Time a thread was busy. A rate near 1 means that it is saturated.',
     type: 'counter',
     read: () =>
       Object.entries({ main: mainBusyMs, ...threads }).map(([thread, busyMs]) => ({
@@ -139,7 +139,7 @@ export function addPoolMetrics(
     Object.entries(await connections()).flatMap(([pool, of]) => toSamples(pool, of));
   addCollectedMetric(registry, {
     name: 'postrider_database_connections',
-    help: 'Connections of this node to the database, by what they are for.',
+    help: 'Database connections of this node by purpose.',
     type: 'gauge',
     read: () =>
       perPool((pool, { totalCount, idleCount }) => [
@@ -149,15 +149,15 @@ export function addPoolMetrics(
   });
   addCollectedMetric(registry, {
     name: 'postrider_database_waiting',
-    help: 'Statements that wait for a connection to the database.',
+    help: 'Statements waiting for a database connection.',
     type: 'gauge',
     read: () => perPool((pool, { waitingCount }) => [{ value: waitingCount, labels: { pool } }]),
   });
 }
 
 /**
- * What waits in the database is the same whichever node is asked. While the database is gone these
- * figures are left out, and the rest is told all the same.
+ * The queue in the database is the same for every node. While the database is unavailable these
+ * metrics are omitted; all others are still reported.
  */
 export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependencies): void {
   const read = cachedQueueReader(deps);
@@ -169,13 +169,13 @@ export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependenci
   };
   addCollectedMetric(registry, {
     name: 'postrider_database_up',
-    help: 'Whether the database answered.',
+    help: 'Whether the database responded.',
     type: 'gauge',
     read: async () => ((await read()) ? 1 : 0),
   });
   addCollectedMetric(registry, {
     name: 'postrider_queue_deliveries',
-    help: 'Deliveries of all nodes that have not ended. Counted up to 10,000 in all.',
+    help: 'Unfinished deliveries of all nodes. At most 10,000 are counted.',
     type: 'gauge',
     read: () =>
       fromQueue((queue) =>
@@ -184,7 +184,7 @@ export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependenci
   });
   addCollectedMetric(registry, {
     name: 'postrider_queue_oldest_due_seconds',
-    help: 'For how long a delivery could have left and did not: the longest among those counted.',
+    help: 'How long the oldest counted delivery has been due.',
     type: 'gauge',
     read: () =>
       fromQueue(({ oldestDueAtMs }) => [
@@ -200,10 +200,16 @@ export interface QueueMetricsDependencies {
   now: () => number;
 }
 
-/** Figures are open to whoever reaches the port: however often they ask, the database is spared. */
+/**
+ * The metrics endpoint is open to anyone who reaches the port, so the queue is read at most this
+ * often.
+ */
 const QUEUE_CACHE_MS = 5_000;
 
-/** One reading for all who ask meanwhile; undefined when the database did not answer. */
+/**
+ * Shares one result among all callers until it expires; undefined if the database did not
+ * respond.
+ */
 function cachedQueueReader({
   readQueue,
   now,

@@ -4,7 +4,7 @@ import { oneOf } from './shared-schemas.ts';
 
 /** Fields that the schemas of accounts, workspaces, members and invitations share. */
 
-export const Role = oneOf(ROLES, { description: 'What the person is in the workspace.' });
+export const Role = oneOf(ROLES, { description: 'The role in the workspace.' });
 
 export const Name = Type.String({ minLength: 1, maxLength: 100, examples: ['Jane Doe'] });
 
@@ -16,10 +16,10 @@ export const Email = Type.String({
   examples: ['jane@shop.example'],
 });
 
-/** Its length is judged with its words: see accounts/people/password-rules.ts. */
+/** Length is checked together with the content: see accounts/people/password-rules.ts. */
 export const Password = Type.String({ maxLength: 4096, examples: ['tulip freight oboe'] });
 
 export const Code = Type.String({ minLength: 6, maxLength: 40, examples: ['428913'] });
 
-/** A secret from a link; what cannot be one is simply not good. */
+/** A token from a link. A malformed token is treated like an invalid one. */
 export const Token = Type.String({ maxLength: 200, examples: ['pQ2n…'] });

@@ -3,7 +3,10 @@ import { expect, it } from 'vitest';
 import { ComponentSchemas } from './component-schemas.ts';
 import { withDescription } from './shared-schemas.ts';
 
-/** Goal: names become components wherever they stand, and fields keep theirs whatever it is. */
+/**
+ * Goal: titled schemas become components everywhere, and fields keep their names, whatever those
+ * are.
+ */
 
 const Person = Type.Object({ title: Type.String(), items: Type.String() }, { title: 'Person' });
 

@@ -1,18 +1,18 @@
 import type { TSchema } from 'typebox';
 
 /**
- * Schemas on their way into the OpenAPI document: each one with a title of one word becomes a named
- * component, and wherever it stands a reference to it is left.
+ * Collects the component schemas of the OpenAPI document. Each schema whose title is a single
+ * word becomes a named component and is replaced by a reference.
  */
 export class ComponentSchemas {
   readonly #components = new Map<string, object>();
 
-  /** A copy of the schema with references in place of named ones. */
+  /** Returns a copy of the schema with references in place of titled schemas. */
   refer(schema: TSchema): Record<string, unknown> {
     return this.#visit(schema as unknown as Record<string, unknown>);
   }
 
-  /** The named ones met so far, in order of name. */
+  /** Returns the components collected so far, sorted by name. */
   components(): Record<string, object> {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -21,7 +21,7 @@ export class ComponentSchemas {
     const { title, 'x-note': note, ...rest } = schema;
     if (typeof title !== 'string' || !/^[A-Z]\w+$/.test(title)) return this.#copy(rest);
     if (!this.#components.has(title)) {
-      // Held before its own inside is visited, so that a schema may hold itself.
+      // Registered before its content is visited, so that a schema may contain itself.
       this.#components.set(title, {});
       this.#components.set(title, this.#copy(rest));
     }
@@ -52,7 +52,7 @@ export class ComponentSchemas {
   }
 }
 
-/** Keywords of JSON Schema that hold further schemas; all others hold plain values. */
+/** JSON Schema keywords that contain schemas; all others contain plain values. */
 const HOLDS_MAP = new Set(['properties', 'patternProperties', '$defs']);
 const HOLDS_LIST = new Set(['anyOf', 'allOf', 'oneOf', 'prefixItems']);
 const HOLDS_ONE = new Set(['items', 'additionalProperties', 'propertyNames', 'not', 'contains']);

@@ -9,10 +9,7 @@ import { isOptionalBody } from '../validation/schema-validator.ts';
 import { ComponentSchemas } from './component-schemas.ts';
 import { responsesOf, sharedComponents } from './openapi-responses.ts';
 
-/**
- * The OpenAPI 3.1 document, generated from the operations that the server runs: what is written here
- * and what is answered come from the same values.
- */
+/** The OpenAPI 3.1 document, generated from the same operations that the server runs. */
 
 export interface DocumentOptions {
   baseUrl: string;
@@ -36,7 +33,7 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
     info: {
       title: 'Postrider',
       version: options.version,
-      summary: 'A transactional e-mail service that anyone can run.',
+      summary: 'A self-hosted transactional email service.',
       description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
       contact: { name: 'Postrider', url: `${options.baseUrl}/docs` },
@@ -67,16 +64,16 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
   };
 }
 
-const INTRODUCTION = `Send e-mail with one request and learn what became of it.
+const INTRODUCTION = `Send email with one request and track what happens to it.
 
-- **Keys.** \`Authorization: Bearer pr_live_…\` sends real mail; \`pr_test_…\` runs the same way and ends in the test inbox. Each key has scopes.
-- **Errors** are RFC 9457 \`application/problem+json\` with a \`code\` for programs, a \`detail\` for people and a \`fix\`. All faulty fields are told at once.
-- **Repeating.** Every POST takes an \`Idempotency-Key\` (1-255 visible characters, kept for 24 hours): the same key and body give the first answer again.
-- **Bodies** are JSON where nothing else is said. An operation that is described without one reads none, whatever is sent.
-- **Lists** are newest first, take \`limit\` and \`cursor\`, and answer \`data\` and \`next_cursor\`.
-- **Versioning.** \`/api/v1\` only grows: fields, endpoints, event types and error codes may be added. What would break a client goes to \`/api/v2\`; what is retired is announced by \`Deprecation\` and \`Sunset\` at least 12 months ahead.`;
+- **API keys.** \`Authorization: Bearer pr_live_…\` sends real mail; with \`pr_test_…\` messages are processed the same way but go to the test inbox. Each key has scopes.
+- **Errors** are RFC 9457 \`application/problem+json\` with a machine-readable \`code\`, a human-readable \`detail\` and a \`fix\`. All invalid fields are reported at once.
+- **Idempotency.** Every POST accepts an \`Idempotency-Key\` (1-255 visible characters, kept for 24 hours): the same key and body return the first response again.
+- **Bodies** are JSON unless stated otherwise. Operations without a documented body ignore any body.
+- **Lists** are sorted newest first, accept \`limit\` and \`cursor\`, and return \`data\` and \`next_cursor\`.
+- **Versioning.** Changes to \`/api/v1\` are additive: fields, endpoints, event types and error codes may be added. Breaking changes go to \`/api/v2\`. Deprecated features are announced with \`Deprecation\` and \`Sunset\` at least 12 months in advance.`;
 
-const SESSION = `A person’s session, as the application at \`/app\` uses it. It names its workspace by the header \`Postrider-Workspace\` and its mode (\`live\` or \`test\`) by \`Postrider-Mode\`; what changes something needs the latter in any case, from the application’s own origin. Its scopes follow the role in the workspace: ${ROLES.join(', ')}.`;
+const SESSION = `A session of a signed-in user, as used by the dashboard at \`/app\`. The \`Postrider-Workspace\` header names the workspace and \`Postrider-Mode\` the mode (\`live\` or \`test\`). Requests that change data always need \`Postrider-Mode\` and must come from the dashboard’s own origin. Scopes follow the user’s role in the workspace: ${ROLES.join(', ')}.`;
 
 function describe({ spec }: Operation, schemas: ComponentSchemas): Json {
   const operation: Json = {
@@ -121,14 +118,14 @@ function isSessionOnly({ scope }: Operation['spec']): boolean {
 function accessNote({ scope }: Operation['spec']): string {
   switch (scope) {
     case 'public':
-      return 'Needs no key.';
+      return 'No authentication required.';
     case 'any':
-      return 'Any valid key.';
+      return 'Any valid API key.';
     case 'person':
-      return 'For people who are signed in, not for keys.';
+      return 'Requires a signed-in user; API keys cannot use it.';
     default:
       return isTeamRight(scope)
-        ? `For people whose role has \`${scope}\`, not for keys.`
+        ? `Requires a signed-in user whose role has \`${scope}\`; API keys cannot use it.`
         : `Scope: \`${scope}\`.`;
   }
 }
@@ -137,7 +134,7 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Makes it safe to repeat the request.',
+  description: 'Makes it safe to retry the request.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
@@ -146,7 +143,7 @@ const IF_MATCH = {
   in: 'header',
   required: false,
   description:
-    'The `etag` of the draft that you have seen. If it has changed since, nothing is done: 412 `draft_changed`.',
+    'The `etag` of the draft that you last read. If the draft has changed since, the request fails with 412 `draft_changed`.',
   schema: { type: 'string' },
   example: '"tpl_01kc8x3f7ye6qvj2m4n5p6q7r8.7"',
 };

@@ -7,8 +7,8 @@ import { exampleOf } from './schema-example.ts';
 import { Problem } from './shared-schemas.ts';
 
 /**
- * The answers of an operation, as the OpenAPI document tells them. Refusals are the same over and
- * over: each set of them is told once, in `components`, and referred to.
+ * The responses of operations in the OpenAPI document. Many operations share the same problems,
+ * so each set of problems is listed once in `components` and referenced.
  */
 
 type Json = Record<string, unknown>;
@@ -25,7 +25,7 @@ export function responsesOf(spec: Spec, schemas: ComponentSchemas): Json {
   return responses;
 }
 
-/** What all operations refer to, for `components`. */
+/** Returns the shared parts for `components`. */
 export function sharedComponents(
   operations: readonly Operation[],
   baseUrl: string,
@@ -53,7 +53,7 @@ function responseName(status: number, codes: readonly ProblemCode[], spec: Spec)
   return [...(spec.scope === 'public' ? ['public'] : []), status, ...codes].join('.');
 }
 
-/** Every refusal an operation can give: its own, and those that its rules imply. */
+/** Returns every problem an operation can return: its own, and those that its spec implies. */
 export function problemCodesOf(spec: Spec): ProblemCode[] {
   const codes = new Set<ProblemCode>(spec.problems ?? []);
   if (spec.scope !== 'public') {
@@ -79,7 +79,7 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
   return [...codes];
 }
 
-/** What a person with a session can meet, beyond what a key can. */
+/** Problems that apply only to sessions. */
 function sessionProblems({ scope, method }: Spec): ProblemCode[] {
   const codes: ProblemCode[] = ['invalid_session'];
   if (method !== 'GET') codes.push('cross_site_request');
@@ -102,11 +102,11 @@ const API_KEY_PROBLEMS = [
 const text = { type: 'string' };
 
 const SHARED_HEADERS = {
-  'X-Request-Id': { description: 'The id of this request; the log knows it.', schema: text },
-  RateLimit: { description: 'Requests left (`r`), and seconds until more (`t`).', schema: text },
-  'RateLimit-Policy': { description: 'The limit in force.', schema: text },
-  'Retry-After': { description: 'Seconds to wait before repeating.', schema: text },
-  'WWW-Authenticate': { description: 'How to authenticate: `Bearer`.', schema: text },
+  'X-Request-Id': { description: 'The id of this request, as it appears in the log.', schema: text },
+  RateLimit: { description: 'Requests left (`r`) and seconds until more are allowed (`t`).', schema: text },
+  'RateLimit-Policy': { description: 'The rate limit in effect.', schema: text },
+  'Retry-After': { description: 'Seconds to wait before retrying.', schema: text },
+  'WWW-Authenticate': { description: 'The authentication scheme: `Bearer`.', schema: text },
 } as const;
 
 function sharedHeaders(...names: (keyof typeof SHARED_HEADERS)[]): Json {
@@ -166,7 +166,7 @@ function problemResponse(
   };
 }
 
-/** One example of each problem that an operation can meet. */
+/** One example of each problem that any operation can return. */
 function problemExamples(operations: readonly Operation[], baseUrl: string): Json {
   const met = new Set(operations.flatMap(({ spec }) => problemCodesOf(spec)));
   return Object.fromEntries(

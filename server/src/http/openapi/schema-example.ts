@@ -1,4 +1,4 @@
-/** A value that a schema allows, made of the examples that its fields give. */
+/** Builds an example value for a schema from the examples of its fields. */
 export function exampleOf(schema: object): unknown {
   const known = schema as {
     examples?: unknown[];

@@ -1,7 +1,10 @@
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 
-/** Pieces that all schemas share. Schemas with a `title` become named components in OpenAPI. */
+/**
+ * Schemas and schema builders shared by all resources. A schema with a `title` becomes a named
+ * component in the OpenAPI document.
+ */
 
 export const Time = Type.String({
   format: 'date-time',
@@ -19,7 +22,7 @@ export function id(prefix: string, what: string): TSchema {
   });
 }
 
-/** Path parameters are looked up, not validated: an id that cannot be one is simply not found. */
+/** Path ids are looked up, not validated: a malformed id is simply not found. */
 export function pathId(prefix: string, what: string): TSchema {
   return Type.Object({
     id: Type.String({
@@ -29,12 +32,12 @@ export function pathId(prefix: string, what: string): TSchema {
   });
 }
 
-/** Closed objects: a field that is not known is a mistake worth telling. */
+/** An object without additional properties, so that misspelled fields are reported. */
 export function closed<P extends Record<string, TSchema>>(properties: P, options: object = {}) {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-/** The same schema, with words for this one place: OpenAPI writes them beside the reference. */
+/** The same schema with its own description, which OpenAPI allows beside a reference. */
 export function withDescription<T extends TSchema>(schema: T, note: string): T {
   return { ...schema, 'x-note': note };
 }
@@ -44,24 +47,24 @@ export function oneOf<const T extends readonly string[]>(values: T, options: obj
 }
 
 export const Mode = oneOf(['live', 'test'] as const, {
-  description: '`live` mail leaves the house; `test` mail ends in the test inbox.',
+  description: '`live` mail is delivered to recipients; `test` mail goes to the test inbox.',
 });
 
 export const PAGE = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many at the most.' }),
+    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Maximum number of results.' }),
   ),
   cursor: Type.Optional(
     Type.String({
       maxLength: 512,
-      description: '`next_cursor` of the page before. Stable while new rows arrive.',
+      description: '`next_cursor` of the previous page. Stable while new rows arrive.',
     }),
   ),
 };
 
 export const LIMIT_DEFAULT = 20;
 
-/** Words that a list is searched for. */
+/** The `q` parameter of a list. */
 export function searchQuery(description: string) {
   return Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 }
@@ -85,7 +88,7 @@ export const Metadata = Type.Record(
   {
     maxProperties: 20,
     description:
-      'Up to 20 string pairs of yours: returned everywhere, never sent to the recipient.',
+      'Up to 20 string pairs of your own. Returned everywhere, never sent to recipients.',
     examples: [{ order_id: '1234' }],
   },
 );
@@ -94,22 +97,22 @@ export const Tag = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', examples: ['w
 
 export const Problem = Type.Object(
   {
-    type: Type.String({ description: 'A page about this kind of problem.' }),
+    type: Type.String({ description: 'URL of a page about this type of problem.' }),
     title: Type.String(),
     status: Type.Integer(),
-    code: Type.String({ description: 'The name of the problem, for programs.' }),
-    detail: Type.String({ description: 'What happened this time, for people.' }),
-    fix: Type.String({ description: 'What to do about it.' }),
-    request_id: Type.String({ description: 'Also in X-Request-Id; the log knows it.' }),
+    code: Type.String({ description: 'Machine-readable problem code.' }),
+    detail: Type.String({ description: 'Human-readable explanation of this occurrence.' }),
+    fix: Type.String({ description: 'How to fix it.' }),
+    request_id: Type.String({ description: 'Also in X-Request-Id and in the log.' }),
     errors: Type.Optional(
       Type.Array(
         Type.Object({
-          pointer: Type.Optional(Type.String({ description: 'JSON Pointer into the body.' })),
+          pointer: Type.Optional(Type.String({ description: 'JSON Pointer to the field in the body.' })),
           parameter: Type.Optional(Type.String({ description: 'Name of the query parameter.' })),
           code: Type.String(),
           detail: Type.String(),
           path: Type.Optional(Type.String({ description: 'The placeholder.' })),
-          field: Type.Optional(Type.String({ description: 'The text that it stands in.' })),
+          field: Type.Optional(Type.String({ description: 'The content field that contains it.' })),
           line: Type.Optional(Type.Integer()),
           column: Type.Optional(Type.Integer()),
         }),

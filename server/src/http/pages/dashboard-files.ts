@@ -4,20 +4,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PREVIEW_POLICIES, previewPage } from './email-preview.ts';
 
 /**
- * The dashboard's files under /app, read into memory once. Files with a hash in their name never
- * change and may be kept; every other path below /app is the one page that draws them all. The
- * policy allows our own files and nothing else: no inline script or style, no other host, no frame
- * but the preview of mail, which comes with a stricter policy of its own.
+ * Serves the dashboard's files under /app from memory. Files with a hash in their name never
+ * change and are cached forever; every other path below /app returns index.html, which routes on
+ * the client. The content security policy allows only files from this server: no inline script
+ * or style, no other host, and no frame except the email preview, which has a stricter policy.
  */
 
 export interface DashboardFiles {
-  /** What `npm run build` made. */
+  /** The output folder of `npm run build`. */
   folder: string;
 }
 
 interface StoredFile {
   type: string;
-  /** By content coding; '' is the file as it is. */
+  /** Bodies by content coding; '' is the uncompressed file. */
   bodies: Map<string, Buffer>;
   immutable: boolean;
 }
@@ -65,11 +65,12 @@ export function registerDashboard(server: FastifyInstance, { folder }: Dashboard
     const name = fileNameOf(request.url);
     const file = files.get(name);
     if (file) return sendFile(request, reply, file);
-    // A script that an older page asks for is gone: an answer in html would only break it later.
+    // A missing asset belongs to an older build. Returning index.html for it would only fail
+    // later.
     if (name.startsWith('assets/')) return reply.code(404).send();
     return index ? sendFile(request, reply, index) : sendNotBuilt(reply);
   };
-  // The address that the server is known by, pasted into a browser, leads to what people want.
+  // The bare server URL leads to the dashboard.
   server.get('/', (_request, reply) => reply.redirect('/app', 302));
   server.get('/app', sendPage);
   server.get('/app/*', sendPage);

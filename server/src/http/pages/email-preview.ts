@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The page inside the preview frame: where the html of a mail is shown, which is written by
- * enemies. It has an origin of its own (sandbox), no cookie, no network, and one script: ours, known
- * by its hash. The dashboard hands it the html by message. It removes what could load or navigate,
- * shows the rest, tells its height, and hands clicked links back instead of following them. Should
- * the removal ever miss something, the policy still stops it.
+ * The page inside the preview frame, which shows the HTML of an email: untrusted content. The
+ * page has an opaque origin (sandbox), no cookies, no network access, and a single script that
+ * is allowed by its hash. The dashboard posts the HTML to it. The script removes everything that
+ * could load or navigate, shows the rest, reports its height, and posts clicked links back
+ * instead of following them. The policy still blocks anything that the removal misses.
  */
 
 const SCRIPT = `
 const DROPPED = 'script,meta,base,link,iframe,frame,frameset,object,embed,portal,template,noscript';
-const tell = (message) => parent.postMessage({ postrider: 'preview', ...message }, '*');
-const measure = () => tell({ height: document.documentElement.getBoundingClientRect().height });
+const report = (message) => parent.postMessage({ postrider: 'preview', ...message }, '*');
+const measure = () => report({ height: document.documentElement.getBoundingClientRect().height });
 addEventListener('message', (event) => {
   if (event.source !== parent || typeof event.data?.html !== 'string') return;
   const mail = new DOMParser().parseFromString(event.data.html, 'text/html');
@@ -35,18 +35,18 @@ addEventListener('message', (event) => {
   for (const name of document.body.getAttributeNames()) document.body.removeAttribute(name);
   for (const { name, value } of mail.body.attributes) document.body.setAttribute(name, value);
   document.body.replaceChildren(...mail.body.childNodes);
-  tell({ remote: blocked.size });
+  report({ remote: blocked.size });
   measure();
 });
 addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href],area[href]');
   event.preventDefault();
-  if (link) tell({ link: link.getAttribute('href') });
+  if (link) report({ link: link.getAttribute('href') });
 }, true);
 addEventListener('submit', (event) => event.preventDefault(), true);
 new ResizeObserver(measure).observe(document.documentElement);
 addEventListener('load', measure, true);
-tell({ ready: true });
+report({ ready: true });
 `;
 
 const STYLE =
@@ -70,7 +70,7 @@ function policy(images: string): string {
   ].join('; ');
 }
 
-/** By the last part of the path: pictures from elsewhere only when the reader asks for them. */
+/** Policies by the last segment of the path. Remote images load only on request. */
 export const PREVIEW_POLICIES: Record<string, string> = {
   closed: policy('data:'),
   'with-images': policy('data: https: http:'),

@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PAGE_GUARDS } from '../reference/docs-routes.ts';
 import { notFoundPage } from '../reference/error-pages.ts';
 
-/** Who followed a link or mistyped an address sees a page; what reads JSON gets its problem. */
+/** Browsers get an HTML page for an unknown path; API clients get a problem document. */
 export function prefersHtml({ method, url, headers }: FastifyRequest): boolean {
   const reads = method === 'GET' || method === 'HEAD';
-  // Browsers name html first, when somebody looks; programs that take anything do not name it.
+  // Browsers list text/html first on navigation; programs that accept anything do not list it.
   return reads && !url.startsWith('/api/') && /^\s*text\/html\b/i.test(headers.accept ?? '');
 }
 

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 
-/** What lies beside the API: its answers carry the name of their request too. */
+/**
+ * Registers routes outside the API. Like API responses, their responses carry X-Request-Id.
+ */
 export function registerPages(
   server: FastifyInstance,
   register: (scope: FastifyInstance) => void,

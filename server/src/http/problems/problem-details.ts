@@ -3,7 +3,7 @@ import { assert } from '../../lib/assert.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { isProblemCode, PROBLEMS, type ProblemCode } from './problem-types.ts';
 
-/** RFC 9457 problem details: the one form of every error answer. */
+/** RFC 9457 problem details, the format of every error response. */
 export interface ProblemDetails {
   type: string;
   title: string;
@@ -20,13 +20,13 @@ export interface ProblemResponse {
   headers: Record<string, string>;
 }
 
-/** More field errors than anyone reads would only make the answer large. */
+/** Limits the size of the response; no client needs more field errors. */
 const ERRORS_MAX = 100;
 
-/** The answer to whatever a room threw. A fault of ours says nothing of what broke inside. */
+/** Converts anything that was thrown into a problem. Internal errors reveal no details. */
 export function toProblemResponse(error: unknown, requestId: string, baseUrl: string): ProblemResponse {
   const refused = error instanceof RefusedError ? error : toRefusedError(error);
-  assert(isProblemCode(refused.code), `the problem table knows ${refused.code}`);
+  assert(isProblemCode(refused.code), `unknown problem code ${refused.code}`);
   const { status, title, fix } = PROBLEMS[refused.code];
   const problem: ProblemDetails = {
     type: `${baseUrl}/docs/errors/${refused.code.replaceAll('_', '-')}`,
@@ -41,14 +41,14 @@ export function toProblemResponse(error: unknown, requestId: string, baseUrl: st
   return { problem, headers: problemHeaders(refused, status) };
 }
 
-/** An address that is no operation's. */
+/** The error for a path without an operation. */
 export function pathNotFound(): RefusedError {
-  return new RefusedError('not_found', 'There is nothing at this path.', {
-    fix: 'Look for a typing mistake: {app}/docs has all paths.',
+  return new RefusedError('not_found', 'No such path.', {
+    fix: 'Check the path for typos. {app}/docs lists all paths.',
   });
 }
 
-/** Whether the fault is ours and belongs into the log. */
+/** Whether the error is internal and must be logged. */
 export function isInternalError(error: unknown): boolean {
   return toRefusedError(error).code === 'internal_error';
 }
@@ -59,7 +59,7 @@ function toRefusedError(error: unknown): RefusedError {
     const detail = 'The database cannot be reached. Nothing was accepted.';
     return new RefusedError('storage_unavailable', detail, { retryAfterSeconds: 2 });
   }
-  return new RefusedError('internal_error', 'Something broke on our side.');
+  return new RefusedError('internal_error', 'An internal error occurred.');
 }
 
 function problemHeaders(refused: RefusedError, status: number): Record<string, string> {

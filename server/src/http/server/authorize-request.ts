@@ -13,9 +13,9 @@ import { rejectCrossSite } from './csrf.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
 /**
- * Who is it, may they, and not too often: all before the body is read. A program brings an API key; a
- * person brings the cookie of a session and names workspace and mode in headers. Both leave as a
- * Caller, and behind this door nobody asks which it was.
+ * Authenticates, authorizes and rate-limits a request before its body is read. A program sends
+ * an API key; a user sends a session cookie and names the workspace and mode in headers. Both
+ * become a `Caller`, and later code does not distinguish them.
  */
 
 export interface AuthorizationDependencies {
@@ -52,12 +52,12 @@ export function authorizeRequest(
   }
 }
 
-/** A body that came in at once is not worth a second look: nothing has happened meanwhile. */
+/** Bodies that arrive faster than this need no second check. */
 const RECHECK_AFTER_MS = 1_000;
 
 /**
- * Once more, when the body took its time: a key that was revoked, a session that was ended or a member
- * who was demoted meanwhile must not finish what they began to send.
+ * Repeats the check after a slow body: a key that was revoked, a session that ended or a member
+ * who was demoted in the meantime must not complete the request.
  */
 export function reauthorizeRequest(
   deps: AuthorizationDependencies,
@@ -69,7 +69,7 @@ export function reauthorizeRequest(
   return authorize(deps, spec, request, reply);
 }
 
-/** Without a promise where nothing has to be asked: the path of every send. */
+/** Returns no promise when the answer is cached, because every send takes this path. */
 function authorize(
   deps: AuthorizationDependencies,
   spec: Spec,
@@ -112,12 +112,12 @@ function authorizeApiKey(
   if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'workspace', caller.workspaceId, reply);
   const { scope } = spec;
   if (scope === 'person' || isTeamRight(scope)) {
-    const detail = 'This operation is for people who are signed in. No API key may use it.';
+    const detail = 'This operation requires a signed-in user. API keys cannot use it.';
     throw new RefusedError('insufficient_scope', detail, { fix: 'Sign in at {app}/app.' });
   }
   if (scope !== 'any' && !caller.scopes.has(scope as never)) {
-    const has = caller.scopes.size === 0 ? 'no scope' : [...caller.scopes].join(', ');
-    const detail = `This key has ${has}. The operation needs ${scope}.`;
+    const has = caller.scopes.size === 0 ? 'no scopes' : [...caller.scopes].join(', ');
+    const detail = `This key has ${has}. This operation requires ${scope}.`;
     const fix = `Create a key with ${scope} at {app}/app/api-keys.`;
     throw new RefusedError('insufficient_scope', detail, { fix });
   }
@@ -130,7 +130,7 @@ function bearerToken(header: string): string {
   }
   const match = /^Bearer +([^ ]+) *$/i.exec(header);
   if (!match) {
-    const detail = 'The Authorization header must be "Bearer" and an API key.';
+    const detail = 'The Authorization header must be "Bearer <API key>".';
     throw new RefusedError('missing_api_key', detail);
   }
   return match[1] as string;
@@ -151,7 +151,7 @@ async function authorizeSession(
   if (!found) {
     throw new RefusedError(
       'invalid_session',
-      'The session has ended, or never was. Sign in again.',
+      'The session does not exist or has ended. Sign in again.',
     );
   }
   const { role, ...signedIn } = found;
@@ -163,11 +163,11 @@ async function authorizeSession(
   if (spec.scope === 'person') return;
   const mode = requireModeHeaders(request);
   if (!member) {
-    const detail = 'There is no such workspace, or you do not belong to it.';
+    const detail = 'The workspace does not exist, or you are not a member of it.';
     throw new RefusedError('not_a_member', detail);
   }
   if (spec.scope !== 'any' && !rightsOf(role).has(spec.scope as Right)) {
-    const detail = `Your role is ${role}. The operation needs ${spec.scope}.`;
+    const detail = `Your role is ${role}. This operation requires ${spec.scope}.`;
     throw new RefusedError('insufficient_role', detail);
   }
   requireTestMode(spec, mode);
@@ -191,16 +191,16 @@ function sessionCaller(
   };
 }
 
-/** Both headers are looked at, so that who forgets them learns of both. */
+/** Checks both headers, so that a client that omits both gets both errors. */
 function requireModeHeaders({ headers }: FastifyRequest): Mode {
   const mode = headers['postrider-mode'];
   const errors: FieldError[] = [];
   if (headers['postrider-workspace'] === undefined) {
-    const detail = 'A session names the workspace it is about, such as wsp_….';
+    const detail = 'Requests with a session must name a workspace, such as wsp_….';
     errors.push({ parameter: 'Postrider-Workspace', code: 'required', detail });
   }
   if (mode !== 'live' && mode !== 'test') {
-    const detail = 'A session names the mode it is about: live or test.';
+    const detail = 'Requests with a session must name a mode: live or test.';
     errors.push({ parameter: 'Postrider-Mode', code: 'required', detail });
   }
   if (errors.length === 0) return mode as Mode;
@@ -211,12 +211,12 @@ function requireModeHeaders({ headers }: FastifyRequest): Mode {
 
 function requireTestMode(spec: Spec, mode: Mode): void {
   if (!spec.testKeysOnly || mode === 'test') return;
-  throw new RefusedError('insufficient_scope', 'This operation works with test keys only.', {
-    fix: 'Use a test key (pr_test_…): they are made at {app}/app/api-keys.',
+  throw new RefusedError('insufficient_scope', 'This operation requires a test key.', {
+    fix: 'Use a test key (pr_test_…). Create one at {app}/app/api-keys.',
   });
 }
 
-/** Headers of the IETF draft "RateLimit header fields for HTTP". */
+/** Sets the header fields of the IETF draft "RateLimit header fields for HTTP". */
 function applyRateLimit(
   limiter: RateLimiter,
   name: 'workspace' | 'person',
@@ -227,6 +227,6 @@ function applyRateLimit(
   reply.header('ratelimit-policy', `"${name}";q=${limiter.burst};w=2`);
   reply.header('ratelimit', `"${name}";r=${remaining};t=${allowed ? 1 : retryAfterSeconds}`);
   if (allowed) return;
-  const detail = `The ${name} may make ${limiter.perSecond} requests a second.`;
+  const detail = `The ${name} is limited to ${limiter.perSecond} requests per second.`;
   throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

@@ -2,14 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '../../lib/net/client-network.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
-/** What an operation of people may want to know about the request itself. */
+/** What account operations need to know about the client of a request. */
 export interface ClientInfo {
   ip: string;
   userAgent: string;
   host: string;
-  /** A proxy stands between us and the visitor. */
+  /** Whether the request came through a proxy. */
   forwarded: boolean;
-  /** The secret in the session's cookie, whether it is still good or not. */
+  /** The token in the session cookie, whether or not it is still valid. */
   sessionToken: string | undefined;
 }
 
@@ -27,10 +27,10 @@ export function clientInfoOf(request: FastifyRequest, cookie: SessionCookie): Cl
 const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * Whether the visitor sits at this machine. The address alone does not tell: behind a proxy on the
- * same machine everybody comes from it, and a page elsewhere can give itself a name that resolves to
- * it (DNS rebinding). So no proxy may show, and both the name that was asked for and our own must be
- * this machine's.
+ * Whether the client runs on this machine. The IP address alone is not enough: behind a local
+ * proxy every request comes from loopback, and a remote page can use a name that resolves to
+ * loopback (DNS rebinding). Therefore no proxy header may be present, and both the requested
+ * host and our own base URL must be loopback.
  */
 export function isLocalClient(client: ClientInfo, baseUrl: string): boolean {
   return (

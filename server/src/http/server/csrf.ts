@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
- * Keeps other sites from acting with a visitor's cookie. A browser adds the cookie by itself, so a
- * request that changes something must prove that our own pages made it: by a header that no other
- * site can set without asking us first (we never allow it), and by what the browser says about where
- * the request comes from, when it says anything.
+ * CSRF protection for requests with a session cookie. Browsers attach the cookie automatically,
+ * so a request that changes state must prove that our own pages sent it: by a header that other
+ * sites cannot set without a CORS preflight (which we never allow), and by Sec-Fetch-Site and
+ * Origin if the browser sends them.
  */
 export function rejectCrossSite(headers: IncomingHttpHeaders, baseUrl: string): void {
   const { origin, host } = headers;
@@ -14,16 +14,18 @@ export function rejectCrossSite(headers: IncomingHttpHeaders, baseUrl: string): 
     throw crossSiteError('The request has no Postrider-Mode header.');
   }
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    throw crossSiteError(`The browser says that the request comes from another origin (${site}).`);
+    throw crossSiteError(`The browser reports a request from another origin (${site}).`);
   }
   if (origin !== undefined && !isOwnOrigin(origin, host, baseUrl)) {
-    throw crossSiteError('The Origin of the request is not the address of this application.');
+    throw crossSiteError('The Origin header does not match the address of this application.');
   }
 }
 
 const CSRF_HEADER = 'postrider-mode';
 
-/** Schemes are not compared: behind a proxy that ends TLS we do not know our own. */
+/**
+ * Compares hosts only: behind a TLS-terminating proxy the server does not know its own scheme.
+ */
 function isOwnOrigin(origin: string, host: string | undefined, baseUrl: string): boolean {
   if (!URL.canParse(origin)) return false;
   const from = new URL(origin).host;

@@ -6,9 +6,9 @@ import { freePort } from '../../../test/harness/free-port.ts';
 import { createHttpListener, resolveListenAddresses } from './http-listener.ts';
 
 /**
- * Goal: a door that is open on several addresses, as `localhost` may be, is one door: whoever comes in
- * is served and sent away alike.
- * Method: two loopback addresses, raw sockets on both, a request whose answer waits for the test.
+ * Goal: a server that listens on several addresses, as `localhost` may resolve to, serves and
+ * drains all of them alike. Method: two loopback addresses, raw sockets on both, and a request
+ * whose response waits for the test.
  */
 
 const ADDRESSES = ['127.0.0.1', '127.0.0.2'] as const;
@@ -21,7 +21,7 @@ async function connectTo(host: string, url: string, sent = ''): Promise<Socket> 
   return socket;
 }
 
-/** Also by a reset. */
+/** Resolves on a reset too. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.resume().on('close', () => resolve()));
 }
@@ -32,7 +32,7 @@ async function answerOf(socket: Socket): Promise<string> {
   return text;
 }
 
-test.each(ADDRESSES)('a stop answers a request in hand on %s, and cuts the rest', async (host) => {
+test.each(ADDRESSES)('draining answers a request in progress on %s and closes the other connections', async (host) => {
   const http = Fastify();
   let arrived = 0;
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ test.each(ADDRESSES)('a stop answers a request in hand on %s, and cuts the rest'
   }
 });
 
-test('what takes longer than there is time is cut off on each address', async () => {
+test('connections that outlast the limit are closed on each address', async () => {
   const http = Fastify();
   http.get('/', () => new Promise(() => {}));
   const door = createHttpListener(http);
@@ -73,7 +73,7 @@ test('what takes longer than there is time is cut off on each address', async ()
   await Promise.all(cut);
 });
 
-test('an address that the machine does not have is left out, a port that is taken is told', async () => {
+test('an unavailable address is skipped, and a port in use is an error', async () => {
   const port = await freePort();
   const first = createHttpListener(Fastify());
   expect(await first.listen(['127.0.0.2', '192.0.2.1'], port)).toBe(`http://127.0.0.2:${port}`);
@@ -83,7 +83,7 @@ test('an address that the machine does not have is left out, a port that is take
   await first.drain(0);
 });
 
-test('a host is its own address, and localhost what it leads to', async () => {
+test('a host is its own address, and localhost is what it resolves to', async () => {
   expect(await resolveListenAddresses('::')).toEqual(['::']);
   const found = await resolveListenAddresses('localhost');
   expect(found.every((address) => address === '127.0.0.1' || address === '::1')).toBe(true);

@@ -7,18 +7,18 @@ const IDLE_CHECK_INTERVAL_MS = 50;
 
 export type ListenAddresses = readonly [string, ...string[]];
 
-/** Opening and closing the HTTP door. Must be made before the server listens. */
+/** Opens and drains the HTTP listeners. Create it before the server listens. */
 export interface HttpListener {
-  /** On the same port of each address. Gives the first one as a URL. */
+  /** Listens on the same port of every address and returns the URL of the first. */
   listen(addresses: ListenAddresses, port: number): Promise<string>;
   /**
-   * Nobody new comes in, requests in hand get their answers, and what is left after the limit is cut
-   * off.
+   * Stops accepting connections, lets requests in progress finish, and closes what is left after
+   * the limit.
    *
-   * Node cuts the connections that are idle when it begins to close, and no more. One whose request
-   * ends later would stay for as long as connections are kept alive. And one without a request
-   * (browsers open some, to be quicker later) is busy to Node, which no longer looks at its deadlines:
-   * a single one would hold up everything that is stopped after the door.
+   * Node closes only the connections that are idle when closing begins. A connection whose request
+   * ends later would stay open for the whole keep-alive time. A connection that never sent a
+   * request (browsers open some in advance) counts as busy, and Node no longer enforces its
+   * timeouts: a single one would delay the whole shutdown.
    */
   drain(limitMs: number): Promise<void>;
 }
@@ -62,7 +62,7 @@ export function createHttpListener(http: FastifyInstance): HttpListener {
   };
 }
 
-/** `localhost` is both loopback addresses where a machine has both: clients try either first. */
+/** `localhost` may be both loopback addresses, and clients try either first. */
 export async function resolveListenAddresses(host: string): Promise<ListenAddresses> {
   if (host !== 'localhost') return [host];
   const found = await lookup(host, { all: true }).catch(() => []);
@@ -71,8 +71,9 @@ export async function resolveListenAddresses(host: string): Promise<ListenAddres
 }
 
 /**
- * Another address on the same port, whose connections are the one server's: a second HTTP server would
- * have limits, refusals and an end of its own. None where the machine does not have the address.
+ * Listens on another address and passes its connections to the same HTTP server: a second HTTP
+ * server would have its own limits, error handling and shutdown. Returns nothing if the machine
+ * does not have the address.
  */
 async function listenOnExtraAddress({ server }: FastifyInstance, host: string): Promise<Server[]> {
   const { port } = server.address() as AddressInfo;

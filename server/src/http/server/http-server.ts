@@ -24,8 +24,9 @@ import { readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
 
 /**
- * The HTTP door. It turns requests into calls of operations and what comes back, or is thrown, into
- * answers. The order is fixed: path and method, key, scope, rate, and only then is the body read.
+ * The HTTP server. It turns requests into calls of operations, and their results or errors into
+ * responses. The order is fixed: path and method, authentication, scope, rate limit, and only
+ * then the body.
  */
 
 export interface HttpServerDependencies extends AuthorizationDependencies {
@@ -37,13 +38,13 @@ export interface HttpServerDependencies extends AuthorizationDependencies {
   bodyBytesMax: number;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
-  /** An operation that may have changed something went well. */
+  /** Called after an operation that may have changed data succeeded. */
   onChange: () => void;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null on paths that are no operation's. */
+    /** Null on paths without an operation. */
     recordMetrics: ReturnType<HttpMetrics['operation']> | null;
     startedAtMs: number;
   }
@@ -60,7 +61,8 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
     genReqId: () => newId('req', deps.clock.now()),
     requestTimeout: deps.requestTimeoutMs,
     keepAliveTimeout: 75_000,
-    // Who is connected is served until the door is shut, and Fastify's refusal is no problem document.
+    // Open connections are served until the listener closes; Fastify's own 503 is not a problem
+    // document.
     return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
@@ -83,7 +85,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   return server;
 }
 
-/** In a room of its own without parsers: whatever is sent to where nothing is, nobody reads it. */
+/** Has its own scope without parsers, so that bodies sent to unknown paths are never read. */
 function registerNotFoundHandler(server: FastifyInstance, deps: HttpServerDependencies): void {
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -92,7 +94,7 @@ function registerNotFoundHandler(server: FastifyInstance, deps: HttpServerDepend
   });
 }
 
-/** A node that answers no API has no pages either. */
+/** A node without the API role serves no pages either. */
 function sendNotFound(
   deps: HttpServerDependencies,
   request: FastifyRequest,
@@ -102,7 +104,7 @@ function sendNotFound(
   else sendProblem(deps, pathNotFound(), request, reply);
 }
 
-/** Whoever signs in sends a few words. Nobody who is not known yet has us read and parse more. */
+/** Limits the body of unauthenticated requests, which need only a few fields. */
 const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
 function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
@@ -114,7 +116,7 @@ function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
         return;
       }
       try {
-        // Many clients name the type with every request, whether it has a body or not.
+        // Many clients send a Content-Type with every request, even without a body.
         done(null, body.length === 0 ? undefined : parseJsonBody(body));
       } catch (refusal) {
         done(refusal as Error);
@@ -132,8 +134,9 @@ function registerOperation(
   const checks = validatorsOf(operation);
   const path = API_PREFIX + spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
   const recordMetrics = deps.metrics.operation(spec.id);
-  // A body in another format flows to the operation unread, in a room of its own for its parsers. One
-  // that nobody asked for is not looked at, whatever it is: Node lets it flow away after the answer.
+  // A body in another format is passed to the operation as a stream, in a scope with its own
+  // parsers. A body that the operation does not take is ignored; Node discards it after the
+  // response.
   void server.register(async (scope) => {
     if (spec.rawBody || !spec.body) {
       scope.removeAllContentTypeParsers();
@@ -150,11 +153,11 @@ function registerOperation(
       onRequest(request, reply, done) {
         request.recordMetrics = recordMetrics;
         request.startedAtMs = performance.now();
-        // Fastify refuses a type that it cannot read before any parser is asked.
+        // Fastify rejects an unknown media type before it calls a parser.
         if (!spec.body) delete request.headers['content-type'];
         authorizeRequest(deps, operation, request, reply, done);
       },
-      // Nothing is returned: Fastify would wait for the reply as for a promise, at every request.
+      // Returns nothing: Fastify would await a returned reply like a promise on every request.
       handler: (request, reply) => void handleRequest(deps, operation, checks, request, reply),
     });
   });
@@ -190,7 +193,7 @@ async function handleRequest(
   reply: FastifyReply,
 ): Promise<void> {
   try {
-    // A raw body is still to come: the operation asks when it has read it.
+    // A raw body has not been read yet; the operation reauthorizes after reading it.
     const { spec } = operation;
     const again = spec.rawBody ? undefined : reauthorizeRequest(deps, spec, request, reply);
     if (again) await again;
@@ -206,7 +209,7 @@ async function handleRequest(
   }
 }
 
-/** By us and not by Fastify's hook, which would listen to the end of every answer. */
+/** Called directly, because Fastify's onResponse hook adds a listener to every response. */
 function recordRequestMetrics(request: FastifyRequest, reply: FastifyReply): void {
   request.recordMetrics?.(reply.statusCode, performance.now() - request.startedAtMs);
 }
@@ -222,7 +225,7 @@ function run(
   checks.query.check(request.query);
   if (spec.body && !spec.rawBody) {
     if (request.body === undefined && !checks.bodyOptional) {
-      throw new RefusedError('malformed_json', 'The body is empty: it must be a JSON object.');
+      throw new RefusedError('malformed_json', 'The body is empty. It must be a JSON object.');
     }
     if (request.body === undefined) request.body = {};
     checks.body?.check(request.body, request.caller ?? undefined);
@@ -276,7 +279,7 @@ function sendResponse(
   }
 }
 
-/** What is repeated comes as it was stored. */
+/** A replayed response is the stored text. */
 function parseStoredBody(body: unknown): never {
   return (typeof body === 'string' ? JSON.parse(body) : body) as never;
 }
@@ -292,13 +295,13 @@ function sendProblem(
   if (isInternalError(error)) {
     deps.log.error(
       { err: error, request_id: request.id, route: request.routeOptions?.url },
-      'a request failed',
+      'request failed',
     );
   } else if (problem.code === 'storage_unavailable') {
-    deps.log.warn({ err: error, request_id: request.id }, 'the database did not answer');
+    deps.log.warn({ err: error, request_id: request.id }, 'database unavailable');
   }
   reply.header('x-request-id', request.id);
-  // What is left of an unread body must not be taken for the next request.
+  // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
   void reply
     .code(problem.status)
@@ -308,12 +311,12 @@ function sendProblem(
   recordRequestMetrics(request, reply);
 }
 
-/** What is no address, or a longer one than any of ours. */
+/** A malformed URL, or one longer than any route. */
 function isInvalidUrl(error: { code?: unknown }): boolean {
   return error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH';
 }
 
-/** Fastify's own refusals in our words. */
+/** Translates Fastify's errors into ours. */
 function translateError(error: unknown, { raw }: FastifyRequest): unknown {
   const code = (error as { code?: unknown }).code;
   switch (code) {
@@ -321,19 +324,19 @@ function translateError(error: unknown, { raw }: FastifyRequest): unknown {
     case 'FST_ERR_CTP_INVALID_TYPE':
       return new RefusedError(
         'unsupported_media_type',
-        'The body must be sent as application/json.',
+        'The body must be application/json.',
       );
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
-      // The database's connections break with the same codes, and that is not the caller's fault.
+      // Database connections fail with the same codes, which is not the client's error.
       if (raw.complete || !raw.destroyed) return error;
-      return new RefusedError('malformed_request', 'The connection ended before the body did.');
+      return new RefusedError('malformed_request', 'The connection closed before the body was complete.');
     default:
       return error;
   }
 }
 
-/** What breaks before there is a request: answered by hand on the bare socket. */
+/** Errors before there is a request are answered directly on the socket. */
 function handleClientError(deps: HttpServerDependencies) {
   return (error: NodeJS.ErrnoException, socket: import('node:net').Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -342,8 +345,8 @@ function handleClientError(deps: HttpServerDependencies) {
     }
     const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
     const refused = late
-      ? new RefusedError('request_timeout', 'The request was not complete before the deadline.')
-      : new RefusedError('malformed_request', 'This is not a request that HTTP/1.1 allows.');
+      ? new RefusedError('request_timeout', 'The request was not complete before the timeout.')
+      : new RefusedError('malformed_request', 'The request is not valid HTTP/1.1.');
     const requestId = newId('req', deps.clock.now());
     const { problem } = toProblemResponse(refused, requestId, deps.baseUrl);
     const body = JSON.stringify(problem);
@@ -367,12 +370,12 @@ function rejectOtherMethods(server: FastifyInstance, deps: HttpServerDependencie
   for (const [url, methods] of allowed) {
     const refuse = (_request: FastifyRequest, reply: FastifyReply): void => {
       reply.header('allow', [...methods].join(', '));
-      throw new RefusedError('method_not_allowed', `This path takes ${[...methods].join(', ')}.`);
+      throw new RefusedError('method_not_allowed', `This path accepts ${[...methods].join(', ')}.`);
     };
     server.route({
       method: METHODS.filter((method) => !methods.has(method)),
       url,
-      // Before the body is read, and before anyone is asked who they are.
+      // Runs before authentication and before the body is read.
       onRequest: refuse,
       handler: refuse,
     });

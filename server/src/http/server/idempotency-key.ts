@@ -3,7 +3,10 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import { hashRequest, type IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation } from '../operation.ts';
 
-/** What a request with an Idempotency-Key is known by; undefined where it has none, or counts for none. */
+/**
+ * Reads the Idempotency-Key of a request. Returns undefined if there is none or it does not
+ * apply.
+ */
 export function readIdempotencyKey(
   spec: Operation['spec'],
   request: FastifyRequest,
@@ -12,7 +15,7 @@ export function readIdempotencyKey(
   const namespace = idempotencyNamespace(request);
   if (key === undefined || !namespace) return undefined;
   if (typeof key !== 'string' || !/^[!-~]{1,255}$/.test(key)) {
-    const detail = 'Idempotency-Key takes 1 to 255 visible ASCII characters.';
+    const detail = 'Idempotency-Key must be 1 to 255 visible ASCII characters.';
     throw new RefusedError('validation_failed', detail, {
       errors: [{ parameter: 'Idempotency-Key', code: 'invalid_format', detail }],
     });
@@ -22,14 +25,14 @@ export function readIdempotencyKey(
   const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
   const body = spec.rawBody ? null : (request.body ?? null);
   const { workspaceId, mode } = namespace;
-  // The answer holds the secret of a key, which may be stronger than the one that asks now: it is
-  // given again to whoever got it, and to nobody else.
+  // The stored response contains the secret of an API key, which may have more rights than the
+  // calling key. It is replayed only to the actor who created it.
   const actor = spec.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
   const requestHash = hashRequest(request.method, path + actor, body);
   return { workspaceId, mode, key, requestHash };
 }
 
-/** Keys of requests that are about no workspace lie under the person who made them. */
+/** Keys of requests without a workspace are stored under the user's id. */
 function idempotencyNamespace({
   caller,
   signedIn,

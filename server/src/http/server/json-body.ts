@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 
 /**
- * The one parser of JSON bodies. It refuses what would hurt later: wrong UTF-8, nesting that
- * recursion could drown in, NUL and half surrogates that the database cannot store, and the key
- * that would reach for a prototype.
+ * Parses JSON request bodies and rejects what would cause harm later: invalid UTF-8, nesting
+ * deep enough to exhaust the stack, NUL and lone surrogates, which PostgreSQL cannot store, and
+ * `__proto__` keys.
  */
 
 const DEPTH_MAX = 64;
@@ -14,8 +14,8 @@ const BACKSLASH = 0x5c;
 
 export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.');
-  // Parsing brackets without end would take fifty times their memory, so a large body is looked
-  // through first. What a small one becomes is harmless, and quicker to look through itself.
+  // Parsing endless brackets would take fifty times their size in memory, so a large body is
+  // scanned first. A small body is harmless, and its parsed value is faster to check.
   const isLarge = body.length > SMALL_BYTES_MAX;
   if (isLarge && nestingDepth(body) > DEPTH_MAX) throw tooDeep();
   const text = body.toString('utf8');
@@ -26,13 +26,13 @@ export function parseJsonBody(body: Buffer): unknown {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : ''}`);
   }
   if (!isLarge && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
-  // Only an escape can bring these in, so bodies without one are not walked.
+  // These characters can only come from escapes, so bodies without escapes are not searched.
   if (text.includes('\\u') || text.includes('__proto__')) rejectUnsafeText(value);
   return value;
 }
 
 function malformed(detail: string): RefusedError {
-  // V8 quotes a piece of the body in its message: an answer may say so, it is the caller's own.
+  // V8 quotes part of the body in its message, which is safe: it is the client's own.
   return new RefusedError('malformed_json', detail.slice(0, 300));
 }
 
@@ -43,7 +43,7 @@ function tooDeep(): RefusedError {
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false;
   if (levels === 0) return true;
-  // Recursion ends at DEPTH_MAX, however deep the value is. What was parsed has own properties only.
+  // Recursion is limited to DEPTH_MAX. A parsed value has only own properties.
   for (const key in value) {
     const inner = (value as Record<string, unknown>)[key];
     if (typeof inner === 'object' && isDeeperThan(inner, levels - 1)) return true;
@@ -51,7 +51,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Strings are jumped over with native search: large html costs next to nothing. */
+/** Skips strings with a native search, so that large HTML costs almost nothing. */
 function nestingDepth(body: Buffer): number {
   let depth = 0;
   let deepest = 0;
@@ -83,7 +83,7 @@ function rejectUnsafeText(value: unknown): void {
   const errors: FieldError[] = [];
   collectUnsafeText(value, '', errors);
   if (errors.length > 0) {
-    throw new RefusedError('validation_failed', 'Some fields hold text that cannot be taken.', {
+    throw new RefusedError('validation_failed', 'Some fields contain text that is not allowed.', {
       errors,
     });
   }
@@ -93,7 +93,7 @@ function collectUnsafeText(value: unknown, pointer: string, errors: FieldError[]
   if (errors.length >= 100) return;
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
-      const detail = 'NUL and half of a surrogate pair cannot stand in text.';
+      const detail = 'Text must not contain NUL or lone surrogates.';
       errors.push({ pointer, code: 'invalid_text', detail });
     }
   } else if (Array.isArray(value)) {

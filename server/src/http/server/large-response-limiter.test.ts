@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { LargeResponseLimiter } from './large-response-limiter.ts';
 
 /**
- * Goal: a workspace has a few large answers under way at the same time, in the order in which they
- * were asked for, and no other workspace waits for them. Method: clients that leave when told to.
+ * Goal: each workspace has a few large responses in progress at a time, in request order, and
+ * other workspaces do not wait for them. Method: clients that disconnect on command.
  */
 
 function ask(answers: LargeResponseLimiter, workspaceId: string) {
@@ -18,7 +18,7 @@ function ask(answers: LargeResponseLimiter, workspaceId: string) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('four run, the others wait, and each that leaves lets the next one in', async () => {
+test('four run, the others wait, and each disconnect starts the next one', async () => {
   const answers = new LargeResponseLimiter();
   const asked = Array.from({ length: 6 }, () => ask(answers, 'a'));
   const neighbour = ask(answers, 'b');
@@ -31,7 +31,7 @@ test('four run, the others wait, and each that leaves lets the next one in', asy
   expect(begun()).toEqual([true, true, true, true, true, false]);
 });
 
-test('who leaves while waiting keeps no place, and gets no work done', async () => {
+test('a client that disconnects while waiting leaves the queue and starts no work', async () => {
   const answers = new LargeResponseLimiter();
   const running = Array.from({ length: 4 }, () => ask(answers, 'a'));
   const [first, second] = [ask(answers, 'a'), ask(answers, 'a')];
@@ -46,7 +46,7 @@ test('who leaves while waiting keeps no place, and gets no work done', async () 
   expect(later.map(({ client }) => client.begun)).toEqual([true, true, true, true]);
 });
 
-test('a line that is too long is refused', () => {
+test('a queue that is too long is rejected', () => {
   const answers = new LargeResponseLimiter();
   for (let i = 0; i < 1_004; i++) void ask(answers, 'a');
   expect(() => answers.acquire('a', new AbortController().signal)).toThrow(

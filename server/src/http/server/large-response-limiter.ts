@@ -1,22 +1,22 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
- * Answers that may be as large as a message or a whole list. Each is held in memory until its client
- * has read it, and reading it from the database takes a connection for a while: a workspace gets a
- * few of them at the same time, the next ones wait for their turn, and nobody else notices.
+ * Limits responses that may be as large as a message or a whole list. Each is held in memory
+ * until the client has read it and occupies a database connection while it is read. A workspace
+ * may have a few in progress at a time; further ones wait, without affecting other workspaces.
  */
 export class LargeResponseLimiter {
   readonly #byWorkspace = new Map<string, WorkspaceQueue>();
 
   /**
-   * Resolves when it is this one's turn, which ends when `gone` aborts: the client has it, or left.
-   * Rejects when it left before.
+   * Resolves when the response may start. The slot is released when `signal` aborts: the client
+   * has read the response or disconnected. Rejects if the client disconnects while waiting.
    */
   acquire(workspaceId: string, signal: AbortSignal): Promise<void> {
     const queue = this.#byWorkspace.get(workspaceId) ?? { running: 0, waiting: [] };
     this.#byWorkspace.set(workspaceId, queue);
     if (queue.waiting.length >= WAITING_MAX) {
-      const detail = `A workspace may wait for ${WAITING_MAX} large answers at the same time.`;
+      const detail = `A workspace may wait for at most ${WAITING_MAX} large responses at a time.`;
       throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 1 });
     }
     return new Promise((resolve, reject) => {
@@ -25,8 +25,8 @@ export class LargeResponseLimiter {
         if (waiter.runs) queue.running -= 1;
         else {
           queue.waiting.splice(queue.waiting.indexOf(waiter), 1);
-          // Nobody reads this; it keeps the work from being done.
-          reject(new RefusedError('malformed_request', 'The client left before its turn.'));
+          // No client receives this error; it only prevents the work.
+          reject(new RefusedError('malformed_request', 'The client disconnected while waiting.'));
         }
         this.#startNext(workspaceId, queue);
       };

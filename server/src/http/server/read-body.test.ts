@@ -5,12 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { readBody } from './read-body.ts';
 
-/** Goal: a body arrives whole however it was cut, or not at all. Method: raw requests to a server. */
+/**
+ * Goal: a body arrives complete however it was chunked, or not at all. Method: raw requests to a
+ * server.
+ */
 
 const BYTES_MAX = 100;
 let server: http.Server;
 let outcomes: (string | Error)[] = [];
-/** Whether the client had sent all of it by then. */
+/** Whether the client had sent everything by then. */
 let wasWhole = false;
 
 beforeAll(async () => {
@@ -29,7 +32,7 @@ afterAll(() => {
   server.close();
 });
 
-/** Each piece in a turn of its own; what the reader made of it. */
+/** Sends each chunk in its own turn and returns the reader's result. */
 async function outcomeOf(head: string, ...pieces: string[]): Promise<string | Error> {
   outcomes = [];
   const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -48,7 +51,7 @@ async function outcomeOf(head: string, ...pieces: string[]): Promise<string | Er
 
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-test('in one piece, in several, and empty', async () => {
+test('reads one chunk, several chunks, and an empty body', async () => {
   expect(await outcomeOf('Content-Length: 5', 'hello')).toBe('hello');
   expect(await outcomeOf('Content-Length: 5', 'he', 'llo')).toBe('hello');
   expect(await outcomeOf('Transfer-Encoding: chunked', chunk('he'), chunk('llo'), chunk(''))).toBe(
@@ -57,7 +60,7 @@ test('in one piece, in several, and empty', async () => {
   expect(await outcomeOf('Content-Length: 0')).toBe('');
 });
 
-test('as large as may be, and no larger: by what is announced, and by what comes', async () => {
+test('accepts the maximum size and no more, declared or chunked', async () => {
   const most = 'x'.repeat(BYTES_MAX);
   expect(await outcomeOf(`Content-Length: ${BYTES_MAX}`, most)).toBe(most);
   const tooLarge = expect.objectContaining({ code: 'body_too_large' });
@@ -68,7 +71,7 @@ test('as large as may be, and no larger: by what is announced, and by what comes
   expect(grown).toBeInstanceOf(RefusedError);
 });
 
-test('one that is too large is read to its end before it is refused, up to twice the size', async () => {
+test('reads a body of up to twice the maximum to its end before rejecting it', async () => {
   const tooLarge = expect.objectContaining({ code: 'body_too_large' });
   const [most, more] = ['x'.repeat(BYTES_MAX), 'x'.repeat(BYTES_MAX - 1)];
   expect(await outcomeOf(`Content-Length: ${2 * BYTES_MAX}`, most, more, 'x')).toEqual(tooLarge);
@@ -80,6 +83,6 @@ test('one that is too large is read to its end before it is refused, up to twice
   expect(wasWhole).toBe(false);
 });
 
-test('one that breaks off is an error', async () => {
+test('fails for a body that breaks off', async () => {
   expect(await outcomeOf('Content-Length: 5', 'he', 'GONE')).toBeInstanceOf(Error);
 });

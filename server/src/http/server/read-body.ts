@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { RefusedError } from '../../lib/refused-error.ts';
 
-/** Times the largest body: what is larger still is not worth its way here. */
+/** A multiple of the maximum size: anything larger is rejected without being read. */
 const DRAIN_LIMIT_FACTOR = 2;
 const NO_BODY = Buffer.alloc(0);
 
 /**
- * The bytes of a body, at most so many. Ours, because Fastify's copies every body once more, and nearly
- * all come in one piece. One that is somewhat too large is let flow away before it is refused: many
- * clients read no answer while they are still writing, and would only see a broken connection.
+ * Reads a body of at most `bytesMax` bytes. Replaces Fastify's reader, which copies every body
+ * once more although nearly all arrive in one chunk. A body that is slightly too large is read
+ * and discarded before it is rejected: many clients do not read a response while they are still
+ * sending, and would only see a broken connection.
  */
 export function readBody(
   payload: IncomingMessage,
@@ -43,5 +44,5 @@ export function readBody(
 }
 
 function tooLarge(): RefusedError {
-  return new RefusedError('body_too_large', 'The body is larger than the server takes.');
+  return new RefusedError('body_too_large', 'The body exceeds the maximum size.');
 }

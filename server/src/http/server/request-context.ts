@@ -9,8 +9,8 @@ import { readIdempotencyKey } from './idempotency-key.ts';
 import { readIfMatch } from './if-match.ts';
 
 /**
- * A request as an operation sees it. A class, because getters of a literal are defined anew, at some
- * cost, for each object.
+ * A request as an operation sees it. It is a class because getters of an object literal are
+ * defined anew, at some cost, for every object.
  */
 export class RequestContext implements OperationRequest<unknown, unknown, unknown> {
   readonly caller: Caller;

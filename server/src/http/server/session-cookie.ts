@@ -1,15 +1,15 @@
 import { SESSION_MAX_MS } from '../../accounts/people/sessions.ts';
 
 /**
- * The cookie that carries a session. No script can read it, no other site can have it sent, and where
- * the application is reached by https it travels no other way: the `__Host-` prefix makes browsers
- * refuse it from anywhere else.
+ * The session cookie. Scripts cannot read it and other sites cannot have it sent. If the base
+ * URL is https, the `__Host-` prefix makes browsers accept it only over TLS and only from this
+ * host.
  */
 export interface SessionCookie {
   name: string;
-  /** The session's secret in a Cookie header. */
+  /** Returns the session token in a Cookie header. */
   read(header: string | undefined): string | undefined;
-  /** The value of Set-Cookie. */
+  /** Returns the value of a Set-Cookie header. */
   set(token: string): string;
   clear(): string;
 }

@@ -1,9 +1,9 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
- * Cursors are opaque to clients: base64url of a small JSON array that only we read. It begins with the
- * list that it was given for, because a place in one list is none in another. A list that comes in
- * several orders, or of several things, is as many lists.
+ * Cursors are opaque to clients: base64url of a small JSON array. Its first element names the
+ * list that the cursor was issued for, because a position in one list means nothing in another.
+ * Each sort order of a list counts as a list of its own.
  */
 
 type Part = string | number;
@@ -16,15 +16,15 @@ export function encodeParts(parts: readonly Part[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
-/** The parts of a cursor with this many strings or numbers, or a refusal that names the parameter. */
+/** Returns the `length` elements of a cursor, or throws an error that names the parameter. */
 export function decodeCursor(list: string, cursor: string, length: number): Part[] {
   const parts = decodeParts(cursor);
-  // Those of the releases before named no list. They are taken for what they may be.
+  // Cursors of earlier versions do not name their list.
   if (parts.length === length) return parts;
   if (parts.length !== length + 1 || typeof parts[0] !== 'string') throw invalidCursor();
   if (parts[0] !== list) {
     throw invalidCursor(
-      'This cursor is of another list, or of another order. Start again without it.',
+      'This cursor belongs to another list or sort order. Start again without it.',
     );
   }
   return parts.slice(1);
@@ -38,13 +38,13 @@ export function decodeParts(cursor: string): Part[] {
       parts.every((part) => typeof part === 'string' || Number.isSafeInteger(part));
     if (good) return parts;
   } catch {
-    // Falls through to the refusal: what was wrong inside is of no use to the client.
+    // The reason is of no use to the client.
   }
   throw invalidCursor();
 }
 
 export function invalidCursor(
-  detail = 'This is not a cursor that we gave. Start again without it.',
+  detail = 'The cursor is invalid. Start again without it.',
 ): RefusedError {
   return new RefusedError('validation_failed', detail, {
     errors: [{ parameter: 'cursor', code: 'invalid_cursor', detail }],
@@ -57,7 +57,7 @@ export function isUuid(part: Part | undefined): part is string {
   return typeof part === 'string' && UUID.test(part);
 }
 
-/** A cursor that is the uuid of the last row of the page before. */
+/** Reads a cursor that is the UUID of the last row of the previous page. */
 export function uuidCursor(list: string, { cursor }: { cursor?: unknown }): string | undefined {
   if (typeof cursor !== 'string') return undefined;
   const [uuid] = decodeCursor(list, cursor, 1);
@@ -65,7 +65,7 @@ export function uuidCursor(list: string, { cursor }: { cursor?: unknown }): stri
   return uuid;
 }
 
-/** A cursor of a list that has two orders: by the rows' uuids, or by their keys. */
+/** Reads a cursor of a list that can be sorted by UUID or by key. */
 export function keyedCursor(
   list: string,
   { cursor }: { cursor?: unknown },
@@ -77,7 +77,9 @@ export function keyedCursor(
   return { id, key };
 }
 
-/** A page of rows, of which one more than `limit` was read to know whether there is a next. */
+/**
+ * Returns one page of rows. The caller reads one row more than `limit` to detect a next page.
+ */
 export function toPage<Row>(
   list: string,
   rows: readonly Row[],

@@ -3,7 +3,9 @@ import { invalidFields } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 
-/** An address from the query in the form for comparing, under the name that a room uses. */
+/**
+ * Returns the normalized address of a query parameter under `name`, or nothing if it is absent.
+ */
 export function parseAddressParameter<Name extends string>(
   name: Name,
   parameter: string,
@@ -17,7 +19,7 @@ export function parseAddressParameter<Name extends string>(
   return { [name]: parsed.mailbox.key } as { [K in Name]?: string };
 }
 
-/** A time from the query under the name that a room uses, or nothing when it was not given. */
+/** Returns the time of a query parameter under `name`, or nothing if it is absent. */
 export function parseTimeParameter<Name extends string>(
   name: Name,
   parameter: string,
@@ -26,6 +28,6 @@ export function parseTimeParameter<Name extends string>(
   const text = query[parameter];
   if (text === undefined) return {};
   const ms = parseTime(String(text));
-  assert(ms !== undefined, `${parameter} was checked to be a time`);
+  assert(ms !== undefined, `${parameter} was validated as a time`);
   return { [name]: ms } as { [K in Name]?: number };
 }

@@ -5,8 +5,8 @@ import { closed } from '../openapi/shared-schemas.ts';
 import { queryValidator } from './schema-validator.ts';
 
 /**
- * Goal: a parameter is a number or a truth value when it is written as one, and nothing else is.
- * Method: the validator of a query, with what Fastify makes of the address.
+ * Goal: a parameter is a number or boolean only if it is written as one. Method: the query
+ * validator with values as Fastify parses them from the URL.
  */
 
 const validator = queryValidator(
@@ -32,7 +32,7 @@ describe('numbers', () => {
     ['1', 1],
     ['100', 100],
     ['007', 7],
-  ])('%s is one', (text, limit) => {
+  ])('%s is accepted', (text, limit) => {
     expect(checked({ limit: text, q: '10' })).toEqual({ limit, q: '10' });
   });
 
@@ -50,7 +50,7 @@ describe('numbers', () => {
     'ten',
     '1_0',
     '١٠',
-  ])('%j is none', (limit) => {
+  ])('%j is rejected', (limit) => {
     const detail = 'Must be of type integer.';
     expect(checked({ limit })).toEqual([{ parameter: 'limit', code: 'invalid_type', detail }]);
   });
@@ -63,22 +63,22 @@ describe('numbers', () => {
     expect(checked({ limit })).toEqual([{ parameter: 'limit', code: 'out_of_range', detail }]);
   });
 
-  test('two of them are none', () => {
+  test('a repeated parameter is rejected', () => {
     const detail = 'Must be of type integer.';
     const errors = [{ parameter: 'limit', code: 'invalid_type', detail }];
     expect(checked({ limit: ['1', '2'] })).toEqual(errors);
   });
 });
 
-describe('truth values', () => {
+describe('booleans', () => {
   test.each([
     ['true', true],
     ['false', false],
-  ])('%s is one', (text, force) => {
+  ])('%s is accepted', (text, force) => {
     expect(checked({ force: text })).toEqual({ force });
   });
 
-  test.each(['1', '0', 'TRUE', 'yes', 'true ', ''])('%j is none', (force) => {
+  test.each(['1', '0', 'TRUE', 'yes', 'true ', ''])('%j is rejected', (force) => {
     const detail = 'Must be of type boolean.';
     expect(checked({ force })).toEqual([{ parameter: 'force', code: 'invalid_type', detail }]);
   });

@@ -12,19 +12,22 @@ import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
 
 /**
- * Checks shapes. The quick validator stops at the first fault and is what every request meets; only
- * a request that fails is looked at again for all of its faults, so that the client learns everything
- * at once. Formats in a body are left to the rooms, which parse them anyway, unless it fails.
+ * Validates bodies and queries against their schemas. Every request first meets a quick
+ * validator that stops at the first error. Only if that fails does a second, thorough pass
+ * collect all errors, so that the client sees them at once. Formats in a body are checked in the
+ * thorough pass only; handlers parse them anyway.
  */
 
 export interface Validator {
-  /** Throws a RefusedError `validation_failed`. Query values are turned into their types in place. */
+  /**
+   * Throws a RefusedError `validation_failed`. Converts query values to their types in place.
+   */
   check(value: unknown, caller?: Caller): void;
 }
 
 /**
- * What is wrong beyond the shape, in a body that has lost its fields of a wrong shape, `faulty`. The
- * caller is present wherever a workspace is meant.
+ * Finds errors beyond the schema. The fields that failed the schema, `invalid`, have been
+ * removed from the body. The caller is present for operations on a workspace.
  */
 export type SemanticChecks = (
   body: Record<string, unknown>,
@@ -32,10 +35,13 @@ export type SemanticChecks = (
   caller: Caller,
 ) => readonly FieldError[];
 
-/** Reads some parameters and may refuse them. Those of a wrong shape, `faulty`, are taken out. */
+/**
+ * Parses some parameters and may throw. The parameters that failed the schema, `invalid`, have
+ * been removed.
+ */
 export type QueryParser = (query: Record<string, unknown>, invalid: ReadonlySet<string>) => unknown;
 
-/** Finding all faults of a huge hostile body would cost more than it helps. */
+/** Collecting all errors of a huge hostile body would cost more than it helps. */
 const THOROUGH_NODES_MAX = 20_000;
 
 const PART_NOUNS = { body: 'field', query: 'parameter' } as const;
@@ -61,7 +67,7 @@ export function bodyValidator(schema: TSchema, semanticChecks?: SemanticChecks):
   };
 }
 
-/** Checks the members of a list each for itself: what is refused stands in their place. */
+/** Validates each item of a list on its own and returns its error or undefined. */
 export function listValidator(
   schema: TSchema,
   semanticChecks?: SemanticChecks,
@@ -73,7 +79,7 @@ export function listValidator(
   };
 }
 
-/** A body in which nothing is required may be left out. */
+/** A body without required fields may be omitted. */
 export function isOptionalBody(schema: TSchema): boolean {
   const { required = [] } = schema as { required?: string[] };
   return required.length === 0 && quickBody.validate(schema, {}) === true;
@@ -107,7 +113,7 @@ function typedParameters(schema: TSchema): [name: string, type: unknown][] {
     .filter(([, type]) => type === 'integer' || type === 'boolean');
 }
 
-/** Only what is written as one: Ajv would take `0x10`, `1e1` and a blank beside it for numbers. */
+/** Strict, unlike Ajv, which also accepts `0x10`, `1e1` and surrounding blanks as numbers. */
 function convertInPlace(type: unknown, query: Record<string, unknown>, name: string): void {
   const text = query[name];
   if (typeof text !== 'string') return;
@@ -115,11 +121,11 @@ function convertInPlace(type: unknown, query: Record<string, unknown>, name: str
   else if (type === 'boolean' && /^(true|false)$/.test(text)) query[name] = text === 'true';
 }
 
-/** No parameter means anything with a NUL in it, and PostgreSQL takes none in a text. */
+/** No parameter can contain NUL, which PostgreSQL does not accept in text. */
 function nulErrors(query: Record<string, unknown>): FieldError[] {
   return Object.entries(query)
     .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
-    .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Cannot hold NUL.' }));
+    .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Must not contain NUL.' }));
 }
 
 function hasAny(query: object): boolean {
@@ -127,7 +133,10 @@ function hasAny(query: object): boolean {
   return false;
 }
 
-/** Compiling takes milliseconds a schema, and there are hundreds: each waits for its first use. */
+/**
+ * Compiling takes milliseconds per schema, and there are hundreds, so each is compiled on first
+ * use.
+ */
 function createCheck(
   schema: TSchema,
   quickAjv: Ajv2020,
@@ -195,7 +204,7 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
   return errors;
 }
 
-/** A body with more faults than this is not misspelt. */
+/** A body with more unknown fields than this is not just misspelled. */
 const SUGGESTIONS_MAX = 20;
 
 function suggestion({ params, parentSchema }: ErrorObject): string {
@@ -203,14 +212,14 @@ function suggestion({ params, parentSchema }: ErrorObject): string {
   const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
   const given = String(additionalProperty ?? unevaluatedProperty);
   const meant = likelyMeant(given, Object.keys(properties));
-  return meant === undefined ? '' : ` Do you mean ${meant}?`;
+  return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
-/** An anyOf that failed, and the one of its branches that is about values of this kind. */
+/** A failed anyOf, and the branch that the value was most likely meant for. */
 interface FailedUnion {
   violation: ErrorObject;
   intendedBranch: string | undefined;
-  /** What its branches take, when none takes values of this kind. */
+  /** The types that its branches accept, if the value has none of them. */
   acceptedTypes: string[];
 }
 
@@ -225,7 +234,10 @@ function typeError(
   return { ...fieldError(violation, part), code: 'invalid_type', detail };
 }
 
-/** Each is held against all faults; a body with more of them is hostile, and gets it all told. */
+/**
+ * Each union is compared with all violations. A body with more of them is hostile and gets an
+ * unfiltered list.
+ */
 const UNIONS_MAX = 50;
 
 function failedUnions(violations: readonly ErrorObject[]): FailedUnion[] {
@@ -271,8 +283,8 @@ function branchOf(violation: ErrorObject, { schemaPath, instancePath }: ErrorObj
 }
 
 /**
- * The branches of an anyOf say one after the other what each would have wanted. What the one that is
- * meant says is all there is to say; when none is, it is what the whole says.
+ * Every branch of a failed anyOf reports its own violations. Only those of the intended branch
+ * are relevant; if there is none, only the violation of the anyOf itself is.
  */
 function isIrrelevant(violation: ErrorObject, union: FailedUnion): boolean {
   if (violation === union.violation) return union.intendedBranch !== undefined;
@@ -293,9 +305,13 @@ function fieldError(violation: ErrorObject, part: 'body' | 'query'): FieldError 
   return { parameter, code, detail };
 }
 
-/** RFC 6901 section 4. */
+/** RFC 6901, section 4. */
 function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function count(number: unknown, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 function describeViolation(
@@ -306,7 +322,7 @@ function describeViolation(
   switch (violation.keyword) {
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return { code: 'unknown_field', detail: `This ${PART_NOUNS[part]} is not known here.` };
+      return { code: 'unknown_field', detail: `Unknown ${PART_NOUNS[part]}.` };
     case 'required':
       return { code: 'required', detail: `This ${PART_NOUNS[part]} is required.` };
     case 'type':
@@ -321,40 +337,40 @@ function describeViolation(
     case 'format':
       return describeFormatError(String(params.format), violation.data);
     case 'maxLength':
-      return { code: 'too_long', detail: `Takes at most ${params.limit} characters.` };
+      return { code: 'too_long', detail: `Must be at most ${count(params.limit, 'character')}.` };
     case 'minLength':
       return {
         code: 'too_short',
-        detail: `Needs at least ${params.limit} character${params.limit === 1 ? '' : 's'}.`,
+        detail: `Must be at least ${count(params.limit, 'character')}.`,
       };
     case 'maxItems':
     case 'maxProperties':
-      return { code: 'too_many', detail: `Takes at most ${params.limit}.` };
+      return { code: 'too_many', detail: `Must have at most ${count(params.limit, 'item')}.` };
     case 'minItems':
-      return { code: 'too_few', detail: `Needs at least ${params.limit}.` };
+      return { code: 'too_few', detail: `Must have at least ${count(params.limit, 'item')}.` };
     case 'minProperties':
-      return { code: 'too_few', detail: `Needs at least ${params.limit} of its fields.` };
+      return { code: 'too_few', detail: `Must have at least ${count(params.limit, 'field')}.` };
     case 'minimum':
     case 'maximum':
       return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };
     case 'pattern':
       return { code: 'invalid_format', detail: `Must match ${params.pattern}.` };
     case 'anyOf':
-      return { code: 'invalid_value', detail: 'Fits none of the forms that are taken here.' };
+      return { code: 'invalid_value', detail: 'Does not match any of the accepted formats.' };
     default:
       return {
         code: 'invalid_value',
-        detail: `Is not valid: ${violation.message ?? violation.keyword}.`,
+        detail: `Invalid: ${violation.message ?? violation.keyword}.`,
       };
   }
 }
 
-/** Elsewhere an address is a text, or a list of them: the first thing that newcomers send. */
+/** Other APIs accept an address as a string or a list, which is what newcomers send first. */
 function describeTypeError({ parentSchema, data }: ErrorObject, type: string): string {
   const { properties } = (parentSchema ?? {}) as { properties?: object };
   const isAddress = type === 'object' && properties !== undefined && 'email' in properties;
   if (isAddress && (typeof data === 'string' || Array.isArray(data))) {
-    return 'Must be one address as an object: {"email": "jane@example.com", "name": "Jane"}.';
+    return 'Must be a single address object: {"email": "jane@example.com", "name": "Jane"}.';
   }
   return `Must be of type ${type.replaceAll(',', ' or ')}.`;
 }
@@ -365,7 +381,7 @@ function describeFormatError(format: string, given: unknown): { code: string; de
     return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail };
   }
   if (format === 'date-time') {
-    const detail = 'Give a time in RFC 3339 form with an offset, such as 2026-11-15T09:00:00Z.';
+    const detail = 'Must be an RFC 3339 time with an offset, such as 2026-11-15T09:00:00Z.';
     return { code: 'invalid_time', detail };
   }
   return { code: 'invalid_format', detail: `Must be a valid ${format}.` };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
-import type { LedgerPosition } from '../../../events/events-store.ts';
+import type { EventPosition } from '../../../events/events-store.ts';
 import type { FeedOrder } from '../../../events/feed-store.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { invalidCursor, decodeParts, encodeParts, isUuid } from '../../validation/cursor.ts';
@@ -31,12 +31,12 @@ export function parseEventTypes(text: string): string[] {
  * The feed's cursor, and the id of events in a stream: reading goes on upwards from here. Readers keep
  * it for as long as they like, so it stays as it always was; no other list has a number and a uuid.
  */
-export function encodeEventCursor({ tx, id }: LedgerPosition): string {
+export function encodeEventCursor({ tx, id }: EventPosition): string {
   return encodeParts([tx, id]);
 }
 
 /** A cursor of the other direction: it leads down, and must not be taken for one that leads up. */
-export function encodeDescendingCursor({ tx, id }: LedgerPosition): string {
+export function encodeDescendingCursor({ tx, id }: EventPosition): string {
   return encodeParts([tx, id, DESCENDING]);
 }
 
@@ -45,7 +45,7 @@ const DESCENDING = 'desc';
 /** Instead of a cursor: the end of the ledger as it is now. */
 export const LATEST = 'latest';
 
-export function parseEventCursor(cursor: string, order: FeedOrder = 'asc'): LedgerPosition {
+export function parseEventCursor(cursor: string, order: FeedOrder = 'asc'): EventPosition {
   const [tx, id, direction, ...more] = decodeParts(cursor);
   const known = direction === undefined || direction === DESCENDING;
   if (typeof tx !== 'number' || !isUuid(id) || !known || more.length > 0) throw invalidCursor();

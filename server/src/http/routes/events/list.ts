@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import {
-  LEDGER_START,
-  type LedgerPosition,
+  EVENT_LOG_START,
+  type EventPosition,
   committedPosition,
   publicEvent,
 } from '../../../events/events-store.ts';
 import {
   type FeedFilter,
   type FeedOrder,
-  LEDGER_END,
+  EVENT_LOG_END,
   readFeed,
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
@@ -118,7 +118,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
           data: found.events.map(publicEvent),
           next_cursor: cursorOf(found.next),
           has_more: found.hasMore,
-          ...(from === LEDGER_END ? { follow_cursor: encodeEventCursor(found.committed) } : {}),
+          ...(from === EVENT_LOG_END ? { follow_cursor: encodeEventCursor(found.committed) } : {}),
         },
       };
     },
@@ -129,10 +129,10 @@ async function placeOf(
   pool: Pool,
   cursor: string | undefined,
   order: FeedOrder,
-): Promise<LedgerPosition> {
-  if (order === 'desc' && (cursor === undefined || cursor === LATEST)) return LEDGER_END;
+): Promise<EventPosition> {
+  if (order === 'desc' && (cursor === undefined || cursor === LATEST)) return EVENT_LOG_END;
   if (cursor === LATEST) return committedPosition(pool);
-  return cursor === undefined ? LEDGER_START : parseEventCursor(cursor, order);
+  return cursor === undefined ? EVENT_LOG_START : parseEventCursor(cursor, order);
 }
 
 function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
