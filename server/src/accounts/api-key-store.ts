@@ -1,6 +1,6 @@
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import { holdsWords, type SearchedPage, searchPatterns } from '../db/search-words.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
 import type { Scope } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
 
@@ -148,7 +148,7 @@ export async function listKeys(
   const patterns = searchPatterns(page.text);
   const { rows } = await db.query<ApiKey>(
     `select ${COLUMNS} from (select k.* from ${PAGE} limit $5) k
-     where ${holdsWords('$6', ['k.name', 'k.token_hint'])} order by k.id desc limit $4`,
+     where ${containsTerms('$6', ['k.name', 'k.token_hint'])} order by k.id desc limit $4`,
     [
       ...[workspaceId, page.mode ?? null, page.before ?? null, page.limit],
       ...[patterns === null ? page.limit : SCANNED_MAX, patterns],

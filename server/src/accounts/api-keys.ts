@@ -1,13 +1,18 @@
 import type { Pool } from '../db/pool.ts';
 import { inTransaction, type Queryable } from '../db/pool.ts';
-import type { SearchedPage } from '../db/search-words.ts';
+import type { SearchedPage } from '../db/text-search.ts';
 import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { isIpOrCidr } from '../lib/net/cidr.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
-import { type FieldError, faultsOf, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import {
+  type FieldError,
+  fieldErrorsOf,
+  invalidFields,
+  RefusedError,
+} from '../lib/refused-error.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import {
@@ -97,7 +102,7 @@ export class ApiKeys {
 
   /** What is wrong with the fields that are there, of a key whose other fields cannot be read. */
   fieldErrors(given: Partial<NewApiKey>): readonly FieldError[] {
-    return faultsOf(() => parseLimits(given, this.#clock.now()));
+    return fieldErrorsOf(() => parseLimits(given, this.#clock.now()));
   }
 
   async get(issuer: KeyIssuer, id: string): Promise<ApiKey> {

@@ -36,16 +36,16 @@ export class Authenticator {
   readonly #usedKeys = new Map<string, { workspaceId: string; id: string; atMs: number }>();
   #generation = 0;
 
-  constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#isListening = parts.noticesArrive;
+    this.#isListening = parts.isListening;
   }
 
   /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
   authenticate(token: string, ip: string): Caller | Promise<Caller> {
-    const known = this.#cache.get(token);
-    if (known && this.#isFresh(known)) return this.#authorize(known, ip);
+    const cached = this.#cache.get(token);
+    if (cached && this.#isFresh(cached)) return this.#authorize(cached, ip);
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',
@@ -61,8 +61,8 @@ export class Authenticator {
   /** Forget what we know of a workspace's keys: one of them was changed, here or elsewhere. */
   invalidateWorkspace(workspaceId: string): void {
     this.#generation += 1;
-    for (const [hash, known] of this.#cache) {
-      if (known.key.workspaceId === workspaceId) this.#cache.delete(hash);
+    for (const [hash, cached] of this.#cache) {
+      if (cached.key.workspaceId === workspaceId) this.#cache.delete(hash);
     }
     // A read under way may have begun before the change: whoever asks from now on reads anew.
     this.#reading.clear();
@@ -83,8 +83,8 @@ export class Authenticator {
     await writeLastUsed(this.#pool, used);
   }
 
-  #isFresh(known: CachedKey): boolean {
-    const age = this.#clock.now() - known.readAtMs;
+  #isFresh(cached: CachedKey): boolean {
+    const age = this.#clock.now() - cached.readAtMs;
     return age < (this.#isListening() ? CACHE_TTL_MS : CACHE_TTL_NOT_LISTENING_MS);
   }
 
@@ -104,7 +104,7 @@ export class Authenticator {
     const row = await findKeyByHash(this.#pool, hashToken(token));
     if (!row) return undefined;
     const { secretEndsAtMs, ...key } = row;
-    const known = {
+    const cached = {
       caller: toCaller(key, secretEndsAtMs),
       key,
       secretEndsAtMs,
@@ -114,13 +114,13 @@ export class Authenticator {
     // A change that was told while we read may be newer than what we read.
     if (generation === this.#generation) {
       if (this.#cache.size >= CACHE_MAX) this.#cache.clear();
-      this.#cache.set(token, known);
+      this.#cache.set(token, cached);
     }
-    return known;
+    return cached;
   }
 
-  #authorize(known: CachedKey, ip: string): Caller {
-    const { key } = known;
+  #authorize(cached: CachedKey, ip: string): Caller {
+    const { key } = cached;
     const nowMs = this.#clock.now();
     if (key.revokedAtMs !== null) {
       throw new RefusedError('revoked_api_key', 'This API key was revoked.');
@@ -128,17 +128,17 @@ export class Authenticator {
     if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) {
       throw new RefusedError('expired_api_key', 'This API key has expired.');
     }
-    if (known.secretEndsAtMs !== null && known.secretEndsAtMs <= nowMs) {
+    if (cached.secretEndsAtMs !== null && cached.secretEndsAtMs <= nowMs) {
       throw new RefusedError(
         'expired_api_key',
         'This secret was replaced by a rotation and its grace period is over.',
       );
     }
-    if (known.networks && !known.networks.includes(ip)) {
+    if (cached.networks && !cached.networks.includes(ip)) {
       throw new RefusedError('ip_not_allowed', `This API key may not be used from ${ip}.`);
     }
     this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
-    return known.caller;
+    return cached.caller;
   }
 }
 

@@ -22,7 +22,7 @@ import { TrackingLinks } from '../tracking/tracking-links.ts';
 export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
   const hmacKey = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'idempotency', 32));
   const sealer = createEncryptor(secretKey, 'idempotency');
-  return new Idempotency({ pool, clock, sealer, hmac: createHmacSha256(hmacKey) });
+  return new Idempotency({ pool, clock, encryptor: sealer, hmac: createHmacSha256(hmacKey) });
 }
 
 export interface AcceptorNeeds {

@@ -140,7 +140,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
   const workspaces = new Workspaces({ pool, clock });
   const apiKeys = new ApiKeys({ pool, clock });
   const noticesArrive = (): boolean => notices.connected;
-  const authenticator = new Authenticator({ pool, clock, noticesArrive });
+  const authenticator = new Authenticator({ pool, clock, isListening: noticesArrive });
   const directory = new SenderDomainCache({ pool, clock, noticesArrive });
   const { domains, verifier } = createDomains({
     pool,
@@ -263,8 +263,8 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     templates,
     templateCache,
     contactLookup,
-    changes: new MessageChanges({ pool, clock, limits, handover }),
-    inbox: new TestInbox({ pool, clock, sealer }),
+    changes: new MessageChanges({ pool, clock, limits, handoff: handover }),
+    inbox: new TestInbox({ pool, clock, encryptor: sealer }),
     idempotency,
     contacts,
     imports,

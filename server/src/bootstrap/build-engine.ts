@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Config } from '../config/read-config.ts';
-import type { Places } from '../db/database-url.ts';
-import type { Listener } from '../db/listen.ts';
+import type { DatabaseHosts } from '../db/database-url.ts';
+import type { NotificationListener } from '../db/listen.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import { openDeliveryStore } from '../delivery/delivery-store.ts';
@@ -16,12 +16,12 @@ import { dkimSealer } from '../domains/dkim-key-generator.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { createSealer } from '../lib/sealer.ts';
+import { createEncryptor } from '../lib/encryption.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
 import { isPublicAddress } from '../lib/net/public-address.ts';
-import { CONTENT_KEY_PURPOSE, unsealContent } from '../messages/content/message-content.ts';
+import { CONTENT_KEY_PURPOSE, decryptContent } from '../messages/content/message-content.ts';
 
 /**
  * The delivery engine, joined with its own connections and the ways out. It is built here for
@@ -30,13 +30,13 @@ import { CONTENT_KEY_PURPOSE, unsealContent } from '../messages/content/message-
 export interface EngineNeeds {
   settings: Config['delivery'];
   shaping: ShapingRules | undefined;
-  places: Places;
+  places: DatabaseHosts;
   secretKey: Buffer;
   /** What keys to sign with are read through. */
   keysPool: Pool;
   clock: Clock;
   log: Log;
-  notices: Listener;
+  notices: NotificationListener;
   /** An address and port on which we take mail ourselves. */
   isOwnAddress: (ip: string, port: number) => boolean;
   /** Results were committed, and events with them. */
@@ -51,13 +51,13 @@ export interface EngineNeeds {
 export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
   const { settings, clock, log, notices, told } = needs;
   const pool = openPool({
-    places: needs.places,
+    hosts: needs.places,
     log,
     max: 6,
     applicationName: 'postrider delivery',
   });
-  const sealer = createSealer(needs.secretKey, CONTENT_KEY_PURPOSE);
-  const store = openDeliveryStore(pool, (sealed) => unsealContent(sealer, sealed));
+  const sealer = createEncryptor(needs.secretKey, CONTENT_KEY_PURPOSE);
+  const store = openDeliveryStore(pool, (sealed) => decryptContent(sealer, sealed));
   const engine = createEngine({
     store: {
       ...store,

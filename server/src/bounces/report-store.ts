@@ -122,11 +122,11 @@ export async function hasEvent(
   recipient: string,
   event: { type: 'message.complained' } | { type: 'message.bounced'; reportId: string },
 ): Promise<boolean> {
-  const { rows } = await db.query<{ told: boolean }>({
+  const { rows } = await db.query<{ found: boolean }>({
     text: `select exists (select from events
       where workspace_id = $1 and mode = $2 and message_id = $3 and type = $4
         and data->>'recipient' = $5
-        and ($6::text is null or data->'report'->>'id' = $6)) as told`,
+        and ($6::text is null or data->'report'->>'id' = $6)) as found`,
     values: [
       sent.workspaceId,
       sent.mode,
@@ -136,7 +136,7 @@ export async function hasEvent(
       'reportId' in event ? event.reportId : null,
     ],
   });
-  return rows[0]?.told ?? false;
+  return rows[0]?.found ?? false;
 }
 
 /** A delivery that waits for its next try is queued first: the only way out of `deferred`. */

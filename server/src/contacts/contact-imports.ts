@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
-import { isLostRace } from '../db/lost-race.ts';
+import { lockForTransaction } from '../db/advisory-lock.ts';
+import { isConnectionError } from '../db/database-errors.ts';
+import { isSerializationFailure } from '../db/lost-race.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import { isStorageGone } from '../db/storage-gone.ts';
-import { takeTurn } from '../db/take-turn.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
@@ -93,7 +93,7 @@ export class ContactImports {
         const upload = { ...scope, id, ...head, createdBy: owner.actor, createdAtMs: nowMs };
         await inTransaction(this.#pool, async (client) => {
           // Again, now that nobody else begins one: those of the same moment have all found room.
-          await takeTurn(client, 'imports', scope.workspaceId);
+          await lockForTransaction(client, 'imports', scope.workspaceId);
           await this.#checkOpenImports(client, scope);
           await insertImport(client, upload);
         });
@@ -212,7 +212,7 @@ export class ContactImports {
         return true;
       });
     } catch (error) {
-      if (!job || isConflict(error) || isStorageGone(error)) throw error;
+      if (!job || isConflict(error) || isConnectionError(error)) throw error;
       // A fault of ours. Others' imports go on; this one is tried again, a few times.
       const id = encodeId('imp', job.id);
       this.#log.error({ err: error, import: id }, 'a batch of an import failed');
@@ -240,7 +240,7 @@ export function publicImport(job: ContactImport) {
 
 /** Another writer was in the way: a contact made meanwhile, or a deadlock that we lost. */
 function isConflict(error: unknown): boolean {
-  return error instanceof BatchConflictError || isLostRace(error);
+  return error instanceof BatchConflictError || isSerializationFailure(error);
 }
 
 /**

@@ -16,7 +16,7 @@ export class ContactLookup {
     this.#groups = new GroupCommit({
       commit: (refs) => findMailboxContacts(parts.pool, refs),
       // A failed read is nobody's own fault: asking one by one would only multiply it.
-      isItemFault: () => false,
+      isItemError: () => false,
       groupItemsMax: 256,
       groupBytesMax: Number.POSITIVE_INFINITY,
       groupsInFlightMax: 2,

@@ -51,7 +51,7 @@ export function readCsv(window: Buffer, options: CsvOptions): CsvWindow {
     const record = readRecord(window, at, options);
     if (record.kind === 'cut') break;
     if (record.kind === 'broken') {
-      records.push({ linesBefore: lines, fields: undefined, error: record.fault });
+      records.push({ linesBefore: lines, fields: undefined, error: record.error });
       inBrokenLine = record.lines === 0;
     } else if (!isBlank(record.fields)) {
       records.push({ linesBefore: lines, fields: record.fields });
@@ -77,7 +77,7 @@ export function endOfLine(
 
 type ReadRecord =
   | { kind: 'record'; fields: Buffer[]; end: number; lines: number }
-  | { kind: 'broken'; fault: CsvError; end: number; lines: number }
+  | { kind: 'broken'; error: CsvError; end: number; lines: number }
   /** It may go on behind the window. */
   | { kind: 'cut' };
 
@@ -160,11 +160,11 @@ function isCut(window: Buffer, end: number): boolean {
 }
 
 /** A broken record ends with its first line, whatever its quotes say. */
-function broken(window: Buffer, start: number, fault: CsvError, options: CsvOptions): ReadRecord {
+function broken(window: Buffer, start: number, error: CsvError, options: CsvOptions): ReadRecord {
   const { end, found } = endOfLine(window, start, options.atEnd);
-  if (found) return { kind: 'broken', fault, end, lines: 1 };
+  if (found) return { kind: 'broken', error, end, lines: 1 };
   if (end - start <= options.recordBytesMax) return { kind: 'cut' };
-  return { kind: 'broken', fault, end, lines: 0 };
+  return { kind: 'broken', error, end, lines: 0 };
 }
 
 function afterLineBreak(window: Buffer, at: number): number {

@@ -73,9 +73,9 @@ async function write(
   after: ReadonlyMap<string, Contact>,
 ): Promise<void> {
   const all = [...after.values()];
-  const made = all.filter(({ emailKey }) => !before.has(emailKey));
-  const written = await insertContacts(client, scope, made);
-  if (written.size < made.length) throw new BatchConflictError();
+  const added = all.filter(({ emailKey }) => !before.has(emailKey));
+  const written = await insertContacts(client, scope, added);
+  if (written.size < added.length) throw new BatchConflictError();
   await updateContacts(
     client,
     scope,

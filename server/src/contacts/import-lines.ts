@@ -161,9 +161,9 @@ function readCsvLines(
     recordsMax: linesMax,
     recordBytesMax: LINE_BYTES_MAX,
   });
-  const lines = read.records.map(({ linesBefore, fields, error: fault }): ImportLine => {
+  const lines = read.records.map(({ linesBefore, fields, error }): ImportLine => {
     const line = cursor.lines + linesBefore + 1;
-    if (!fields) return { line, failure: csvLineFailure(fault ?? 'too_long') };
+    if (!fields) return { line, failure: csvLineFailure(error ?? 'too_long') };
     const given = fieldsToObject(fields, format.columns);
     return 'code' in given ? { line, failure: given } : toImportLine(line, given.object);
   });
@@ -265,14 +265,14 @@ export function toLineFailure({ pointer, code, detail }: FieldError): LineFailur
 
 const NOT_UTF8 = lineFailure('invalid_text', 'This line is not valid UTF-8.');
 
-function csvLineFailure(fault: CsvError): LineFailure {
-  switch (fault) {
+function csvLineFailure(error: CsvError): LineFailure {
+  switch (error) {
     case 'quote_not_closed':
-      return lineFailure(fault, 'A quote on this line is never closed.');
+      return lineFailure(error, 'A quote on this line is never closed.');
     case 'text_after_quote':
-      return lineFailure(fault, 'There is text right behind a closing quote.');
+      return lineFailure(error, 'There is text right behind a closing quote.');
     case 'too_long':
-      return lineFailure(fault, `A line takes at most ${LINE_BYTES_MAX / 1024} KiB.`);
+      return lineFailure(error, `A line takes at most ${LINE_BYTES_MAX / 1024} KiB.`);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
-import type { Sealer } from '../lib/sealer.ts';
 import { Erasures } from '../privacy/erase-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactImports } from './contact-imports.ts';
@@ -18,7 +18,7 @@ export interface ContactParts {
   log: Log;
   suppressions: Suppressions;
   /** Of message contents. */
-  sealer: Sealer;
+  encryptor: Encryptor;
   /** The largest body that is held in memory. */
   bodyBytesMax: number;
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
@@ -32,7 +32,7 @@ export interface OpenContacts {
 
 /** The parts of this room, joined. */
 export function openContacts(parts: ContactParts): OpenContacts {
-  const { pool, clock, log, suppressions, sealer, withdraw } = parts;
+  const { pool, clock, log, suppressions, encryptor, withdraw } = parts;
   const limits = {
     uploadBytesMax: UPLOAD_SIZE_FACTOR * parts.bodyBytesMax,
     openMax: OPEN_IMPORTS_MAX,
@@ -40,6 +40,6 @@ export function openContacts(parts: ContactParts): OpenContacts {
   return {
     contacts: new Contacts({ pool, clock }),
     imports: new ContactImports({ pool, clock, log, limits }),
-    erasures: new Erasures({ pool, clock, log, suppressions, sealer, withdraw }),
+    erasures: new Erasures({ pool, clock, log, suppressions, encryptor, withdraw }),
   };
 }

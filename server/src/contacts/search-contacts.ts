@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
-import { searchWords } from '../db/search-words.ts';
+import { searchTerms } from '../db/text-search.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import {
   type Contact,
@@ -93,9 +93,9 @@ function addressPrefix({ text = '' }: ContactQuery): string | undefined {
 }
 
 function toFilter(query: ContactQuery): ContactFilter {
-  const words = addressPrefix(query) === undefined ? searchWords(query.text) : null;
+  const terms = addressPrefix(query) === undefined ? searchTerms(query.text) : null;
   return {
-    ...(words === null ? {} : { searchTerms: words }),
+    ...(terms === null ? {} : { searchTerms: terms }),
     ...(query.locale === undefined ? {} : { locale: query.locale.toLowerCase() }),
     ...(query.attribute === undefined ? {} : { attribute: query.attribute }),
   };

@@ -7,7 +7,7 @@ test('followers here hear every ring, other nodes at most one in 100 ms and the 
   const announced: number[] = [];
   const bell = new EventNotifier({
     clock,
-    announce: async () => {
+    notifyNodes: async () => {
       announced.push(clock.now() - 1_000_000);
     },
   });
@@ -30,7 +30,7 @@ test('a notice of another node wakes, our own that came back does not', () => {
   let self = '';
   const bell = new EventNotifier({
     clock,
-    announce: async (from) => {
+    notifyNodes: async (from) => {
       self = from;
     },
   });

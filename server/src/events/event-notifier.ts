@@ -17,9 +17,9 @@ export class EventNotifier {
   #notifiedAtMs = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
 
-  constructor(parts: { clock: Clock; announce: (from: string) => Promise<void> }) {
+  constructor(parts: { clock: Clock; notifyNodes: (from: string) => Promise<void> }) {
     this.#clock = parts.clock;
-    this.#notifyNodes = parts.announce;
+    this.#notifyNodes = parts.notifyNodes;
   }
 
   subscribe(subscriber: () => void): () => void {

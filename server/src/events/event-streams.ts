@@ -7,11 +7,11 @@ import { RefusedError } from '../lib/refused-error.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
 import {
   committedPosition,
+  type EventPosition,
   isAfter,
-  type LedgerEvent,
-  type LedgerPosition,
   publicEvent,
-  readLedger,
+  readEventLog,
+  type StoredEvent,
 } from './events-store.ts';
 import { type FeedFilter, readFeed } from './feed-store.ts';
 
@@ -34,7 +34,7 @@ export interface EventStreamsParts {
   clock: Clock;
   log: Log;
   /** The feed's cursor: what a reader gives back to go on from there. */
-  cursorOf: (position: LedgerPosition) => string;
+  cursorOf: (position: EventPosition) => string;
   limits?: Partial<StreamLimits>;
 }
 
@@ -65,7 +65,7 @@ const SOON_MS = 5;
 interface Stream {
   scope: StreamReader;
   filter: FeedFilter;
-  position: LedgerPosition;
+  position: EventPosition;
   /** False while it is led through the feed. */
   following: boolean;
   /** Nothing is written any more. */
@@ -79,7 +79,7 @@ export class EventStreams {
   readonly #limits: StreamLimits;
   readonly #streams = new Set<Stream>();
   readonly #readLoop: WorkLoop;
-  #position: LedgerPosition | undefined;
+  #position: EventPosition | undefined;
   #stopped = false;
 
   constructor(parts: EventStreamsParts) {
@@ -89,11 +89,11 @@ export class EventStreams {
     this.#readLoop = new WorkLoop({
       clock,
       log,
-      purpose: 'reading events for streams',
+      task: 'reading events for streams',
       work: () => this.#read(),
       idleMs: this.#limits.pollMs,
-      soonMs: SOON_MS,
-      spacingMs: () => SOON_MS,
+      firstDelayMs: SOON_MS,
+      minIntervalMs: () => SOON_MS,
     });
     this.#readLoop.start();
   }
@@ -110,7 +110,7 @@ export class EventStreams {
   /** From a place on, or from now. The stream ends with its reader, and the other way round. */
   async open(
     scope: StreamReader,
-    from: LedgerPosition | undefined,
+    from: EventPosition | undefined,
     filter: FeedFilter,
   ): Promise<Readable> {
     this.#checkLimits(scope);
@@ -157,18 +157,18 @@ export class EventStreams {
   }
 
   #checkLimits({ workspaceId }: StreamReader): void {
-    const { perWorkspaceMax, totalMax: inAllMax } = this.#limits;
+    const { perWorkspaceMax, totalMax } = this.#limits;
     const own = [...this.#streams].filter((one) => one.scope.workspaceId === workspaceId).length;
     if (own >= perWorkspaceMax) {
       const detail = `A workspace may have ${perWorkspaceMax} streams open at a time.`;
       throw new RefusedError('rate_limited', detail, { retryAfterSeconds: 5 });
     }
-    if (this.#stopped || this.#streams.size >= inAllMax) {
+    if (this.#stopped || this.#streams.size >= totalMax) {
       throw new RefusedError('overloaded', 'Too many streams are open.', { retryAfterSeconds: 5 });
     }
   }
 
-  #register(scope: StreamReader, filter: FeedFilter, position: LedgerPosition): Stream {
+  #register(scope: StreamReader, filter: FeedFilter, position: EventPosition): Stream {
     const { clock } = this.#parts;
     const { heartbeatMs, lifetimeMs } = this.#limits;
     const body = new Readable({ read: () => {}, highWaterMark: this.#limits.bufferedBytesMax });
@@ -262,7 +262,7 @@ export class EventStreams {
       return false;
     }
     const workspaces = new Set([...this.#streams].map(({ scope }) => scope.workspaceId));
-    const { events, next, scanned } = await readLedger(pool, this.#position, READ_BATCH, [
+    const { events, next, scanned } = await readEventLog(pool, this.#position, READ_BATCH, [
       ...workspaces,
     ]);
     if (scanned === 0) return false;
@@ -283,7 +283,7 @@ export class EventStreams {
     return scanned === READ_BATCH;
   }
 
-  #sendEvents(stream: Stream, events: readonly LedgerEvent[], next: LedgerPosition): void {
+  #sendEvents(stream: Stream, events: readonly StoredEvent[], next: EventPosition): void {
     if (isAfter(next, stream.position)) stream.position = next;
     if (events.length === 0) return;
     const { cursorOf } = this.#parts;
@@ -307,7 +307,7 @@ export class EventStreams {
 const DRAIN_CHECK_MS = 50;
 const DRAIN_TIMEOUT_MS = 10_000;
 
-function matchesTypes({ type }: LedgerEvent, { types }: FeedFilter): boolean {
+function matchesTypes({ type }: StoredEvent, { types }: FeedFilter): boolean {
   if (!types) return true;
   return types.includes(type) || types.includes(`${type.split('.')[0]}.*`);
 }

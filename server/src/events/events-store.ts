@@ -76,7 +76,7 @@ export async function notifyEventsAppended(pool: Pool, from: string): Promise<vo
   await pool.query(`select pg_notify('events', $1)`, [from]);
 }
 
-export interface LedgerEvent {
+export interface StoredEvent {
   id: string;
   tx: number;
   type: EventType;
@@ -88,55 +88,55 @@ export interface LedgerEvent {
 }
 
 /** A place between two events. */
-export interface LedgerPosition {
+export interface EventPosition {
   tx: number;
   id: string;
 }
 
-export const LEDGER_COLUMNS = 'id, tx, type, mode, created_at, message_id, sequence, data';
+export const EVENT_LOG_COLUMNS = 'id, tx, type, mode, created_at, message_id, sequence, data';
 
 /** Below the oldest transaction that still runs; see storage/ledger-numbers.ts. */
 export const HORIZON = 'event_log_horizon()';
 
-export const LEDGER_START: LedgerPosition = { tx: 0, id: uuidFloor(0) };
+export const EVENT_LOG_START: EventPosition = { tx: 0, id: uuidFloor(0) };
 
 /** The place up to which everything is decided now. */
-export async function committedPosition(pool: Pool): Promise<LedgerPosition> {
+export async function committedPosition(pool: Pool): Promise<EventPosition> {
   const { rows } = await pool.query<{ tx: number }>({
-    name: 'ledger-edge',
+    name: 'event-log-committed',
     text: 'select event_log_horizon() - 1 as tx',
   });
   return positionAfterTransaction(rows[0]?.tx ?? 0);
 }
 
 /** The place behind everything that a transaction wrote. */
-export function positionAfterTransaction(tx: number): LedgerPosition {
+export function positionAfterTransaction(tx: number): EventPosition {
   return { tx, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 }
 
 /** Whether a place lies behind another; lower-case hex compares as its bytes do. */
-export function isAfter(position: LedgerPosition, other: LedgerPosition): boolean {
+export function isAfter(position: EventPosition, other: EventPosition): boolean {
   return position.tx > other.tx || (position.tx === other.tx && position.id > other.id);
 }
 
-export interface LedgerPage {
+export interface EventLogPage {
   /** Those of the named workspaces. */
-  events: (LedgerEvent & { workspaceId: string })[];
-  next: LedgerPosition;
+  events: (StoredEvent & { workspaceId: string })[];
+  next: EventPosition;
   scanned: number;
 }
 
 /** Reads on in the ledger of all workspaces. */
-export async function readLedger(
+export async function readEventLog(
   pool: Pool,
-  after: LedgerPosition,
+  after: EventPosition,
   scanMax: number,
   workspaceIds: readonly string[],
-): Promise<LedgerPage> {
-  const { rows } = await pool.query<LedgerRow & Scanned & { workspace_id: string }>({
-    name: 'read-ledger',
+): Promise<EventLogPage> {
+  const { rows } = await pool.query<EventLogRow & Scanned & { workspace_id: string }>({
+    name: 'read-event-log',
     text: `with scanned as materialized (
-        select workspace_id, ${LEDGER_COLUMNS} from events
+        select workspace_id, ${EVENT_LOG_COLUMNS} from events
         where (tx, id) > ($1, $2) and tx < event_log_horizon()
         order by tx, id limit $3)
       select m.*, s.scanned, s.last_tx, s.last_id from (
@@ -149,7 +149,7 @@ export async function readLedger(
   if (scanned === 0) return { events: [], next: after, scanned };
   const found = rows.filter((row) => row.id !== null);
   return {
-    events: found.map((row) => ({ ...toLedgerEvent(row), workspaceId: row.workspace_id })),
+    events: found.map((row) => ({ ...toStoredEvent(row), workspaceId: row.workspace_id })),
     next: { tx: Number(rows[0]?.last_tx), id: rows[0]?.last_id as string },
     scanned,
   };
@@ -160,19 +160,19 @@ export async function readTimeline(
   pool: Queryable,
   scope: { workspaceId: string; mode: Mode },
   messageId: string,
-): Promise<LedgerEvent[]> {
-  const { rows } = await pool.query<LedgerRow>({
+): Promise<StoredEvent[]> {
+  const { rows } = await pool.query<EventLogRow>({
     name: 'read-timeline',
-    text: `select ${LEDGER_COLUMNS} from events
+    text: `select ${EVENT_LOG_COLUMNS} from events
       where workspace_id = $1 and mode = $2 and message_id = $3 and id >= $4 order by id limit 500`,
     // An event is never older than its message: partitions before it are not looked at.
     values: [scope.workspaceId, scope.mode, messageId, uuidFloor(uuidTime(messageId) - 60_000)],
   });
-  return rows.map(toLedgerEvent);
+  return rows.map(toStoredEvent);
 }
 
 /** What users see of an event: in the feed, in webhooks, in timelines. */
-export function publicEvent(event: LedgerEvent) {
+export function publicEvent(event: StoredEvent) {
   return {
     id: encodeId('evt', event.id),
     type: event.type,
@@ -185,7 +185,7 @@ export function publicEvent(event: LedgerEvent) {
 }
 
 /** An event as statements select it: see LEDGER_COLUMNS. */
-export interface LedgerRow {
+export interface EventLogRow {
   id: string;
   tx: number;
   type: EventType;
@@ -202,7 +202,7 @@ interface Scanned {
   last_id: string;
 }
 
-export function toLedgerEvent(row: LedgerRow): LedgerEvent {
+export function toStoredEvent(row: EventLogRow): StoredEvent {
   return {
     id: row.id,
     tx: Number(row.tx),

@@ -3,15 +3,15 @@ import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { IDS_AHEAD_MAX_MS, uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
+  EVENT_LOG_COLUMNS,
+  EVENT_LOG_START,
+  type EventLogRow,
+  type EventPosition,
   HORIZON,
   isAfter,
-  LEDGER_COLUMNS,
-  LEDGER_START,
-  type LedgerEvent,
-  type LedgerPosition,
-  type LedgerRow,
   positionAfterTransaction,
-  toLedgerEvent,
+  type StoredEvent,
+  toStoredEvent,
 } from './events-store.ts';
 
 /**
@@ -33,22 +33,22 @@ export interface FeedFilter {
 }
 
 export interface FeedPage {
-  events: LedgerEvent[];
+  events: StoredEvent[];
   /** Where the next read goes on; moves even past events that the filter left out. */
-  next: LedgerPosition;
+  next: EventPosition;
   hasMore: boolean;
   /** Behind all that was decided when the page was read. */
-  committed: LedgerPosition;
+  committed: EventPosition;
 }
 
 /** Places between which events are looked for, without the two themselves. */
 interface Range {
-  low: LedgerPosition;
-  high: LedgerPosition;
+  low: EventPosition;
+  high: EventPosition;
 }
 
 /** Behind every transaction that can be. */
-export const LEDGER_END: LedgerPosition = positionAfterTransaction(Number.MAX_SAFE_INTEGER);
+export const EVENT_LOG_END: EventPosition = positionAfterTransaction(Number.MAX_SAFE_INTEGER);
 
 /** What matches often is found in the first step; what matches seldom must not read everything. */
 const FILTERED_STEPS = [1_000, 3_000, 6_000];
@@ -66,7 +66,7 @@ const OUT_OF_ORDER_MS = 3_600_000;
 export async function readFeed(
   pool: Pool,
   scope: TenantScope,
-  from: LedgerPosition,
+  from: EventPosition,
   limit: number,
   filter: FeedFilter = {},
   order: FeedOrder = 'asc',
@@ -90,7 +90,7 @@ const USE_INDEXES_ONLY = ['sort', 'seqscan', 'bitmapscan']
   .join('; ');
 
 interface FeedRead extends Pick<Scan, 'limit' | 'filter' | 'order'> {
-  from: LedgerPosition;
+  from: EventPosition;
   range: Range;
 }
 
@@ -98,8 +98,8 @@ async function scanInSteps(db: Queryable, scope: TenantScope, read: FeedRead): P
   const { from, range, limit, filter, order } = read;
   const unfiltered = Object.values(filter).every((value) => value === undefined);
   const steps = unfiltered ? UNFILTERED_STEPS : FILTERED_STEPS;
-  const events: LedgerEvent[] = [];
-  let edge: LedgerPosition | undefined;
+  const events: StoredEvent[] = [];
+  let edge: EventPosition | undefined;
   let next = from;
   for (const size of steps) {
     const wanted = limit - events.length + 1;
@@ -112,25 +112,25 @@ async function scanInSteps(db: Queryable, scope: TenantScope, read: FeedRead): P
     if (order === 'asc') range.low = next;
     else range.high = next;
   }
-  return { events, next, hasMore: true, committed: edge as LedgerPosition };
+  return { events, next, hasMore: true, committed: edge as EventPosition };
 }
 
-function truncatePage(events: LedgerEvent[], limit: number) {
+function truncatePage(events: StoredEvent[], limit: number) {
   const page = events.slice(0, limit);
-  const { tx, id } = page[limit - 1] as LedgerEvent;
+  const { tx, id } = page[limit - 1] as StoredEvent;
   return { events: page, next: { tx, id }, hasMore: true };
 }
 
 async function feedRange(
   db: Queryable,
   scope: TenantScope,
-  from: LedgerPosition,
+  from: EventPosition,
   filter: FeedFilter,
   order: FeedOrder,
 ): Promise<Range> {
   const { createdAfterMs, createdBeforeMs } = filter;
   const range: Range =
-    order === 'asc' ? { low: from, high: LEDGER_END } : { low: LEDGER_START, high: from };
+    order === 'asc' ? { low: from, high: EVENT_LOG_END } : { low: EVENT_LOG_START, high: from };
   if (createdAfterMs !== undefined) {
     const low = await positionOfTime(db, scope, createdAfterMs - OUT_OF_ORDER_MS);
     if (isAfter(low, range.low)) range.low = low;
@@ -161,9 +161,9 @@ async function positionOfTime(
   db: Queryable,
   scope: TenantScope,
   ms: number,
-): Promise<LedgerPosition> {
+): Promise<EventPosition> {
   const { rows } = await db.query<{ tx: number }>({
-    name: 'feed-place-of-time',
+    name: 'feed-position-of-time',
     text: `with recursive search (low, high) as (
         select coalesce((select tx from events
             where ${KEY} > ($1, $2, 0, $4) and ${KEY} < ($1, $2, ${HORIZON}, $4) ${BY_KEY.asc} limit 1),
@@ -190,7 +190,7 @@ interface Scan extends Range {
   limit: number;
 }
 
-interface ScanRow extends LedgerRow {
+interface ScanRow extends EventLogRow {
   scanned: number;
   last_tx: number | null;
   last_id: string | null;
@@ -204,7 +204,7 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
     // The size stands in the text: of a limit that it does not know the planner assumes the worst.
     name: `feed-${order}-${size}`,
     text: `with scanned as materialized (
-        select ${LEDGER_COLUMNS} from events
+        select ${EVENT_LOG_COLUMNS} from events
         where ${KEY} > ($1, $2, $3, $4) and ${KEY} < ($1, $2, $5, $6) and tx < ${HORIZON}
           and id >= $13 and id < $14
         ${BY_KEY[order]} limit ${size}),
@@ -227,13 +227,13 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
       // older than the times they stand for; by a clock set back they may be newer.
       uuidFloor(filter.createdAfterMs ?? 0),
       filter.createdBeforeMs === undefined
-        ? LEDGER_END.id
+        ? EVENT_LOG_END.id
         : uuidFloor(filter.createdBeforeMs + IDS_AHEAD_MAX_MS),
     ],
   });
   const first = rows[0] as ScanRow;
   return {
-    events: rows.filter((row) => row.id !== null).map(toLedgerEvent),
+    events: rows.filter((row) => row.id !== null).map(toStoredEvent),
     scanned: first.scanned,
     last:
       first.last_tx === null || first.last_id === null
@@ -269,7 +269,7 @@ function timeOrNull(ms: number | undefined): string | null {
 interface CandidateMessages {
   ids: readonly string[];
   /** Nothing beyond it: a message may have come in after the ids were looked up. */
-  committed: LedgerPosition;
+  committed: EventPosition;
 }
 
 async function findCandidateMessages(
@@ -277,7 +277,7 @@ async function findCandidateMessages(
   scope: TenantScope,
   { messageId, recipient }: FeedFilter,
 ): Promise<CandidateMessages | undefined> {
-  if (messageId !== undefined) return { ids: [messageId], committed: LEDGER_END };
+  if (messageId !== undefined) return { ids: [messageId], committed: EVENT_LOG_END };
   if (recipient === undefined) return undefined;
   const { rows } = await db.query<{ ids: string[]; edge_tx: number }>({
     name: 'feed-messages-of-recipient',
@@ -301,10 +301,10 @@ async function readMessageEvents(
   const { from, range, limit, filter, order } = read;
   const high = isAfter(range.high, candidates.committed) ? candidates.committed : range.high;
   const oldestMs = Math.min(...candidates.ids.map(uuidTime));
-  const { rows } = await db.query<LedgerRow & { edge_tx: number }>({
+  const { rows } = await db.query<EventLogRow & { edge_tx: number }>({
     name: `feed-of-messages-${order}`,
     text: `with own as materialized (
-        select ${LEDGER_COLUMNS} from events
+        select ${EVENT_LOG_COLUMNS} from events
         where workspace_id = $1 and mode = $2 and message_id = any($13) and id >= $14),
       matched as (
         select * from own where (tx, id) > ($3, $4) and (tx, id) < ($5, $6) and tx < ${HORIZON}
@@ -325,7 +325,7 @@ async function readMessageEvents(
       uuidFloor(candidates.ids.length === 0 ? 0 : oldestMs - 60_000),
     ],
   });
-  const events = rows.filter((row) => row.id !== null).map(toLedgerEvent);
+  const events = rows.filter((row) => row.id !== null).map(toStoredEvent);
   const horizon = positionAfterTransaction(Number(rows[0]?.edge_tx ?? 0));
   const edge = isAfter(horizon, candidates.committed) ? candidates.committed : horizon;
   if (events.length > limit) return { ...truncatePage(events, limit), committed: edge };

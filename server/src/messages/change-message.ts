@@ -8,7 +8,7 @@ import type { DeliveryHandoff } from './accept/delivery-handoff.ts';
 import { FieldErrors } from './accept/field-errors.ts';
 import { parseSchedule } from './accept/parse-options.ts';
 import { deliveryWindowMs, type SendLimits } from './accept/send-limits.ts';
-import { isSealedContentDeleted } from './content/message-content-store.ts';
+import { isEncryptedContentDeleted } from './content/message-content-store.ts';
 import {
   cancelDeliveries,
   findMessage,
@@ -34,12 +34,12 @@ export class MessageChanges {
     pool: Pool;
     clock: Clock;
     limits: SendLimits;
-    handover: Pick<DeliveryHandoff, 'withdraw'>;
+    handoff: Pick<DeliveryHandoff, 'withdraw'>;
   }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#limits = parts.limits;
-    this.#handoff = parts.handover;
+    this.#handoff = parts.handoff;
   }
 
   /** All recipients that wait are cancelled; refused when none does, or one is on the wire. */
@@ -124,7 +124,7 @@ export class MessageChanges {
    */
   async retry(scope: TenantScope, id: string): Promise<StoredMessage> {
     const { ttlSeconds } = await this.#find(scope, id);
-    if (await isSealedContentDeleted(this.#pool, scope, id)) {
+    if (await isEncryptedContentDeleted(this.#pool, scope, id)) {
       throw new RefusedError(
         'not_retryable',
         'The message was made with secret values, and its words are no longer kept.',

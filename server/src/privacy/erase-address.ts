@@ -1,12 +1,12 @@
 import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import { deleteContact } from '../contacts/contact-store.ts';
+import { isConnectionError } from '../db/database-errors.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
-import { isStorageGone } from '../db/storage-gone.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type Clock, pause } from '../lib/clock.ts';
+import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
-import type { Sealer } from '../lib/sealer.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
@@ -59,7 +59,7 @@ export interface ErasureParts {
   log: Log;
   suppressions: Suppressions;
   /** Opens and seals the real words of messages made with secret values. */
-  sealer: Sealer;
+  encryptor: Encryptor;
   /** Takes a message that waits in this process's memory back from the delivery engine. */
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
   /** How long a request waits for its erasure to be finished. */
@@ -103,7 +103,7 @@ export class Erasures {
       try {
         await this.#runUntil(ref, clock.now() + WAIT_MS);
       } catch (error) {
-        if (isStorageGone(error)) throw error;
+        if (isConnectionError(error)) throw error;
         // One that fails must not keep the others waiting; the next round tries it again.
         log.error({ err: error, workspace: ref.workspaceId }, 'an erasure failed');
       }
@@ -214,16 +214,16 @@ export class Erasures {
       const { encryptedContent, ...open } = content;
       await writeContent(client, ref, id, {
         ...eraseFields(open),
-        encryptedContent: this.#reseal(encryptedContent, eraseFields),
+        encryptedContent: this.#reencrypt(encryptedContent, eraseFields),
       });
     }
   }
 
-  #reseal(sealed: Buffer | null, eraseFields: <T>(value: T) => T): Buffer | null {
-    if (!sealed?.length) return sealed;
-    const { sealer } = this.#parts;
-    const content: unknown = JSON.parse(sealer.open(sealed).toString());
-    return sealer.seal(Buffer.from(JSON.stringify(eraseFields(content))));
+  #reencrypt(encrypted: Buffer | null, eraseFields: <T>(value: T) => T): Buffer | null {
+    if (!encrypted?.length) return encrypted;
+    const { encryptor } = this.#parts;
+    const content: unknown = JSON.parse(encryptor.decrypt(encrypted).toString());
+    return encryptor.encrypt(Buffer.from(JSON.stringify(eraseFields(content))));
   }
 
   async #appendCancelledEvents(

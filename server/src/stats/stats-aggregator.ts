@@ -1,6 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
-import { timeToForgetBy } from '../db/time-to-forget-by.ts';
+import { checkRetentionClock } from '../db/retention-clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
@@ -40,10 +40,10 @@ export class StatsAggregator {
     this.#loop = new WorkLoop({
       clock: parts.clock,
       log: parts.log,
-      purpose: 'counting events',
+      task: 'counting events',
       work: () => this.aggregateNext(),
       idleMs: SPACING_MS,
-      spacingMs: () => SPACING_MS,
+      minIntervalMs: () => SPACING_MS,
     });
   }
 
@@ -72,7 +72,7 @@ export class StatsAggregator {
   /** Minutes are for now, hours for the season, days stay. */
   async deleteOld(): Promise<void> {
     const { pool, clock } = this.#parts;
-    const time = await timeToForgetBy(pool, clock.now());
+    const time = await checkRetentionClock(pool, clock.now());
     if (!('nowMs' in time)) return;
     await deleteOldCounts(pool, 'minute', time.nowMs - MINUTES_KEPT_MS);
     await deleteOldCounts(pool, 'hour', time.nowMs - HOURS_KEPT_MS);
@@ -84,12 +84,12 @@ export class StatsAggregator {
   ): Promise<(event: CountedEvent) => KnownValues['values']> {
     const nowMs = this.#parts.clock.now();
     if (this.#known.size > 10_000) this.#known.clear();
-    const here = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
+    const loaded = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
     for (const { workspaceId, mode } of events) {
-      if (here[mode].has(workspaceId)) continue;
-      here[mode].set(workspaceId, await this.#valuesOf(workspaceId, mode, nowMs));
+      if (loaded[mode].has(workspaceId)) continue;
+      loaded[mode].set(workspaceId, await this.#valuesOf(workspaceId, mode, nowMs));
     }
-    return ({ workspaceId, mode }) => (here[mode].get(workspaceId) as KnownValues).values;
+    return ({ workspaceId, mode }) => (loaded[mode].get(workspaceId) as KnownValues).values;
   }
 
   async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<KnownValues> {

@@ -2,14 +2,14 @@ import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
-import type { LedgerPosition } from '../events/events-store.ts';
+import type { EventPosition } from '../events/events-store.ts';
 import type { Count, CountedEvent, Dimension } from './count-events.ts';
 
 /** The follower's reading and writing, and the look-ups of what it wrote. */
 
 export interface EventBatch {
-  from: LedgerPosition;
-  to: LedgerPosition;
+  from: EventPosition;
+  to: EventPosition;
   scanned: number;
   events: CountedEvent[];
 }
@@ -66,12 +66,12 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
   return { from, to, scanned: rows.length, events: rows.map(toCountedEvent) };
 }
 
-async function readCursor(pool: Pool): Promise<LedgerPosition> {
-  const { rows } = await pool.query<LedgerPosition>({
-    name: 'statistics-place',
+async function readCursor(pool: Pool): Promise<EventPosition> {
+  const { rows } = await pool.query<EventPosition>({
+    name: 'statistics-cursor',
     text: `select tx, id from event_consumers where name = 'statistics'`,
   });
-  return rows[0] as LedgerPosition;
+  return rows[0] as EventPosition;
 }
 
 function toCountedEvent(row: UncountedRow): CountedEvent {

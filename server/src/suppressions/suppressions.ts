@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import { timeToForgetBy } from '../db/time-to-forget-by.ts';
+import { checkRetentionClock } from '../db/retention-clock.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidFloor, uuidv7 } from '../lib/ids.ts';
@@ -150,8 +150,8 @@ export class Suppressions {
     const { emailKey, reason, evidence } = given;
     const wanted = { key: emailKey, email: emailKey, domain: null, change: { reason } };
     const entry = { ...newEntry(wanted, nowMs), evidence };
-    const made = await insertSuppressions(client, scope, [entry], nowMs);
-    if (made.size > 0)
+    const inserted = await insertSuppressions(client, scope, [entry], nowMs);
+    if (inserted.size > 0)
       await appendSuppressionEvents(client, 'suppression.created', scope, [entry], nowMs);
     else await makePermanent(client, scope, entry);
   }
@@ -228,7 +228,7 @@ export class Suppressions {
    */
   async removeExpired(): Promise<void> {
     if (!(await hasExpired(this.#pool, this.#clock.now()))) return;
-    const time = await timeToForgetBy(this.#pool, this.#clock.now());
+    const time = await checkRetentionClock(this.#pool, this.#clock.now());
     if (!('nowMs' in time)) return;
     const { nowMs } = time;
     for (let taken = EXPIRED_BATCH; taken === EXPIRED_BATCH; ) {

@@ -1,29 +1,27 @@
-import { partitionsBegin } from '../db/partitions.ts';
+import { partitionsStartMs } from '../db/partitions.ts';
 import type { Pool } from '../db/pool.ts';
-import { eventBody } from '../events/events-store.ts';
-import { LEDGER_START } from '../events/events-store.ts';
+import { EVENT_LOG_START, eventBody } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { mixIds } from './delivery-id.ts';
 import {
+  type DeliveryCursor,
   type DeliveryFilter,
   type DeliveryPage,
-  type DeliveryPlace,
   listDeliveries,
-} from './delivery-list-store.ts';
+} from './webhook-delivery-list.ts';
 import {
-  earliestLeft,
+  earliestRemaining,
   findDelivery,
-  findEndpointOf,
-  listTries,
+  findDeliveryEndpoint,
+  listAttempts,
   replayEvents,
   replayFailed,
   replayOne,
+  type StoredAttempt,
   type TimeRange,
   type WebhookDelivery,
-  type WebhookTry,
-} from './history-store.ts';
+} from './webhook-history-store.ts';
 import type { Scope, Webhook } from './webhook-store.ts';
 import { ENDPOINTS_MAX, type Webhooks } from './webhooks.ts';
 
@@ -38,15 +36,15 @@ export interface ReplayRange {
   onlyFailed: boolean;
 }
 
-export interface Replayed {
+export interface ReplayResult {
   replayed: number;
   /** Where to go on when there was more than one request may queue. */
   nextFromMs: number | null;
 }
 
 /** One request queues at most this many. */
-const REPLAYED_MAX = 50_000;
-const STEP = 5_000;
+const REPLAY_MAX = 50_000;
+const REPLAY_BATCH = 5_000;
 /** Bounds the reading when an endpoint wants little of what is in the range. */
 const SCANNED_MAX = 500_000;
 /** How far writers that commit side by side are out of order. */
@@ -69,17 +67,17 @@ export class WebhookHistory {
   list(
     scope: Scope,
     filter: DeliveryFilter,
-    page: { after: DeliveryPlace | undefined; limit: number },
+    page: { after: DeliveryCursor | undefined; limit: number },
   ): Promise<DeliveryPage> {
     return listDeliveries(this.#pool, scope, filter, page);
   }
 
   /** Of an endpoint that must exist. */
-  async listOf(
+  async listForEndpoint(
     scope: Scope,
     webhookId: string,
     filter: Omit<DeliveryFilter, 'webhookId'>,
-    page: { after: DeliveryPlace | undefined; limit: number },
+    page: { after: DeliveryCursor | undefined; limit: number },
   ): Promise<DeliveryPage> {
     await this.#webhooks.get(scope, webhookId);
     return this.list(scope, { ...filter, webhookId }, page);
@@ -87,15 +85,15 @@ export class WebhookHistory {
 
   async get(scope: Scope, webhookId: string, deliveryId: string) {
     await this.#webhooks.get(scope, webhookId);
-    const eventId = mixIds(webhookId, deliveryId);
+    const eventId = xorIds(webhookId, deliveryId);
     const found = await findDelivery(this.#pool, scope, webhookId, eventId);
-    if (!found) throw noDelivery();
-    const tries = await listTries(this.#pool, scope, webhookId, eventId);
+    if (!found) throw deliveryNotFound();
+    const tries = await listAttempts(this.#pool, scope, webhookId, eventId);
     const { delivery, event } = found;
     return {
       ...publicDelivery(delivery),
       body: event ? eventBody({ ...event, id: eventId, mode: scope.mode }) : null,
-      tries: tries.map(publicTry),
+      tries: tries.map(publicAttempt),
     };
   }
 
@@ -104,24 +102,25 @@ export class WebhookHistory {
     const endpoints = await this.#webhooks.list(scope, { limit: ENDPOINTS_MAX });
     const candidates = endpoints.map(({ id }) => ({
       webhookId: id,
-      eventId: mixIds(id, deliveryId),
+      eventId: xorIds(id, deliveryId),
     }));
-    const webhookId = await findEndpointOf(this.#pool, scope, candidates);
-    if (webhookId === undefined) throw noDelivery();
+    const webhookId = await findDeliveryEndpoint(this.#pool, scope, candidates);
+    if (webhookId === undefined) throw deliveryNotFound();
     return this.get(scope, webhookId, deliveryId);
   }
 
-  async replayDelivery(scope: Scope, webhookId: string, deliveryId: string): Promise<Replayed> {
+  async replayDelivery(scope: Scope, webhookId: string, deliveryId: string): Promise<ReplayResult> {
     this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
-    const eventId = mixIds(webhookId, deliveryId);
+    const eventId = xorIds(webhookId, deliveryId);
     const nowMs = this.#clock.now();
     const again = await replayOne(this.#pool, scope, webhookId, eventId, nowMs);
-    if (!again && !(await findDelivery(this.#pool, scope, webhookId, eventId))) throw noDelivery();
+    if (!again && !(await findDelivery(this.#pool, scope, webhookId, eventId)))
+      throw deliveryNotFound();
     this.#wake();
     return { replayed: again ? 1 : 0, nextFromMs: null };
   }
 
-  async replayRange(scope: Scope, webhookId: string, range: ReplayRange): Promise<Replayed> {
+  async replayRange(scope: Scope, webhookId: string, range: ReplayRange): Promise<ReplayResult> {
     this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
     const replayed = range.onlyFailed
       ? await this.#replayFailed(scope, webhookId, range)
@@ -130,26 +129,26 @@ export class WebhookHistory {
     return replayed;
   }
 
-  async #replayFailed(scope: Scope, webhookId: string, range: TimeRange): Promise<Replayed> {
+  async #replayFailed(scope: Scope, webhookId: string, range: TimeRange): Promise<ReplayResult> {
     let replayed = 0;
-    while (replayed < REPLAYED_MAX) {
+    while (replayed < REPLAY_MAX) {
       const nowMs = this.#clock.now();
-      const step = await replayFailed(this.#pool, scope, webhookId, range, STEP, nowMs);
+      const step = await replayFailed(this.#pool, scope, webhookId, range, REPLAY_BATCH, nowMs);
       replayed += step;
-      if (step < STEP) return { replayed, nextFromMs: null };
+      if (step < REPLAY_BATCH) return { replayed, nextFromMs: null };
     }
     // Those just queued have not failed any more: the same range leads to the others.
     return { replayed, nextFromMs: range.fromMs };
   }
 
-  async #replayEvents(scope: Scope, webhookId: string, range: TimeRange): Promise<Replayed> {
+  async #replayEvents(scope: Scope, webhookId: string, range: TimeRange): Promise<ReplayResult> {
     // Events are kept for longer than deliveries: for older ones there is no place any more.
-    const oldestMs = await partitionsBegin(this.#pool, 'webhook_deliveries');
-    let place = LEDGER_START;
+    const oldestMs = await partitionsStartMs(this.#pool, 'webhook_deliveries');
+    let place = EVENT_LOG_START;
     let replayed = 0;
     let scanned = 0;
     let latestMs = range.fromMs;
-    while (replayed < REPLAYED_MAX && scanned < SCANNED_MAX) {
+    while (replayed < REPLAY_MAX && scanned < SCANNED_MAX) {
       const nowMs = this.#clock.now();
       const step = await replayEvents(
         this.#pool,
@@ -157,20 +156,20 @@ export class WebhookHistory {
         webhookId,
         { ...range, oldestMs },
         place,
-        STEP,
+        REPLAY_BATCH,
         nowMs,
       );
       replayed += step.replayed;
       scanned += step.scanned;
       place = step.next;
       latestMs = Math.max(latestMs, step.latestMs ?? 0);
-      if (step.scanned < STEP) return { replayed, nextFromMs: null };
+      if (step.scanned < REPLAY_BATCH) return { replayed, nextFromMs: null };
     }
     // What is queued is passed over by the next request, which may well begin before it: some events
     // come twice rather than one never.
     if (scanned < SCANNED_MAX) {
       const left = { ...range, oldestMs };
-      const nextFromMs = await earliestLeft(this.#pool, scope, left, place, SCANNED_MAX);
+      const nextFromMs = await earliestRemaining(this.#pool, scope, left, place, SCANNED_MAX);
       return { replayed, nextFromMs };
     }
     // Who has looked through as much as one request may must not begin with the same again.
@@ -187,7 +186,7 @@ export class WebhookHistory {
 export function publicDelivery(delivery: WebhookDelivery) {
   const { status, leased, dueAtMs, webhookId, messageId } = delivery;
   return {
-    id: encodeId('whd', mixIds(webhookId, delivery.eventId)),
+    id: encodeId('whd', xorIds(webhookId, delivery.eventId)),
     webhook_id: encodeId('whk', webhookId),
     event_id: encodeId('evt', delivery.eventId),
     event_type: delivery.eventType,
@@ -202,7 +201,7 @@ export function publicDelivery(delivery: WebhookDelivery) {
   };
 }
 
-function publicTry(one: WebhookTry) {
+function publicAttempt(one: StoredAttempt) {
   return {
     number: one.number,
     started_at: new Date(one.startedAtMs).toISOString(),
@@ -215,10 +214,21 @@ function publicTry(one: WebhookTry) {
   };
 }
 
-function noDelivery(): RefusedError {
+function deliveryNotFound(): RefusedError {
   return new RefusedError('not_found', 'There is no webhook delivery with this id.');
 }
 
 function timeOrNull(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
+}
+
+/**
+ * Converts between the id of a webhook delivery and the id of its event. A delivery is one event for
+ * one endpoint, and its id is the event's UUID with the random end XORed with the endpoint's. It is
+ * unique, sorts by time and needs neither a column nor an index; applying it twice gives the event's
+ * id back.
+ */
+export function xorIds(webhookId: string, eventOrDeliveryId: string): string {
+  const tail = BigInt(`0x${webhookId.slice(24)}`) ^ BigInt(`0x${eventOrDeliveryId.slice(24)}`);
+  return eventOrDeliveryId.slice(0, 24) + tail.toString(16).padStart(12, '0');
 }

@@ -65,7 +65,7 @@ export class Invitations {
     inviter: Person,
     wanted: { email: string; role: Role },
   ): Promise<{ invitation: Invitation; link: string | null }> {
-    const { pool, clock, sendSystemEmail: post, appUrl } = this.#parts;
+    const { pool, clock, sendSystemEmail, appUrl } = this.#parts;
     const parsed = parseMailbox(wanted.email);
     if (!parsed.ok) {
       throw validationFailed([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
@@ -106,7 +106,9 @@ export class Invitations {
       role: wanted.role,
       link,
     };
-    const mailed = await post(invitationEmail(invitation.email, variables), [actor.workspaceId]);
+    const mailed = await sendSystemEmail(invitationEmail(invitation.email, variables), [
+      actor.workspaceId,
+    ]);
     return { invitation, link: mailed ? null : link };
   }
 

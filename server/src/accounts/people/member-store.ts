@@ -1,6 +1,6 @@
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
-import { holdsWords, type SearchedPage, searchPatterns } from '../../db/search-words.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../../db/text-search.ts';
 import type { Role } from '../roles.ts';
 import { type SuspensionColumns, toSuspension } from '../workspace-store.ts';
 import type { Suspension } from '../workspaces.ts';
@@ -88,7 +88,7 @@ export async function listMembers(
   const { rows } = await db.query<Member>(
     `select ${MEMBER}
      where m.workspace_id = $1 and ($2::uuid is null or m.person_id < $2)
-       and ${holdsWords('$4', ['p.name', 'p.email'])}
+       and ${containsTerms('$4', ['p.name', 'p.email'])}
      order by m.person_id desc limit $3`,
     [workspaceId, page.before ?? null, page.limit, searchPatterns(page.text)],
   );

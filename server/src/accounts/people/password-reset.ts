@@ -81,12 +81,13 @@ export class PasswordResets {
   }
 
   async #sendResetEmail(emailKey: string): Promise<void> {
-    const { pool, clock, limits, log, sendSystemEmail: post, appUrl } = this.#parts;
+    const { pool, clock, limits, log, sendSystemEmail, appUrl } = this.#parts;
     if (!(await limits.allows({ kind: 'reset', key: emailKey }))) return;
     const person = await findPersonByEmail(pool, emailKey);
     if (!person) return;
     const link = await newResetLink({ pool, clock, appUrl }, person.id);
-    if (await post(passwordResetEmail(person, link), await this.#workspacesFor(person))) return;
+    if (await sendSystemEmail(passwordResetEmail(person, link), await this.#workspacesFor(person)))
+      return;
     // The one secret that is ever logged: without a domain the operator is the only way to the person.
     log.warn(
       { email: person.email, link },

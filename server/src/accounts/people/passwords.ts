@@ -38,14 +38,14 @@ export class Passwords {
 
   /** Without a hash (nobody has this address) the same work is done, and the answer is no. */
   async verify(hash: string | undefined, password: string): Promise<boolean> {
-    const known = hash === undefined ? undefined : parseHash(hash);
-    const { salt, key, ...cost } = known ?? {
+    const stored = hash === undefined ? undefined : parseHash(hash);
+    const { salt, key, ...cost } = stored ?? {
       ...this.#cost,
       salt: randomBytes(SALT_BYTES),
       key: randomBytes(KEY_BYTES),
     };
     const derived = await this.#derive(password, salt, cost);
-    return timingSafeEqual(derived, key) && known !== undefined;
+    return timingSafeEqual(derived, key) && stored !== undefined;
   }
 
   async #derive(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { type FieldError, faultsOf, RefusedError } from '../../lib/refused-error.ts';
+import { type FieldError, fieldErrorsOf, RefusedError } from '../../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
 import { passwordWeakness } from './password-rules.ts';
 
@@ -26,7 +26,7 @@ export function checkPersonInput(input: PersonInput): Mailbox {
 export function personFieldErrors({ email = '', name = '', password }: Partial<PersonInput>) {
   return password === undefined
     ? []
-    : faultsOf(() => checkPassword(password, { email, name }, '/password'));
+    : fieldErrorsOf(() => checkPassword(password, { email, name }, '/password'));
 }
 
 /** For a person who exists: the new password alone. */

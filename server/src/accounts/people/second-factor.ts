@@ -1,7 +1,7 @@
 import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createEncryptor, type Encryptor } from '../../lib/encryption.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { createSealer, type Sealer } from '../../lib/sealer.ts';
 import { findPerson, type Person, updateSecondFactor } from './person-store.ts';
 import { hashSecret } from './secret-token.ts';
 import {
@@ -25,18 +25,21 @@ export function createSecondFactor(parts: {
   clock: Clock;
   secretKey: Buffer;
 }): SecondFactor {
-  return new SecondFactor({ ...parts, sealer: createSealer(parts.secretKey, 'second-factor') });
+  return new SecondFactor({
+    ...parts,
+    encryptor: createEncryptor(parts.secretKey, 'second-factor'),
+  });
 }
 
 export class SecondFactor {
   readonly #pool: Pool;
   readonly #clock: Clock;
-  readonly #sealer: Sealer;
+  readonly #encryptor: Encryptor;
 
-  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer }) {
+  constructor(parts: { pool: Pool; clock: Clock; encryptor: Encryptor }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#sealer = parts.sealer;
+    this.#encryptor = parts.encryptor;
   }
 
   /** A new secret, not asked for yet. Asking again before it is confirmed replaces it. */
@@ -50,7 +53,7 @@ export class SecondFactor {
       await updateSecondFactor(db, {
         ...NO_SECOND_FACTOR,
         id: person.id,
-        totpSecret: this.#sealer.seal(secret),
+        totpSecret: this.#encryptor.encrypt(secret),
       });
       return { secret: base32(secret), uri: totpUri(secret, person.email, ISSUER) };
     });
@@ -115,7 +118,7 @@ export class SecondFactor {
 
   #stepOf(person: Person, code: string): number | undefined {
     if (person.totpSecret === null) return undefined;
-    const secret = this.#sealer.open(person.totpSecret);
+    const secret = this.#encryptor.decrypt(person.totpSecret);
     return stepOfCode(secret, code, this.#clock.now(), person.totpStep);
   }
 }

@@ -73,7 +73,7 @@ export class Setup {
     if (!trusted && !(await this.#isToken(owner.token))) {
       throw new RefusedError(
         'setup_link_required',
-        'From another machine the first account is made with the link that the server printed at its start.',
+        'To create the first account from another machine, use the setup link that the server printed when it started.',
       );
     }
     const mailbox = checkPersonInput(owner);
@@ -105,9 +105,9 @@ export class Setup {
     const all = await listWorkspaces(db);
     const [first] = all;
     if (!first) {
-      const made = { id: uuidv7(nowMs), name: name ?? 'Default', createdAtMs: nowMs };
-      await insertWorkspace(db, made);
-      return [{ ...made, suspension: null }];
+      const workspace = { id: uuidv7(nowMs), name: name ?? 'Default', createdAtMs: nowMs };
+      await insertWorkspace(db, workspace);
+      return [{ ...workspace, suspension: null }];
     }
     if (name !== undefined) await renameWorkspace(db, first.id, name);
     return all;
@@ -129,5 +129,5 @@ export class Setup {
 }
 
 function alreadyDone(): RefusedError {
-  return new RefusedError('conflict', 'The first account was made already. Sign in.');
+  return new RefusedError('conflict', 'The first account already exists. Sign in.');
 }

@@ -90,9 +90,9 @@ export class SignIn {
 
   /** For what a session alone must not do: whether this is the person, and not just their browser. */
   async confirmPassword(person: Person, password: string, client: ClientInfo): Promise<boolean> {
-    const known = { ...person, sourceIsKnown: true };
+    const fromKnownSource = { ...person, sourceIsKnown: true };
     try {
-      await this.#checkPassword(known, { email: person.email, password }, client);
+      await this.#checkPassword(fromKnownSource, { email: person.email, password }, client);
       return true;
     } catch (error) {
       if (error instanceof RefusedError && error.code === 'invalid_credentials') return false;

@@ -1,5 +1,5 @@
 import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
-import type { SearchedPage } from '../../db/search-words.ts';
+import type { SearchedPage } from '../../db/text-search.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';

@@ -1,10 +1,10 @@
 import type { Caller } from '../../accounts/caller.ts';
+import { isConnectionError } from '../../db/database-errors.ts';
 import type { Pool } from '../../db/pool.ts';
-import { isStorageGone } from '../../db/storage-gone.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
-import type { Sealer } from '../../lib/sealer.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
 import { checkRemainingFields } from './check-fields.ts';
@@ -47,7 +47,7 @@ export interface AcceptParts extends PrepareParts {
   idempotency: Idempotency;
   addressHash: AddressHash;
   /** Seals the words of messages that hold secret values. */
-  sealer: Sealer;
+  encryptor: Encryptor;
   group: {
     itemsMax: number;
     bytesMax: number;
@@ -172,7 +172,7 @@ export class MessageAcceptor {
   #createWriters(): Writers {
     const { group } = this.#parts;
     const options = {
-      isItemFault: (error: unknown) => !isStorageGone(error),
+      isItemError: (error: unknown) => !isConnectionError(error),
       groupItemsMax: group.itemsMax,
       groupBytesMax: group.bytesMax,
       groupsInFlightMax: group.inFlightMax,
@@ -315,21 +315,21 @@ export class MessageAcceptor {
     suppressed: SuppressionReasons,
     recipients: RecipientRef[],
   ): Promise<InsertOutcome[]> {
-    const { pool, clock, handoff: handover, sealer } = this.#parts;
+    const { pool, clock, handoff, encryptor } = this.#parts;
     const waiting = submissions.flatMap((one) => one.messages);
     const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
-    const lease = handover.reserveCapacity(
+    const lease = handoff.reserveCapacity(
       queued.reduce((sum, message) => sum + message.recipients.length, 0),
       queued.reduce((sum, message) => sum + message.bytes, 0),
     );
     try {
-      const rows = submissions.map((one, place) =>
-        submissionRows(one, place, suppressed, lease, sealer),
+      const rows = submissions.map((one, index) =>
+        submissionRows(one, index, suppressed, lease, encryptor),
       );
       const outcomes = await insertSubmissions(pool, rows, recipients, clock.now());
       if (lease) {
         const accepted = submissions.filter((_, index) => outcomes[index] === 'written');
-        handover.handOff(
+        handoff.handOff(
           lease,
           accepted.flatMap((one) => messagesToHandOff(one, suppressed)),
         );
@@ -337,7 +337,7 @@ export class MessageAcceptor {
       return outcomes;
     } catch (error) {
       // The commit may have happened all the same: then the lease runs out and the row is claimed.
-      if (lease) handover.handOff(lease, []);
+      if (lease) handoff.handOff(lease, []);
       throw error;
     }
   }

@@ -36,14 +36,14 @@ export function checkRemainingFields(
   limits: SendLimits,
   nowMs: number,
 ): FieldError[] {
-  const errors = new FieldErrors();
-  readFields(request, limits, nowMs, errors);
-  const faults = [...errors.all];
+  const found = new FieldErrors();
+  readFields(request, limits, nowMs, found);
+  const errors = [...found.all];
   const senderUnknown = invalid.has('from') || invalid.has('template_key');
-  if (!senderUnknown && !hasSender(request)) faults.push(SENDER_MISSING);
+  if (!senderUnknown && !hasSender(request)) errors.push(SENDER_MISSING);
   const contentUnknown = [...INLINE_FIELDS, ...TEMPLATE_FIELDS].some((field) => invalid.has(field));
-  if (!contentUnknown) faults.push(...(contentError(request)?.errors ?? []));
-  return faults;
+  if (!contentUnknown) errors.push(...(contentError(request)?.errors ?? []));
+  return errors;
 }
 
 function readFields(
@@ -89,11 +89,11 @@ const REQUIRED = 'This field is required.';
 const TEXT_ONLY_HINT = `${REQUIRED} For a mail of text alone, give an empty one: "html": "".`;
 const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
 
-function validationError(request: SendRequest, faults: readonly FieldError[]): RefusedError {
+function validationError(request: SendRequest, fieldErrors: readonly FieldError[]): RefusedError {
   const sender = hasSender(request) ? [] : [SENDER_MISSING];
   const content = contentError(request);
-  const errors = [...faults, ...sender, ...(content?.errors ?? [])];
-  if (faults.length > 0 || !content) return invalidFields(errors);
+  const errors = [...fieldErrors, ...sender, ...(content?.errors ?? [])];
+  if (fieldErrors.length > 0 || !content) return invalidFields(errors);
   return new RefusedError(content.code, content.message, { errors });
 }
 

@@ -12,12 +12,12 @@ interface IdempotencyKeyRef {
 export interface IdempotencyKeyRow {
   requestHash: string;
   status: number | null;
-  answer: Buffer | null;
+  body: Buffer | null;
   encrypted: boolean;
 }
 
 const COLUMNS = `encode(request_hash, 'hex') as "requestHash", response_status as status,
-  response_body as answer, response_encrypted as encrypted`;
+  response_body as body, response_encrypted as encrypted`;
 
 export async function findKeyRow(
   pool: Pool,
@@ -78,12 +78,12 @@ export async function completeKey(
   pool: Pool,
   ref: IdempotencyKeyRef,
   status: number,
-  answer: Buffer,
+  body: Buffer,
 ): Promise<void> {
   await pool.query(
     `update idempotency_keys set response_status = $4, response_body = $5, response_encrypted = true
      where workspace_id = $1 and mode = $2 and key = $3`,
-    [ref.workspaceId, ref.mode, ref.key, status, answer],
+    [ref.workspaceId, ref.mode, ref.key, status, body],
   );
 }
 

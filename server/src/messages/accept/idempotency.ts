@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Mode } from '../../accounts/tenant-scope.ts';
+import { isConnectionError } from '../../db/database-errors.ts';
 import type { Pool } from '../../db/pool.ts';
-import { isStorageGone } from '../../db/storage-gone.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Encryptor } from '../../lib/encryption.ts';
 import type { Hmac } from '../../lib/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import type { Sealer } from '../../lib/sealer.ts';
 import {
   acquireKey,
   completeKey,
@@ -39,7 +39,7 @@ const RUNNING_MAX_MS = 60_000;
 export class Idempotency {
   readonly #pool: Pool;
   readonly #clock: Clock;
-  readonly #sealer: Sealer;
+  readonly #encryptor: Encryptor;
   /** As long as a digest, always: what follows it cannot be mistaken for a part of it. */
   readonly #secret: string;
   /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
@@ -48,10 +48,10 @@ export class Idempotency {
     test: new Map<string, Set<string>>(),
   };
 
-  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer; hmac: Hmac }) {
+  constructor(parts: { pool: Pool; clock: Clock; encryptor: Encryptor; hmac: Hmac }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#sealer = parts.sealer;
+    this.#encryptor = parts.encryptor;
     this.#secret = parts.hmac(Buffer.from('kept')).toString('hex');
   }
 
@@ -105,17 +105,17 @@ export class Idempotency {
     request: IdempotencyRequest,
     work: () => Promise<StoredResponse>,
   ): Promise<StoredResponse> {
-    const answer = await work().catch(async (error: unknown) => {
+    const response = await work().catch(async (error: unknown) => {
       // What was refused changed nothing: the key is free for a corrected request.
       await releaseKey(this.#pool, request);
       throw error;
     });
-    const sealed = this.#sealer.seal(Buffer.from(answer.body));
+    const encrypted = this.#encryptor.encrypt(Buffer.from(response.body));
     // It is done: a refusal would say that nothing was, and have it done again.
-    await completeKey(this.#pool, request, answer.status, sealed).catch((error: unknown) => {
-      if (!isStorageGone(error)) throw error;
+    await completeKey(this.#pool, request, response.status, encrypted).catch((error: unknown) => {
+      if (!isConnectionError(error)) throw error;
     });
-    return answer;
+    return response;
   }
 
   #responseOf(row: IdempotencyKeyRow, request: IdempotencyRequest): StoredResponse {
@@ -128,8 +128,8 @@ export class Idempotency {
         'This Idempotency-Key was used with a different request.',
       );
     }
-    if (row.answer === null) throw inProgress();
-    const body = row.encrypted ? this.#sealer.open(row.answer) : row.answer;
+    if (row.body === null) throw inProgress();
+    const body = row.encrypted ? this.#encryptor.decrypt(row.body) : row.body;
     return { status: row.status, body: body.toString() };
   }
 }

@@ -49,8 +49,8 @@ export function checkRenderedHeader(
   errors: FieldErrors,
 ): void {
   checkHeaderSize(name, value, limits, errors);
-  const fault = headerValueError(name, value);
-  if (fault) errors.add(headerPointer(name), 'invalid_header_value', fault);
+  const error = headerValueError(name, value);
+  if (error) errors.add(headerPointer(name), 'invalid_header_value', error);
 }
 
 function checkHeaderSize(

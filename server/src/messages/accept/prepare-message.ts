@@ -81,11 +81,7 @@ export async function prepareMessage(
   const draft = { publicId, envelope, headers, ...options };
   const rendering = renderMessageContent(parts, caller, request, draft);
   // Waiting for what is there already would cost every send some turns of the microtask queue.
-  const {
-    template,
-    fields,
-    redacted,
-  } = rendering instanceof Promise ? await rendering : rendering;
+  const { template, fields, redacted } = rendering instanceof Promise ? await rendering : rendering;
   const finding = parts.senderDomain(caller.workspaceId, fields.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, fields.from, domain);

@@ -1,9 +1,9 @@
 import type { Pool } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { eventRow, type NewEvent } from '../../events/events-store.ts';
-import type { Sealer } from '../../lib/sealer.ts';
+import type { Encryptor } from '../../lib/encryption.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
-import { sealContent } from '../content/message-content.ts';
+import { encryptContent } from '../content/message-content.ts';
 import { messageStatus } from '../message-status.ts';
 import { addressDomain, queueShardOf } from '../queue-shard.ts';
 import { isSimulatedSuppression } from '../simulator-address.ts';
@@ -122,9 +122,9 @@ export function submissionRows(
   index: number,
   suppressed: SuppressionReasons,
   lease: Lease | undefined,
-  sealer: Sealer,
+  encryptor: Encryptor,
 ): SubmissionRows {
-  const { key, response: answer, messages } = submission;
+  const { key, response, messages } = submission;
   const first = messages[0] as PreparedMessage;
   return {
     key: key && {
@@ -132,12 +132,12 @@ export function submissionRows(
       mode: key.mode,
       key: key.key,
       request_hash: key.requestHash,
-      status: answer?.status ?? 0,
-      answer: answer?.body ?? '',
+      status: response?.status ?? 0,
+      answer: response?.body ?? '',
       created_at: first.createdAtMs,
       submission: index,
     },
-    messages: messages.map((message) => messageRow(message, index, sealer)),
+    messages: messages.map((message) => messageRow(message, index, encryptor)),
     attachments: messages.flatMap((message) =>
       message.content.attachments.map((file, ordinal) => ({
         workspace_id: message.workspaceId,
@@ -208,17 +208,21 @@ function suppressionReason(
   return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
 }
 
-function messageRow(message: PreparedMessage, submission: number, sealer: Sealer): MessageRow {
-  const { content, redactedContent: shown } = message;
+function messageRow(
+  message: PreparedMessage,
+  submission: number,
+  encryptor: Encryptor,
+): MessageRow {
+  const { content, redactedContent } = message;
   return {
     workspace_id: message.workspaceId,
     mode: message.mode,
     id: message.id,
     created_at: message.createdAtMs,
     scheduled_at: message.schedule.scheduledAtMs,
-    sender: shown.head.from.email,
-    sender_name: shown.head.from.name ?? null,
-    subject: shown.subject,
+    sender: redactedContent.head.from.email,
+    sender_name: redactedContent.head.from.name ?? null,
+    subject: redactedContent.subject,
     template_key: message.template?.key ?? null,
     // Version 0 stands for a draft: published versions count from 1.
     template_version: message.template
@@ -230,10 +234,10 @@ function messageRow(message: PreparedMessage, submission: number, sealer: Sealer
     metadata: JSON.stringify(message.metadata),
     ttl_seconds: message.ttlSeconds,
     api_key_id: message.keyId,
-    head: JSON.stringify(shown.head),
-    html: shown.html,
-    text: shown.text,
-    encrypted_content: shown === content ? null : sealContent(sealer, content),
+    head: JSON.stringify(redactedContent.head),
+    html: redactedContent.html,
+    text: redactedContent.text,
+    encrypted_content: redactedContent === content ? null : encryptContent(encryptor, content),
     submission,
   };
 }

@@ -12,7 +12,7 @@ const RETRYABLE_MS = 3 * 24 * 60 * 60 * 1000;
  * nobody asked for another try in days. Test messages keep theirs, for the test inbox. Returns how
  * many were dropped, `limit` at the most. Nodes share the work.
  */
-export async function deleteSealedContents(
+export async function deleteEncryptedContents(
   db: Queryable,
   nowMs: number,
   limit: number,
@@ -33,7 +33,7 @@ export async function deleteSealedContents(
 }
 
 /** Whether the real words of a message are gone, so that it cannot be sent again. */
-export async function isSealedContentDeleted(
+export async function isEncryptedContentDeleted(
   db: Queryable,
   scope: TenantScope,
   id: string,
@@ -79,13 +79,13 @@ export async function findContent(
 }
 
 /** Sealed words by message, for those of the messages that have any (sealed-content.ts). */
-export async function findSealedContents(
+export async function findEncryptedContents(
   db: Queryable,
   scope: TenantScope,
   ids: readonly string[],
 ): Promise<Map<string, Buffer>> {
   const { rows } = await db.query<{ id: string; content: Buffer }>({
-    name: 'find-sealed',
+    name: 'find-encrypted-contents',
     text: `select id, encrypted_content as content from message_contents
       where workspace_id = $1 and mode = $2 and id = any($3) and octet_length(encrypted_content) > 0`,
     values: [scope.workspaceId, scope.mode, ids],

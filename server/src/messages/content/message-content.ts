@@ -1,6 +1,6 @@
 import { assert } from '../../lib/assert.ts';
-import { encodeId } from '../../lib/ids.ts';
 import type { Encryptor } from '../../lib/encryption.ts';
+import { encodeId } from '../../lib/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';

@@ -1,6 +1,6 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
-import { searchWords } from '../../db/search-words.ts';
+import { searchTerms } from '../../db/text-search.ts';
 import { uuidFloor } from '../../lib/ids.ts';
 import { mailboxProvider } from '../../mail/policy/mailbox-provider.ts';
 import type { MessageStatus } from '../message-status.ts';
@@ -20,7 +20,7 @@ import {
  * receiving provider are no column, and judged here.
  */
 
-export interface MessageQuery extends Omit<MessageFilter, 'words' | 'withReceivers'> {
+export interface MessageQuery extends Omit<MessageFilter, 'searchTerms' | 'includeReceivers'> {
   status?: MessageStatus;
   /** As `receivingProvider` names it. */
   provider?: string;
@@ -71,10 +71,10 @@ function toFilter(query: MessageQuery): MessageFilter {
     ...own
   } = query;
   const { text, ...filter } = own;
-  const words = searchWords(text);
+  const terms = searchTerms(text);
   return {
     ...filter,
-    ...(words === null ? {} : { searchTerms: words }),
+    ...(terms === null ? {} : { searchTerms: terms }),
     ...(provider === undefined ? {} : { includeReceivers: true }),
   };
 }

@@ -1,9 +1,9 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
+import type { Encryptor } from '../../lib/encryption.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
 import { decryptContent } from '../content/message-content.ts';
@@ -30,10 +30,10 @@ export class TestInbox {
   readonly #encryptor: Encryptor;
   readonly #waits = new Map<string, number>();
 
-  constructor(parts: { pool: Pool; clock: Clock; sealer: Encryptor }) {
+  constructor(parts: { pool: Pool; clock: Clock; encryptor: Encryptor }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#encryptor = parts.sealer;
+    this.#encryptor = parts.encryptor;
   }
 
   async list(
@@ -44,14 +44,14 @@ export class TestInbox {
     const entries = await listInbox(this.#pool, workspaceId, { ...page, recipientKey });
     const ids = entries.map((entry) => entry.messageId);
     const scope = scopeOf(workspaceId);
-    const [messages, sealed] = await Promise.all([
+    const [messages, encrypted] = await Promise.all([
       findMessages(this.#pool, scope, ids),
       findEncryptedContents(this.#pool, scope, ids),
     ]);
     const byId = new Map(messages.map((message) => [message.id, message]));
     return entries.flatMap((entry) => {
       const message = byId.get(entry.messageId);
-      const decrypted = this.#decrypt(sealed.get(entry.messageId));
+      const decrypted = this.#decrypt(encrypted.get(entry.messageId));
       return message ? [{ uuid: entry.messageId, ...summaryOf(entry, message, decrypted) }] : [];
     });
   }
@@ -129,8 +129,8 @@ export class TestInbox {
     const message = await findMessage(this.#pool, scope, entry.messageId);
     const stored = message && (await findContent(this.#pool, scope, entry.messageId));
     if (!stored) return undefined;
-    const sealed = await findEncryptedContents(this.#pool, scope, [entry.messageId]);
-    const decrypted = this.#decrypt(sealed.get(entry.messageId));
+    const encrypted = await findEncryptedContents(this.#pool, scope, [entry.messageId]);
+    const decrypted = this.#decrypt(encrypted.get(entry.messageId));
     const content = { ...stored, ...decrypted };
     const text = content.text ?? htmlToText(content.html);
     return {
@@ -148,8 +148,8 @@ export class TestInbox {
     };
   }
 
-  #decrypt(sealed: Buffer | undefined) {
-    return sealed && decryptContent(this.#encryptor, sealed);
+  #decrypt(encrypted: Buffer | undefined) {
+    return encrypted && decryptContent(this.#encryptor, encrypted);
   }
 }
 

@@ -31,9 +31,9 @@ export type ExplanationKey =
   | 'unsigned';
 
 export function explain(key: ExplanationKey, ending: 'deferred' | 'bounced' | 'failed'): string {
-  const { summary: what, advice } = EXPLANATIONS[key];
-  if (ending === 'deferred') return `${what} ${advice?.deferred ?? 'We try again later.'}`;
-  return advice?.final ? `${what} ${advice.final}` : what;
+  const { summary, advice } = EXPLANATIONS[key];
+  if (ending === 'deferred') return `${summary} ${advice?.deferred ?? 'We try again later.'}`;
+  return advice?.final ? `${summary} ${advice.final}` : summary;
 }
 
 interface Explanation {
