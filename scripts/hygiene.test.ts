@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { scratchFolder } from '../server/test/harness/temp-dir.ts';
+import { createTempDir } from '../server/test/harness/temp-dir.ts';
 import { hygieneErrors } from './hygiene.ts';
 
 /** Each rule runs over a small tree of files on disk. */
@@ -21,7 +21,7 @@ const ENVIRONMENT = ['process', 'env'].join('.');
 const ELSEWHERE = ['', 'root', 'project', 'x.ts'].join('/');
 
 it('finds leftovers', async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   expect(
     tree(folder.path, {
       'server/src/a.ts': `const a = 1;\n// ${LEFTOVER}: b\nconst { HOME } = ${ENVIRONMENT};\n`,
@@ -39,7 +39,7 @@ it('finds leftovers', async () => {
 });
 
 it('finds dead links to files and headings', async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   expect(
     tree(folder.path, {
       'README.md':
@@ -55,7 +55,7 @@ it('finds dead links to files and headings', async () => {
 });
 
 it('finds packages from other registries', async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const packages = {
     '': {},
     'node_modules/a': { resolved: 'https://registry.npmjs.org/a/-/a-1.0.0.tgz' },

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { scratchFolder } from '../server/test/harness/temp-dir.ts';
+import { createTempDir } from '../server/test/harness/temp-dir.ts';
 import { languageErrors } from './language.ts';
 
 async function errorsFor(file: string, text: string): Promise<string[]> {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   mkdirSync(path.dirname(path.join(folder.path, file)), { recursive: true });
   writeFileSync(path.join(folder.path, file), text);
   return languageErrors(folder.path);

@@ -19,8 +19,8 @@ import {
   type SampleData,
   SENDER_DOMAIN,
 } from '../server/test/harness/browser-sample-data.ts';
-import { dnsServer } from '../server/test/harness/dns-server.ts';
-import { type ListedRecord, publish } from '../server/test/harness/publish-dns-records.ts';
+import { startDnsServer } from '../server/test/harness/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../server/test/harness/publish-dns-records.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { ROOT } from './project-files.ts';
 
@@ -100,7 +100,7 @@ async function takeScreenshots(): Promise<void> {
   await using undo = new AsyncDisposableStack();
   const dataDir = mkdtempSync(path.join(tmpdir(), 'postrider-screenshots-'));
   undo.defer(() => rmSync(dataDir, { recursive: true, force: true }));
-  const dns = undo.use(await dnsServer());
+  const dns = undo.use(await startDnsServer());
   const clock = new ShiftedClock(-DAYS * 24 * HOUR_MS);
   const app = await buildApp({
     config: readConfig({
@@ -149,7 +149,7 @@ class ShiftedClock implements Clock {
 async function simulateWeek(
   app: App,
   clock: ShiftedClock,
-  dns: Awaited<ReturnType<typeof dnsServer>>,
+  dns: Awaited<ReturnType<typeof startDnsServer>>,
 ): Promise<SampleIds> {
   const setup = await ask(app, 'POST', '/setup', {}, { ...OWNER, workspace_name: 'Fernhill' });
   if (setup.status !== 201) throw new Error(`The set-up gave ${setup.status}.`);
@@ -178,7 +178,7 @@ async function simulateWeek(
   const testShop = await createSampleData(test);
   const domain = await live('POST', '/domains', { name: 'fernhill.shop' });
   const records = domain.json.records as ListedRecord[];
-  publish(
+  publishRecords(
     dns,
     records.filter(({ purpose }) => purpose !== 'return_path'),
   );

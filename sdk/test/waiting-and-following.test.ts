@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { Postrider } from '../src/index.ts';
-import { startPeer } from './harness/scripted-server.ts';
-import { playedTime } from './harness/fake-time.ts';
+import { startScriptedServer } from './harness/scripted-server.ts';
+import { fakeTime } from './harness/fake-time.ts';
 
 /** Goal: what takes long is asked for in pieces that the server allows, and no piece is left out. */
 
@@ -9,7 +9,7 @@ const KEY = 'pr_test_0123456789abcdefghijABCDEFGHIJ01234567';
 
 /** A server with an empty test inbox, whose waits pass at once. */
 function emptyInbox(options: { answerAfterMs?: number } = {}) {
-  const time = { ...playedTime(), nowMs: () => nowMs };
+  const time = { ...fakeTime(), nowMs: () => nowMs };
   let nowMs = 0;
   const waits: number[] = [];
   const fetch = async (input: unknown, init?: RequestInit) => {
@@ -59,14 +59,14 @@ function problem(status: number) {
 }
 
 test('the ledger is followed page by page, and waited for at its end alone', async () => {
-  await using peer = await startPeer(
+  await using peer = await startScriptedServer(
     page([{ id: 'evt_1' }], 'c1', true),
     page([], 'c2', true),
     page([{ id: 'evt_2' }], 'c3', false),
     page([], 'c4', false),
     page([{ id: 'evt_3' }], 'c5', false),
   );
-  const time = playedTime();
+  const time = fakeTime();
   const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
   const seen: unknown[] = [];
   for await (const { data, next_cursor } of postrider.events.follow({ cursor: 'c0' })) {
@@ -78,7 +78,7 @@ test('the ledger is followed page by page, and waited for at its end alone', asy
     ['evt_2', 'c3'],
     ['evt_3', 'c5'],
   ]);
-  const cursors = peer.asked.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
+  const cursors = peer.requests.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
   expect(cursors).toEqual(['c0', 'c1', 'c2', 'c3', 'c4']);
   expect(time.waitsMs).toEqual([2_000, 2_000]);
 });
@@ -87,7 +87,7 @@ test('a follower waits for a server that is away, and loses nothing', async () =
   const away = { status: 503, body: problem(503), headers: { 'retry-after': '3600' } };
   const proxy = { status: 502, body: '<h1>Bad Gateway</h1>' };
   const outage = Array.from({ length: 10 }, () => 'drop' as const);
-  await using peer = await startPeer(
+  await using peer = await startScriptedServer(
     page([{ id: 'evt_1' }], 'c1', true),
     ...outage,
     proxy,
@@ -96,12 +96,12 @@ test('a follower waits for a server that is away, and loses nothing', async () =
     'unfinished',
     page([{ id: 'evt_2' }], 'c2', false),
   );
-  const time = playedTime();
+  const time = fakeTime();
   const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time, retriesMax: 1 });
   const following = postrider.events.follow();
   expect((await following.next()).value.next_cursor).toBe('c1');
   expect((await following.next()).value.next_cursor).toBe('c2');
-  const cursors = peer.asked.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
+  const cursors = peer.requests.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
   expect(cursors).toEqual([null, ...Array.from({ length: 15 }, () => 'c1')]);
   expect(time.waitsMs.slice(0, 6)).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
   expect(time.waitsMs).toContain(3_600_000);
@@ -111,21 +111,21 @@ test.each([
   ['a refusal', {}, { status: 401, body: problem(401) }, 1],
   ['a number of retries of its own', { retriesMax: 2 }, 'drop' as const, 3],
 ])('%s ends a follower', async (_, options, step, tries) => {
-  await using peer = await startPeer(step);
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: playedTime() });
+  await using peer = await startScriptedServer(step);
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: fakeTime() });
   await expect(postrider.events.follow(options).next()).rejects.toThrow('GET /events');
-  expect(peer.asked).toHaveLength(tries);
+  expect(peer.requests).toHaveLength(tries);
 });
 
 test('an abort ends a follower that waits for its server', async () => {
-  await using peer = await startPeer('drop');
+  await using peer = await startScriptedServer('drop');
   const abort = new AbortController();
   const reason = new Error('enough');
-  const played = playedTime();
+  const played = fakeTime();
   const time = {
     ...played,
     wait: async (delayMs: number, signal?: AbortSignal) => {
-      if (peer.asked.length === 20) abort.abort(reason);
+      if (peer.requests.length === 20) abort.abort(reason);
       await played.wait(delayMs, signal);
     },
   };
@@ -134,12 +134,12 @@ test('an abort ends a follower that waits for its server', async () => {
 });
 
 test('an abort ends the wait at the end of the ledger', async () => {
-  await using peer = await startPeer(page([], 'c1', false));
+  await using peer = await startScriptedServer(page([], 'c1', false));
   const abort = new AbortController();
   const reason = new Error('enough');
   const handed: unknown[] = [];
   const time = {
-    ...playedTime(),
+    ...fakeTime(),
     wait: async (_delayMs: number, signal?: AbortSignal) => {
       handed.push(signal);
       abort.abort(reason);
@@ -149,16 +149,16 @@ test('an abort ends the wait at the end of the ledger', async () => {
   const following = postrider.events.follow({ signal: abort.signal });
   await expect(following.next()).rejects.toBe(reason);
   expect(handed).toEqual([abort.signal]);
-  expect(peer.asked).toHaveLength(1);
+  expect(peer.requests).toHaveLength(1);
 });
 
 test('the ledger as a list ends where it ends now', async () => {
-  await using peer = await startPeer(
+  await using peer = await startScriptedServer(
     page([{ id: 'evt_1' }], 'c1', true),
     page([{ id: 'evt_2' }], 'c2', false),
   );
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: playedTime() });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: fakeTime() });
   const events = await Array.fromAsync(postrider.all('/events'));
   expect(events.map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
-  expect(peer.asked).toHaveLength(2);
+  expect(peer.requests).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { NotedAnswer } from './harness/response-log.ts';
+import type { RecordedResponse } from './harness/response-log.ts';
 import { type DocumentedOperation, operationsOf } from './harness/openapi-operations.ts';
 
 /**
@@ -26,7 +26,7 @@ const operations = operationsOf(document)
 const noted = new Map(
   readdirSync(folder)
     .flatMap((file) => readFileSync(path.join(folder, file), 'utf8').trim().split('\n'))
-    .map((line) => [line, JSON.parse(line) as NotedAnswer]),
+    .map((line) => [line, JSON.parse(line) as RecordedResponse]),
 );
 
 const seen = new Set<string>();
@@ -43,7 +43,7 @@ console.log(
 );
 if (wrong.length > 0) process.exitCode = 1;
 
-function check(answer: NotedAnswer): void {
+function check(answer: RecordedResponse): void {
   const operation = operations.find(
     (one) => one.method === answer.method && one.pattern.test(answer.path),
   );

@@ -5,7 +5,7 @@ export interface PlayedTime extends Time {
   waitsMs: number[];
 }
 
-export function playedTime(random = 0): PlayedTime {
+export function fakeTime(random = 0): PlayedTime {
   const waitsMs: number[] = [];
   let nowMs = Date.UTC(2026, 10, 15);
   return {

@@ -3,12 +3,12 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** A server on loopback that answers as its script says, step by step; the last step stays. */
-export interface Peer extends AsyncDisposable {
+export interface ScriptedServer extends AsyncDisposable {
   url: string;
-  asked: Asked[];
+  requests: ReceivedRequest[];
 }
 
-export interface Asked {
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: http.IncomingHttpHeaders;
@@ -26,8 +26,8 @@ export type Step =
   | 'hang'
   | 'unfinished';
 
-export async function startPeer(...script: Step[]): Promise<Peer> {
-  const asked: Asked[] = [];
+export async function startScriptedServer(...script: Step[]): Promise<ScriptedServer> {
+  const asked: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const server = http.createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -46,7 +46,7 @@ export async function startPeer(...script: Step[]): Promise<Peer> {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests: asked,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -55,7 +55,7 @@ export async function startPeer(...script: Step[]): Promise<Peer> {
   };
 }
 
-async function take(step: Step, asked: Asked, response: http.ServerResponse): Promise<void> {
+async function take(step: Step, asked: ReceivedRequest, response: http.ServerResponse): Promise<void> {
   if (step === 'hang') return;
   if (step === 'drop') response.destroy();
   else if (step === 'unfinished') {
@@ -72,7 +72,7 @@ async function take(step: Step, asked: Asked, response: http.ServerResponse): Pr
 
 async function forward(
   step: { forward: string; lose?: boolean },
-  { method, path, headers, body }: Asked,
+  { method, path, headers, body }: ReceivedRequest,
   response: http.ServerResponse,
 ): Promise<void> {
   const passed = ['authorization', 'content-type', 'idempotency-key'].flatMap((name) =>

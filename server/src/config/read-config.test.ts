@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from './read-config.ts';
-import { configurationTables, VARIABLES } from './variables.ts';
+import { configurationTables, SETTINGS } from './settings.ts';
 
-/** What operators write, what comes out of it, and what they are told when it is wrong. */
+/** Checks how environment variables are parsed, and the errors for invalid ones. */
 
 const SECRET_KEY = 'ab'.repeat(32);
 
-function mistakesOf(env: Record<string, string>): readonly string[] {
+function errorsOf(env: Record<string, string>): readonly string[] {
   try {
     readConfig(env);
   } catch (error) {
-    if (error instanceof ConfigError) return error.mistakes;
+    if (error instanceof ConfigError) return error.errors;
     throw error;
   }
   return [];
@@ -27,7 +27,7 @@ describe('an empty environment', () => {
     });
     expect(config.submission).toEqual({
       port: 2587,
-      portIsWished: false,
+      portIsExplicit: false,
       tlsPort: undefined,
       host: '127.0.0.1',
       tls: undefined,
@@ -69,11 +69,11 @@ describe('an empty environment', () => {
   });
 
   test('is the same as one with empty values', () => {
-    const blank = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ' ']));
+    const blank = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, ' ']));
     expect(readConfig(blank)).toEqual(readConfig({}));
   });
 
-  test('gives an object that nobody can change', () => {
+  test('is deeply frozen', () => {
     const config = readConfig({ DNS_SERVERS: '127.0.0.1:5354' });
     expect(() => Object.assign(config.http, { port: 1 })).toThrow(TypeError);
     expect(() => Object.assign(config.delivery.dnsServers[0] as object, { port: 1 })).toThrow();
@@ -81,7 +81,7 @@ describe('an empty environment', () => {
 });
 
 describe('values', () => {
-  test('are read in the forms that operators use', () => {
+  test('are accepted in common notations', () => {
     const config = readConfig({
       BASE_URL: 'https://mail.example.com/',
       TRUST_PROXY: '10.0.0.0/8, ::1',
@@ -111,7 +111,7 @@ describe('values', () => {
     expect(config.storage.allowUnsafe).toBe(true);
   });
 
-  test('of routes keep their order, their port and their password', () => {
+  test('of routes keep their order, port and password', () => {
     const routes = [
       'smtp://jane:p%2C%40ss@relay.example.com:2525?tls=required',
       'smtps://relay.example.net',
@@ -144,7 +144,7 @@ describe('values', () => {
     expect(readConfig({ OUTGOING_ADDRESSES }).delivery.outgoing).toEqual(outgoing);
   });
 
-  test('of a secret key give the same 32 bytes in every notation of them', () => {
+  test('of SECRET_KEY give the same 32 bytes in hex and base64', () => {
     const bytes = Buffer.from(SECRET_KEY, 'hex');
     const hex = readConfig({ SECRET_KEY }).secretKey;
     const base64 = readConfig({ SECRET_KEY: bytes.toString('base64') }).secretKey;
@@ -155,9 +155,9 @@ describe('values', () => {
   });
 });
 
-describe('mistakes', () => {
-  test('are all told at once, with the name, what was given and what it takes', () => {
-    const mistakes = mistakesOf({
+describe('errors', () => {
+  test('are reported together, with the name, the value and the expected format', () => {
+    const errors = errorsOf({
       PORT: '70000',
       BASE_URL: 'mail.example.com',
       ROLES: 'api,deliver',
@@ -167,19 +167,19 @@ describe('mistakes', () => {
       TRUST_PROXY: '10.0.0.0/99',
       ALLOW_UNSAFE_DATABASE: 'maybe',
     });
-    expect(mistakes).toEqual([
-      'PORT: "70000" is not valid. It takes a whole number between 0 and 65535.',
-      expect.stringContaining('BASE_URL: "mail.example.com" is not valid.'),
+    expect(errors).toEqual([
+      'PORT: "70000" is invalid. Expected a whole number between 0 and 65535.',
+      expect.stringContaining('BASE_URL: "mail.example.com" is invalid.'),
       expect.stringContaining('TRUST_PROXY: "10.0.0.0/99"'),
-      'ALLOW_UNSAFE_DATABASE: "maybe" is not valid. It takes true or false.',
-      'ROLES: "api,deliver" is not valid. It takes some of api, delivery, webhooks, smtp, separated by commas.',
+      'ALLOW_UNSAFE_DATABASE: "maybe" is invalid. Expected true or false.',
+      'ROLES: "api,deliver" is invalid. Expected one or more of api, delivery, webhooks, smtp, separated by commas.',
+      expect.stringContaining('LOG_LEVEL: "loud" is invalid. Expected one of fatal, error,'),
       expect.stringContaining('DNS_SERVERS: "ns.example.com"'),
       expect.stringContaining('RECIPIENTS_MAX: "1e3"'),
-      expect.stringContaining('LOG_LEVEL: "loud" is not valid. It takes one of fatal, error,'),
     ]);
   });
 
-  test('an address that is half written is none', () => {
+  test('reject partial IP addresses', () => {
     for (const text of [
       '1.2.3',
       '10',
@@ -192,40 +192,40 @@ describe('mistakes', () => {
     ]) {
       const names = ['TRUST_PROXY', 'SUBMISSION_TRUST_PROXY', 'RETURN_PATH_TRUST_PROXY'];
       const given = Object.fromEntries([...names, 'DNS_SERVERS'].map((name) => [name, text]));
-      expect([text, mistakesOf(given).length]).toEqual([text, 4]);
+      expect([text, errorsOf(given).length]).toEqual([text, 4]);
     }
   });
 
-  test('never repeat a secret', () => {
+  test('never contain a secret', () => {
     const secrets = {
       DATABASE_URL: 'mysql://root:hunter2@db',
       SECRET_KEY: 'hunter2',
       DELIVERY_ROUTE: 'smtp://jane:hunter2@relay.example.com/path',
     };
-    const mistakes = mistakesOf(secrets);
-    expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual(Object.keys(secrets));
-    expect(mistakes.join()).not.toContain('hunter2');
+    const errors = errorsOf(secrets);
+    expect(errors.map((error) => error.split(':')[0])).toEqual(Object.keys(secrets));
+    expect(errors.join()).not.toContain('hunter2');
   });
 
-  test('between variables are found too', () => {
-    const mistakes = mistakesOf({
+  test('include conflicts between settings', () => {
+    const errors = errorsOf({
       DATABASE_URL: 'postgres://db/postrider',
       CONTENT_RETENTION_DAYS: '100',
       RATE_LIMIT_BURST: '10',
       REQUEST_BODY_MAX_BYTES: '200MiB',
     });
-    expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual([
+    expect(errors.map((error) => error.split(':')[0])).toEqual([
       'SECRET_KEY',
       'CONTENT_RETENTION_DAYS',
       'RATE_LIMIT_BURST',
       'ACCEPT_BUFFER_MAX_BYTES',
     ]);
-    // One that is not understood is not compared as well.
-    expect(mistakesOf({ RATE_LIMIT_BURST: 'many' })).toHaveLength(1);
-    expect(mistakesOf({ SUBMISSION_TLS_PORT: '465' })).toEqual([
-      expect.stringContaining('SUBMISSION_TLS_PORT: needs a certificate'),
+    // An invalid value is not compared with others.
+    expect(errorsOf({ RATE_LIMIT_BURST: 'many' })).toHaveLength(1);
+    expect(errorsOf({ SUBMISSION_TLS_PORT: '465' })).toEqual([
+      expect.stringContaining('SUBMISSION_TLS_PORT: requires a certificate'),
     ]);
-    expect(mistakesOf({ SUBMISSION_TLS_CERT: '/etc/tls/cert.pem' })).toEqual([
+    expect(errorsOf({ SUBMISSION_TLS_CERT: '/etc/tls/cert.pem' })).toEqual([
       expect.stringContaining('SUBMISSION_TLS_KEY'),
     ]);
   });
@@ -261,17 +261,17 @@ describe('mistakes', () => {
     ['DELIVERY_ROUTE', 'smtp://host:99999'],
     ['REQUEST_BODY_MAX_BYTES', '30MB'],
     ['DATABASE_URL', 'postgres://'],
-  ])('%s refuses %j', (name, value) => {
-    const mistakes = mistakesOf({ SECRET_KEY, [name]: value });
-    expect(mistakes).toHaveLength(1);
-    expect(mistakes[0]).toMatch(new RegExp(`^${name}: `));
+  ])('%s rejects %j', (name, value) => {
+    const errors = errorsOf({ SECRET_KEY, [name]: value });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(new RegExp(`^${name}: `));
   });
 });
 
-test('the tables for the README have a row for every variable and no default is left out', () => {
+test('the configuration tables have a row with a default for every setting', () => {
   const rows = configurationTables()
     .split('\n')
     .filter((line) => line.startsWith('| `'));
-  expect(rows).toHaveLength(Object.keys(VARIABLES).length);
+  expect(rows).toHaveLength(Object.keys(SETTINGS).length);
   for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|]+ \| [^|]+\. \|$/);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freshDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { ContactLookup } from './contact-lookup.ts';
 import { Contacts } from './contacts.ts';
@@ -14,7 +14,7 @@ const ONE = '00000000-0000-7000-8000-000000000001';
 const TWO = '00000000-0000-7000-8000-000000000002';
 
 it('answers each of many at once, with few statements', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const contacts = new Contacts({ pool, clock: systemClock });
   const places = [ONE, TWO].flatMap((workspaceId) =>
@@ -53,7 +53,7 @@ it('answers each of many at once, with few statements', async () => {
 });
 
 it('tells each who asked when the database is gone', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const lookup = new ContactLookup({ pool: database.pool });
   await database.pool.end();
   const asked = [

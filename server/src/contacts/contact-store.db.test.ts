@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { freshDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { readAttributeNames } from './contact-store.ts';
 
 test('of millions of names no more are read than somebody asks for', async () => {
-  await using db = await freshDatabase();
+  await using db = await createTestDatabase();
   const scope = { workspaceId: '00000000-0000-7000-8000-000000000001', mode: 'test' } as const;
   await db.pool.query(
     `insert into contacts (workspace_id, mode, email_key, id, email, attributes, created_at, updated_at)

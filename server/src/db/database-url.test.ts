@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { placesOf } from './database-url.ts';
+import { parseDatabaseUrl } from './database-url.ts';
 
-const urls = (text: string) => placesOf(text).map((place) => place.connectionString);
+const urls = (text: string) => parseDatabaseUrl(text).map((place) => place.connectionString);
 
 test('one host is passed on as it stands', () => {
   const url = 'postgres://user:p%40ss@db.example.com:5433/mail?sslmode=verify-full';
@@ -80,7 +80,7 @@ describe('refused', () => {
   ])('%s', (_, text, message) => {
     let told = '';
     try {
-      placesOf(text);
+      parseDatabaseUrl(text);
     } catch (error) {
       told = (error as Error).message;
     }

@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { holdEmbedded } from '../../test/harness/embedded-postgres-process.ts';
-import { scratchFolder } from '../../test/harness/temp-dir.ts';
+import { startEmbeddedProcess } from '../../test/harness/embedded-postgres-process.ts';
+import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
 import { openPool, type Pool } from './pool.ts';
-import { isStorageGone } from './storage-gone.ts';
+import { isConnectionError } from './database-errors.ts';
 
 /**
  * What a kill -9 leaves behind, of ours, of PostgreSQL or of both, is cleared or taken over by the
@@ -20,19 +20,19 @@ const start = (options: Partial<EmbeddedOptions> & { dataDir: string }) =>
   startEmbedded({ log: silentLog, settings: { shared_buffers: '16MB' }, ...options });
 
 const poolOf = (server: { connection: object }): Pool =>
-  openPool({ places: [server.connection], log: silentLog, max: 4 });
+  openPool({ hosts: [server.connection], log: silentLog, max: 4 });
 
-let model: Awaited<ReturnType<typeof scratchFolder>>;
+let model: Awaited<ReturnType<typeof createTempDir>>;
 
 beforeAll(async () => {
-  model = await scratchFolder();
+  model = await createTempDir();
   await (await start({ dataDir: model.path })).stop();
   return () => model[Symbol.asyncDispose]();
 });
 
 /** A folder with a database that was made before: quicker than making one. */
-async function scratchCluster(): ReturnType<typeof scratchFolder> {
-  const folder = await scratchFolder();
+async function scratchCluster(): ReturnType<typeof createTempDir> {
+  const folder = await createTempDir();
   execFileSync('cp', ['-a', `${model.path}/.`, folder.path]);
   return folder;
 }
@@ -53,7 +53,7 @@ function execStatus(pid: number): string {
 describe('after a kill -9', () => {
   test('of our process, PostgreSQL lives on and the next start takes it over', async () => {
     await using folder = await scratchCluster();
-    const holder = await holdEmbedded(folder.path);
+    const holder = await startEmbeddedProcess(folder.path);
     await holder.kill('SIGKILL');
     const server = await start({ dataDir: folder.path });
     expect(server.pid).toBe(holder.postmaster);
@@ -64,7 +64,7 @@ describe('after a kill -9', () => {
 
   test('of both at once, the next start recovers what was committed', async () => {
     await using folder = await scratchCluster();
-    const holder = await holdEmbedded(folder.path);
+    const holder = await startEmbeddedProcess(folder.path);
     await using guest = await start({ dataDir: folder.path, holder: 'command' });
     const pool = poolOf(guest);
     await pool.query('create table kept (n int)');
@@ -83,9 +83,9 @@ describe('after a kill -9', () => {
 
   test('of both while a statement is busy, the next start waits for it to end', async () => {
     await using folder = await scratchCluster();
-    const holder = await holdEmbedded(folder.path);
+    const holder = await startEmbeddedProcess(folder.path);
     await using guest = await start({ dataDir: folder.path, holder: 'command' });
-    const pool = openPool({ places: [guest.connection], log: silentLog, statementTimeoutMs: 3000 });
+    const pool = openPool({ hosts: [guest.connection], log: silentLog, statementTimeoutMs: 3000 });
     const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
     const busy = pool.query('do $$ begin loop end loop; end $$').catch((error: unknown) => error);
     await guest.stop();
@@ -94,13 +94,13 @@ describe('after a kill -9', () => {
     await using server = await start({ dataDir: folder.path });
     expect(server.pid).not.toBe(holder.postmaster);
     expect(hasEnded(rows[0]?.pid as number)).toBe(true);
-    expect(isStorageGone(await busy)).toBe(true);
+    expect(isConnectionError(await busy)).toBe(true);
     await pool.end();
   });
 
   test('a lock file whose number now belongs to another process is no obstacle', async () => {
     await using folder = await scratchCluster();
-    const holder = await holdEmbedded(folder.path);
+    const holder = await startEmbeddedProcess(folder.path);
     const locks = ['postmaster.pid', '.s.PGSQL.5432.lock'].map((name) =>
       path.join(folder.path, 'postgres', name),
     );
@@ -139,7 +139,7 @@ describe('while we run', () => {
         },
         { timeout: 30_000, interval: 20 },
       );
-      expect(failures.filter((failure) => !isStorageGone(failure))).toEqual([]);
+      expect(failures.filter((failure) => !isConnectionError(failure))).toEqual([]);
       expect(failures.length).toBeGreaterThan(0);
     }
     await pool.end();
@@ -147,7 +147,7 @@ describe('while we run', () => {
 
   test('a second server is refused by name of the first, which is not disturbed', async () => {
     await using folder = await scratchCluster();
-    const holder = await holdEmbedded(folder.path);
+    const holder = await startEmbeddedProcess(folder.path);
     await expect(start({ dataDir: folder.path })).rejects.toThrow(
       `Another Postrider server (process ${holder.pid}) already uses DATA_DIR ${folder.path}. Stop it first, or give this one a DATA_DIR of its own.`,
     );
@@ -157,7 +157,7 @@ describe('while we run', () => {
   });
 
   test('of several servers that start together on a fresh folder exactly one stays', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const starts = await Promise.allSettled([1, 2, 3].map(() => start({ dataDir: folder.path })));
     const running = starts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const refusals = starts.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
@@ -214,9 +214,9 @@ async function beganLongAgo(dataDir: string): Promise<void> {
 describe.runIf(canShutOff)('containers that share a folder', () => {
   test('a second server is refused though it cannot see the first, which is not disturbed', async () => {
     await using folder = await scratchCluster();
-    const first = await holdEmbedded(folder.path, SHUT_OFF);
+    const first = await startEmbeddedProcess(folder.path, SHUT_OFF);
     await beganLongAgo(folder.path);
-    await expect(holdEmbedded(folder.path, SHUT_OFF)).rejects.toThrow(
+    await expect(startEmbeddedProcess(folder.path, SHUT_OFF)).rejects.toThrow(
       'Another Postrider server (process 1) already uses DATA_DIR',
     );
     const log = await readFile(path.join(folder.path, 'postgres.log'), 'utf8');
@@ -227,10 +227,10 @@ describe.runIf(canShutOff)('containers that share a folder', () => {
 
   test('what a killed one leaves is taken over by the next', async () => {
     await using folder = await scratchCluster();
-    const first = await holdEmbedded(folder.path, SHUT_OFF);
+    const first = await startEmbeddedProcess(folder.path, SHUT_OFF);
     await first.kill('SIGKILL');
     await beganLongAgo(folder.path);
-    const next = await holdEmbedded(folder.path, SHUT_OFF);
+    const next = await startEmbeddedProcess(folder.path, SHUT_OFF);
     expect(next.postmaster).toBeGreaterThan(1);
     await next.kill('SIGKILL');
   });

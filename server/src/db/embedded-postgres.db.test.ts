@@ -3,10 +3,10 @@ import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { scratchFolder } from '../../test/harness/temp-dir.ts';
+import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { silentLog } from '../lib/log.ts';
 import { findBinaries } from './embedded/binaries.ts';
-import { anyoneMayReach, WAYS_OF_ROOT, type Way } from './embedded/run-as.ts';
+import { isReachableByEveryone, ROOT_METHODS, type RunAsMethod } from './embedded/run-as.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
 
 /** A real PostgreSQL in a fresh folder each time: how it starts, where, as whom, and how it ends. */
@@ -28,7 +28,7 @@ async function ask<T>(connection: pg.ClientConfig, statement: string): Promise<T
 
 describe('a first start', () => {
   test('makes a database that keeps its promises, and a second one finds the data', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const dataDir = path.join(folder.path, 'not', 'there', 'yet');
     const first = await start({ dataDir });
     const settings = await ask<Record<string, string>>(
@@ -62,7 +62,7 @@ describe('a first start', () => {
   });
 
   test('leaves folders, socket and log that nobody else can enter or read', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const dataDir = path.join(folder.path, 'data');
     await using _server = await start({ dataDir });
     const modes = await Promise.all(
@@ -74,7 +74,7 @@ describe('a first start', () => {
   });
 
   test('works where the path is far longer than a socket may be', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const dataDir = path.join(folder.path, 'x'.repeat(120), "it's a folder", 'y'.repeat(120));
     await using server = await start({ dataDir });
     expect(Buffer.byteLength(server.connection.host)).toBeLessThan(90);
@@ -85,14 +85,14 @@ describe('a first start', () => {
 describe('as root', () => {
   const isRoot = process.getuid?.() === 0;
 
-  test.each(isRoot ? WAYS_OF_ROOT : (['ourselves'] as Way[]))(
+  test.each(isRoot ? ROOT_METHODS : (['ourselves'] as RunAsMethod[]))(
     'it runs by way of %s',
     async (way) => {
-      await using folder = await scratchFolder();
+      await using folder = await createTempDir();
       const dataDir = path.join(folder.path, 'data');
-      const open = way !== 'other-user' || (await anyoneMayReach(dataDir));
+      const open = way !== 'other-user' || (await isReachableByEveryone(dataDir));
       if (!open) {
-        await expect(start({ dataDir, ways: [way] })).rejects.toThrow(
+        await expect(start({ dataDir, methods: [way] })).rejects.toThrow(
           /does not run as root.*DATA_DIR/,
         );
         await chmod(folder.path, 0o711);
@@ -100,24 +100,24 @@ describe('as root', () => {
       if (
         way !== 'namespace' &&
         isRoot &&
-        !(await anyoneMayReach((await findBinaries()).postgres))
+        !(await isReachableByEveryone((await findBinaries()).postgres))
       ) {
-        await expect(start({ dataDir, ways: [way] })).rejects.toThrow(/does not run as root/);
+        await expect(start({ dataDir, methods: [way] })).rejects.toThrow(/does not run as root/);
         return;
       }
-      await using server = await start({ dataDir, ways: [way] });
+      await using server = await start({ dataDir, methods: [way] });
       expect(await ask(server.connection, 'select 1 as one')).toEqual({ one: 1 });
     },
   );
 
   test('a folder written in one way is taken over in another', async () => {
-    await using folder = await scratchFolder();
-    const others: Way[] = (await anyoneMayReach((await findBinaries()).postgres))
+    await using folder = await createTempDir();
+    const others: RunAsMethod[] = (await isReachableByEveryone((await findBinaries()).postgres))
       ? ['capability', 'namespace']
       : [];
-    const ways: Way[] = isRoot ? ['namespace', ...others] : ['ourselves'];
+    const ways: RunAsMethod[] = isRoot ? ['namespace', ...others] : ['ourselves'];
     for (const [round, way] of ways.entries()) {
-      await using server = await start({ dataDir: folder.path, ways: [way] });
+      await using server = await start({ dataDir: folder.path, methods: [way] });
       await ask(server.connection, 'create table if not exists rounds (n int)');
       await ask(server.connection, `insert into rounds values (${round})`);
       const { count } = await ask<{ count: string }>(
@@ -129,8 +129,8 @@ describe('as root', () => {
   });
 
   test('it says plainly when no way works', async () => {
-    await using folder = await scratchFolder();
-    const attempt = start({ dataDir: folder.path, ways: [] });
+    await using folder = await createTempDir();
+    const attempt = start({ dataDir: folder.path, methods: [] });
     if (isRoot) await expect(attempt).rejects.toThrow('PostgreSQL does not run as root');
     else await (await attempt).stop();
   });
@@ -138,7 +138,7 @@ describe('as root', () => {
 
 describe('it refuses, in a sentence,', () => {
   test('a folder that holds something else', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     await mkdir(path.join(folder.path, 'postgres'));
     await writeFile(path.join(folder.path, 'postgres', 'letter.txt'), 'hello');
     await expect(start({ dataDir: folder.path })).rejects.toThrow(/is not empty and holds no/);
@@ -146,7 +146,7 @@ describe('it refuses, in a sentence,', () => {
   });
 
   test('data of another major version', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     await mkdir(path.join(folder.path, 'postgres'), { mode: 0o700 });
     await writeFile(path.join(folder.path, 'postgres', 'PG_VERSION'), '16\n');
     await expect(start({ dataDir: folder.path })).rejects.toThrow(
@@ -155,7 +155,7 @@ describe('it refuses, in a sentence,', () => {
   });
 
   test('a folder that cannot be made', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     await writeFile(path.join(folder.path, 'file'), '');
     await expect(start({ dataDir: path.join(folder.path, 'file', 'data') })).rejects.toThrow(
       /DATA_DIR .* cannot be made/,
@@ -172,7 +172,7 @@ describe('it refuses, in a sentence,', () => {
   });
 
   test('settings that PostgreSQL does not take, with its own words', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     await expect(
       start({ dataDir: folder.path, settings: { shared_buffers: 'plenty' } }),
     ).rejects.toThrow(/did not start.*postgres\.log.*invalid value for parameter "shared_buffers"/);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { silentLog } from '../lib/log.ts';
 import { listen } from './listen.ts';
 
@@ -8,7 +8,7 @@ import { listen } from './listen.ts';
 let db: TestDatabase;
 
 beforeAll(async () => {
-  db = await freshDatabase({ empty: true });
+  db = await createTestDatabase({ empty: true });
 });
 
 afterAll(async () => {
@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 const until = (met: () => boolean | Promise<boolean>) => vi.waitUntil(met, { timeout: 30_000 });
-const open = () => listen({ places: [{ connectionString: db.url }], log: silentLog });
+const open = () => listen({ hosts: [{ connectionString: db.url }], log: silentLog });
 const notify = (channel: string, payload: string) =>
   db.pool.query('select pg_notify($1, $2)', [channel, payload]);
 const cutConnections = () =>

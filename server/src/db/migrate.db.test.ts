@@ -1,8 +1,8 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { freshDatabase } from '../../test/harness/database.ts';
-import { scratchFolder } from '../../test/harness/temp-dir.ts';
+import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { createLog, silentLog } from '../lib/log.ts';
 import { migrate, migrationsMissing } from './migrate.ts';
 import { PARTITIONED_TABLES } from './partitions.ts';
@@ -11,7 +11,7 @@ import { openPool, type Pool } from './pool.ts';
 /** Applies small migrations made for the test to an empty database. */
 
 async function folderWith(files: Record<string, string>) {
-  const folder = await scratchFolder();
+  const folder = await createTempDir();
   for (const [name, sql] of Object.entries(files))
     await writeFile(path.join(folder.path, name), sql);
   return folder;
@@ -27,7 +27,7 @@ const countOrders = async (pool: Pool) =>
 
 describe('migrations', () => {
   test('are applied once, in order, and recorded', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     expect(await migrationsMissing(db.pool, folder.path)).toBe(2);
     expect(await migrate(db.pool, silentLog, { folder: folder.path })).toBe(2);
@@ -39,10 +39,10 @@ describe('migrations', () => {
   });
 
   test('are applied once when several nodes start at the same time', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     const nodes = Array.from({ length: 4 }, () =>
-      openPool({ places: [{ connectionString: db.url }], log: silentLog }),
+      openPool({ hosts: [{ connectionString: db.url }], log: silentLog }),
     );
     const ran = await Promise.all(
       nodes.map((pool) => migrate(pool, silentLog, { folder: folder.path })),
@@ -53,13 +53,13 @@ describe('migrations', () => {
   });
 
   test('are exempt from statement timeouts, and so is waiting for another node', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith({
       ...TWO,
       '0003-slow.sql': 'select pg_sleep(0.5); insert into orders values (2);',
     });
     const nodes = Array.from({ length: 2 }, () =>
-      openPool({ places: [{ connectionString: db.url }], log: silentLog, silentMsMax: 100 }),
+      openPool({ hosts: [{ connectionString: db.url }], log: silentLog, unresponsiveMsMax: 100 }),
     );
     const ran = await Promise.all(
       nodes.map((pool) => migrate(pool, silentLog, { folder: folder.path })),
@@ -70,7 +70,7 @@ describe('migrations', () => {
   });
 
   test('waiting for another node ends when the start is aborted', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     const other = await db.pool.connect();
     await other.query('select pg_advisory_lock(1886352244, 3)');
@@ -89,7 +89,7 @@ describe('migrations', () => {
   });
 
   test('that fail are rolled back, and earlier ones stay applied', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith({
       ...TWO,
       '0003-broken.sql': 'insert into orders values (2); insert into nowhere values (1);',
@@ -104,9 +104,9 @@ describe('migrations', () => {
 
 describe('refused with a clear message', () => {
   test('a database migrated by a newer release', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using newer = await folderWith(TWO);
-    await using older = await scratchFolder();
+    await using older = await createTempDir();
     await cp(newer.path, older.path, { recursive: true });
     await rm(path.join(older.path, '0002-items.sql'));
     await migrate(db.pool, silentLog, { folder: newer.path });
@@ -116,7 +116,7 @@ describe('refused with a clear message', () => {
   });
 
   test('a migration whose content changed after it was applied, ignoring line endings', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith({ '0001-a.sql': 'create table a (n int);\n-- end\n' });
     await migrate(db.pool, silentLog, { folder: folder.path });
     await writeFile(path.join(folder.path, '0001-a.sql'), 'create table a (n int);\r\n-- end\r\n');
@@ -128,7 +128,7 @@ describe('refused with a clear message', () => {
   });
 
   test('a database of a development version before 0.1.0', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using old = await folderWith(
       Object.fromEntries(
         Array.from({ length: 15 }, (_, index) => [
@@ -144,7 +144,7 @@ describe('refused with a clear message', () => {
   });
 
   test('a gap in the numbering', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith({ '0002-b.sql': 'select 1' });
     await expect(migrate(db.pool, silentLog, { folder: folder.path })).rejects.toThrow(
       'is not number 1',
@@ -153,7 +153,7 @@ describe('refused with a clear message', () => {
 });
 
 test('PARTITIONED_TABLES lists every partitioned table of the schema', async () => {
-  await using db = await freshDatabase();
+  await using db = await createTestDatabase();
   const { rows } = await db.pool.query<{ name: string }>(
     `select relname as name from pg_class where relkind = 'p' order by relname`,
   );

@@ -1,9 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { freshDatabase } from '../../test/harness/database.ts';
-import { scratchFolder } from '../../test/harness/temp-dir.ts';
-import { transactionPooler } from '../../test/harness/transaction-pooler.ts';
+import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTempDir } from '../../test/harness/temp-dir.ts';
+import { startTransactionPooler } from '../../test/harness/transaction-pooler.ts';
 import { silentLog } from '../lib/log.ts';
 import { startEmbedded } from './embedded-postgres.ts';
 import { openStorage, type StorageOptions } from './open-storage.ts';
@@ -26,7 +26,7 @@ const open = (options: Partial<StorageOptions>) =>
 
 describe('the embedded database', () => {
   test('brings a secret key that is kept, and that nobody else can read', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const keys: Buffer[] = [];
     for (const _round of [1, 2]) {
       await using storage = await open({ dataDir: folder.path, secretKey: undefined });
@@ -51,7 +51,7 @@ describe('the embedded database', () => {
 
 describe("an operator's database", () => {
   test('that may lose commits is refused unless that is allowed', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     await using server = await startEmbedded({
       dataDir: folder.path,
       log: silentLog,
@@ -68,7 +68,7 @@ describe("an operator's database", () => {
   });
 
   test('that is too old is refused', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     // A server of 2021 is played by a table that stands before the real list of settings.
     await db.pool.query(`
       create table public.pg_settings as select name, setting from pg_catalog.pg_settings;
@@ -82,15 +82,15 @@ describe("an operator's database", () => {
   });
 
   test('behind a pooler that shares its sessions is refused', async () => {
-    await using db = await freshDatabase({ empty: true });
-    await using pooler = await transactionPooler(db.url);
+    await using db = await createTestDatabase({ empty: true });
+    await using pooler = await startTransactionPooler(db.url);
     await expect(open({ databaseUrl: pooler.url, allowUnsafe: true })).rejects.toThrow(
       'Postrider needs sessions of its own',
     );
   });
 
   test('that is not there, or not named rightly, is told apart', async () => {
-    await using db = await freshDatabase({ empty: true });
+    await using db = await createTestDatabase({ empty: true });
     await expect(open({ databaseUrl: 'https://db.example.com' })).rejects.toThrow(
       'DATABASE_URL is not a PostgreSQL address',
     );

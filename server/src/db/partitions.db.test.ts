@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import {
   dropExpired,
   ensurePartitions,
   type PartitionedTable,
-  partitionsReach,
+  partitionsEndMs,
 } from './partitions.ts';
 import { openPool } from './pool.ts';
 
@@ -33,7 +33,7 @@ const TABLES = [WEEKLY, DAILY];
 let db: TestDatabase;
 
 beforeAll(async () => {
-  db = await freshDatabase({ empty: true });
+  db = await createTestDatabase({ empty: true });
 });
 
 beforeEach(async () => {
@@ -79,7 +79,7 @@ describe('partitions ahead', () => {
 
   test('are made once, by however many nodes at the same moment', async () => {
     const nodes = Array.from({ length: 3 }, () =>
-      openPool({ places: [{ connectionString: db.url }], log: silentLog }),
+      openPool({ hosts: [{ connectionString: db.url }], log: silentLog }),
     );
     const made = await Promise.all(nodes.map((pool) => ensurePartitions(pool, NOW, TABLES)));
     expect(made.map((names) => names.length).toSorted()).toEqual([0, 0, 9]);
@@ -123,11 +123,11 @@ describe('partitions ahead', () => {
   });
 
   test('tell how far they reach', async () => {
-    expect(await partitionsReach(db.pool, NOW, TABLES)).toBe(0);
+    expect(await partitionsEndMs(db.pool, NOW, TABLES)).toBe(0);
     await ensurePartitions(db.pool, NOW, TABLES);
-    expect(await partitionsReach(db.pool, NOW, TABLES)).toBe(Date.UTC(2026, 10, 16));
-    expect(await partitionsReach(db.pool, NOW, [WEEKLY])).toBe(Date.UTC(2026, 11, 7));
-    expect(await partitionsReach(db.pool, NOW + 90 * DAY_MS, TABLES)).toBe(0);
+    expect(await partitionsEndMs(db.pool, NOW, TABLES)).toBe(Date.UTC(2026, 10, 16));
+    expect(await partitionsEndMs(db.pool, NOW, [WEEKLY])).toBe(Date.UTC(2026, 11, 7));
+    expect(await partitionsEndMs(db.pool, NOW + 90 * DAY_MS, TABLES)).toBe(0);
   });
 });
 

@@ -1,11 +1,11 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { cuttable } from '../../test/harness/database-proxy.ts';
-import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { startDatabaseProxy } from '../../test/harness/database-proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { createLog, silentLog } from '../lib/log.ts';
 import { inTransaction, openPool, type Pool } from './pool.ts';
 import { sqlTime } from './row-types.ts';
-import { isStorageGone } from './storage-gone.ts';
+import { isConnectionError } from './database-errors.ts';
 
 /** The shared connections against a real database: values, errors, losses and failover. */
 
@@ -14,7 +14,7 @@ const PATIENT = { timeout: 30_000 };
 let db: TestDatabase;
 
 beforeAll(async () => {
-  db = await freshDatabase({ empty: true });
+  db = await createTestDatabase({ empty: true });
 });
 
 afterAll(async () => {
@@ -57,7 +57,7 @@ describe('values', () => {
 
 describe('sessions', () => {
   test('statements are neither compiled nor spread, whatever the database is set to', async () => {
-    await using other = await freshDatabase({ empty: true });
+    await using other = await createTestDatabase({ empty: true });
     await other.pool.query(
       `do $$ begin
          execute format('alter database %I set jit = on', current_database());
@@ -65,7 +65,7 @@ describe('sessions', () => {
          execute format('alter database %I set timezone = ''Asia/Tokyo''', current_database());
        end $$`,
     );
-    const pool = openPool({ places: [{ connectionString: other.url }], log: silentLog });
+    const pool = openPool({ hosts: [{ connectionString: other.url }], log: silentLog });
     const { rows } = await pool.query(
       `select name, setting from pg_settings
         where name in ('TimeZone', 'jit', 'max_parallel_workers_per_gather') order by name`,
@@ -82,19 +82,19 @@ describe('sessions', () => {
 describe('errors', () => {
   test('a database that dies in the moment it lets us in is a lost connection, not our end', async () => {
     await using dying = await dyingDatabase();
-    const pool = openPool({ places: [{ connectionString: dying.url }], log: silentLog });
+    const pool = openPool({ hosts: [{ connectionString: dying.url }], log: silentLog });
     const error = await pool.query('select 1').catch((failure: unknown) => failure);
-    expect(isStorageGone(error)).toBe(true);
+    expect(isConnectionError(error)).toBe(true);
     await pool.end();
   });
 
   test('a database that lets nobody in is gone, and the same one when it does again', async () => {
-    await using fenced = await freshDatabase({ empty: true });
-    await fenced.letIn(false);
+    await using fenced = await createTestDatabase({ empty: true });
+    await fenced.allowConnections(false);
     const failure = await fenced.pool.query('select 1').catch((error: unknown) => error);
     expect(String((failure as Error).cause)).toMatch(/is not currently accepting connections/);
-    expect(isStorageGone(failure)).toBe(true);
-    await fenced.letIn(true);
+    expect(isConnectionError(failure)).toBe(true);
+    await fenced.allowConnections(true);
     expect((await fenced.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
@@ -109,12 +109,12 @@ describe('errors', () => {
     const failure = await db.pool
       .query('select pg_terminate_backend(pg_backend_pid())')
       .catch((error: unknown) => error);
-    expect(isStorageGone(failure)).toBe(true);
+    expect(isConnectionError(failure)).toBe(true);
     expect(await backend()).not.toBe(before);
   });
 
   test('a connection lost inside a transaction, between statements, ends only that', async () => {
-    await using other = await freshDatabase({ empty: true });
+    await using other = await createTestDatabase({ empty: true });
     const failure = await inTransaction(other.pool, async (client) => {
       const { rows } = await client.query('select pg_backend_pid() as pid');
       const lost = new Promise((resolve) => client.once('end', resolve));
@@ -122,13 +122,13 @@ describe('errors', () => {
       await lost;
       await client.query('select 1');
     }).catch((error: unknown) => error);
-    expect(isStorageGone(failure)).toBe(true);
+    expect(isConnectionError(failure)).toBe(true);
     expect((await other.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
   test('a statement that takes too long is cut off', async () => {
     const pool = openPool({
-      places: [{ connectionString: db.url }],
+      hosts: [{ connectionString: db.url }],
       log: silentLog,
       statementTimeoutMs: 50,
     });
@@ -138,12 +138,12 @@ describe('errors', () => {
   });
 
   test('a server that owes an answer and says nothing is left, and one that owes none is kept', async () => {
-    await using way = await cuttable(db.url);
+    await using way = await startDatabaseProxy(db.url);
     const pool = openPool({
-      places: [{ connectionString: way.url }],
+      hosts: [{ connectionString: way.url }],
       log: silentLog,
       max: 1,
-      silentMsMax: 100,
+      unresponsiveMsMax: 100,
     });
     const session = async () =>
       (await pool.query('select pg_backend_pid() as pid')).rows[0].pid as number;
@@ -151,9 +151,9 @@ describe('errors', () => {
     // Longer than it may be silent, but nobody has asked it anything.
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(await session()).toBe(first);
-    way.hush();
+    way.stall();
     const failure = await session().catch((error: unknown) => error);
-    expect(isStorageGone(failure)).toBe(true);
+    expect(isConnectionError(failure)).toBe(true);
     expect(await session()).not.toBe(first);
     await pool.end();
   });
@@ -174,15 +174,15 @@ describe('transactions', () => {
 });
 
 test('a database that only reads is one that is gone, and the same one when it takes writes', async () => {
-  await using standby = await freshDatabase({ empty: true });
+  await using standby = await createTestDatabase({ empty: true });
   const readOnly = (on: boolean) =>
     standby.pool.query(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = ${on}', current_database()); end $$`,
     );
   await readOnly(true);
-  const pool = openPool({ places: [{ connectionString: standby.url }], log: silentLog });
+  const pool = openPool({ hosts: [{ connectionString: standby.url }], log: silentLog });
   const failure = await pool.query('select 1').catch((error: unknown) => error);
-  expect(isStorageGone(failure)).toBe(true);
+  expect(isConnectionError(failure)).toBe(true);
   expect(String((failure as Error).cause)).toMatch(/takes no writes/);
   await readOnly(false);
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
@@ -192,12 +192,12 @@ test('a database that only reads is one that is gone, and the same one when it t
 describe('several places', () => {
   test('the one that takes writes is found, past one that is down and one that only reads', async () => {
     const lines: string[] = [];
-    await using standby = await freshDatabase({ empty: true });
+    await using standby = await createTestDatabase({ empty: true });
     await standby.pool.query(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
     );
     const pool = openPool({
-      places: [
+      hosts: [
         { connectionString: 'postgres://nobody@127.0.0.1:1/nowhere' },
         { connectionString: standby.url },
         { connectionString: db.url },
@@ -214,11 +214,11 @@ describe('several places', () => {
   });
 
   test('when the primary is found elsewhere, nobody waits for the place that fell silent', async () => {
-    await using first = await freshDatabase({ empty: true });
-    await using way = await cuttable(first.url);
+    await using first = await createTestDatabase({ empty: true });
+    await using way = await startDatabaseProxy(first.url);
     const places = [{ connectionString: way.url }, { connectionString: db.url }] as const;
     // Nothing ends by itself while the test lasts.
-    const open = () => openPool({ places, log: silentLog, silentMsMax: 3_600_000 });
+    const open = () => openPool({ hosts: places, log: silentLog, unresponsiveMsMax: 3_600_000 });
     const [pool, other] = [open(), open()];
     const here = async (one: Pool) =>
       (await one.query('select current_database() as name')).rows[0].name as string;
@@ -227,8 +227,8 @@ describe('several places', () => {
     await first.pool.query(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
     );
-    way.hush();
-    const unanswered = [here(pool), here(other)].map((asked) => asked.catch(isStorageGone));
+    way.stall();
+    const unanswered = [here(pool), here(other)].map((asked) => asked.catch(isConnectionError));
     // All connections are taken, so this one is new.
     expect(db.url).toContain(await here(pool));
     expect(await Promise.all(unanswered)).toEqual([true, true]);
@@ -237,9 +237,9 @@ describe('several places', () => {
   });
 
   test('a primary that becomes a standby is left', async () => {
-    await using first = await freshDatabase({ empty: true });
+    await using first = await createTestDatabase({ empty: true });
     const pool = openPool({
-      places: [{ connectionString: first.url }, { connectionString: db.url }],
+      hosts: [{ connectionString: first.url }, { connectionString: db.url }],
       log: silentLog,
     });
     const here = async () =>
@@ -251,7 +251,7 @@ describe('several places', () => {
     await pool.query('set default_transaction_read_only = on');
     const refusal = await pool.query('create table t (n int)').catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: '25006' });
-    expect(isStorageGone(refusal)).toBe(true);
+    expect(isConnectionError(refusal)).toBe(true);
     const name = await vi.waitUntil(() => here().catch(() => undefined), PATIENT);
     expect(db.url).toContain(name);
     await pool.end();

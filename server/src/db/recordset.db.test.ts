@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { recordset } from './recordset.ts';
 
 /** What goes in as objects comes out of a real PostgreSQL as the same values. */
@@ -7,7 +7,7 @@ import { recordset } from './recordset.ts';
 let db: TestDatabase;
 
 beforeAll(async () => {
-  db = await freshDatabase();
+  db = await createTestDatabase();
 });
 
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -13,7 +13,7 @@ import { isSuspect, newLeaseToken } from './lease-store.ts';
 /** Goal: concurrent claims are fair and never share a row. Method: a real database. */
 
 function storePool(url: string, max = 4): Pool {
-  const pool = openPool({ places: [{ connectionString: url }], log: silentLog, max });
+  const pool = openPool({ hosts: [{ connectionString: url }], log: silentLog, max });
   disableNonIndexPlans(pool);
   return pool;
 }
@@ -34,7 +34,7 @@ async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: numbe
 }
 
 test('takes a few rows of each queue', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
   const big = await newWorkspace(pool, nowMs);
@@ -52,7 +52,7 @@ test('takes a few rows of each queue', async () => {
 });
 
 test('the scan visits every queue once and returns when its first row is due', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
   const expected = new Map<string, number>();
@@ -80,7 +80,7 @@ test('the scan visits every queue once and returns when its first row is due', a
 });
 
 test('reads only a few rows of each queue, however many wait there', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const pool = storePool(database.url, 1);
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(pool, nowMs);
@@ -119,7 +119,7 @@ async function rowsRead(pool: Pool): Promise<number> {
 }
 
 test('a row whose lease expired is suspect, a released row is not', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(pool, nowMs);
@@ -133,7 +133,7 @@ test('a row whose lease expired is suspect, a released row is not', async () => 
 });
 
 test('four concurrent claimers neither share a row nor crash the database', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const pool = storePool(database.url);
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(pool, nowMs);

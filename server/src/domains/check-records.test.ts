@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dnsServer, type Script } from '../../test/harness/dns-server.ts';
+import { type Script, startDnsServer } from '../../test/harness/dns-server.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { checkRecords } from './check-records.ts';
@@ -29,7 +29,7 @@ const records = recordsToPublish({
 
 async function check(purpose: RecordPurpose, script: Script, of = records) {
   const record = of.find((one) => one.purpose === purpose) as DomainRecord;
-  await using server = await dnsServer(script);
+  await using server = await startDnsServer(script);
   const resolver = createResolver({ servers: [server.address], clock: systemClock });
   const [checked] = await checkRecords([record], resolver);
   return checked!;
@@ -46,7 +46,7 @@ const txt = (name: string, ...values: (string | string[])[]): Script => ({
 });
 
 test('a domain that publishes everything has everything found', async () => {
-  await using server = await dnsServer({
+  await using server = await startDnsServer({
     '_postrider.example.test': { TXT: [TOKEN] },
     [SELECTOR]: { TXT: [DKIM] },
     [BOUNCE]: { MX: ['10 mail.postrider.test'], TXT: [SPF] },
@@ -71,7 +71,7 @@ test('a look-up that fails says nothing about the record', async () => {
 });
 
 test('what was corrected is seen at once, whatever is remembered', async () => {
-  await using server = await dnsServer({
+  await using server = await startDnsServer({
     '_postrider.example.test': { TXT: ['other'], ttlSeconds: 3600 },
   });
   const resolver = createResolver({ servers: [server.address], clock: systemClock });

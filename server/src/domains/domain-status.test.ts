@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { DomainStatus } from './domain.ts';
-import { absentRecords, nextDomainStatus, nextCheckAtMs, sendingStopsAtMs } from './domain-status.ts';
+import {
+  absentRecords,
+  nextCheckAtMs,
+  nextDomainStatus,
+  sendingStopsAtMs,
+} from './domain-status.ts';
 import type { RecordState } from './record-states.ts';
 
 // Goal: the rules by which records make a status, and the times between looks.

@@ -14,7 +14,7 @@ function groupsOf(spacingMs: number): { groups: number[][]; commits: GroupCommit
       groups.push(items);
       return items;
     },
-    isItemFault: () => false,
+    isItemError: () => false,
     groupItemsMax: 100,
     groupBytesMax: 1_000,
     groupsInFlightMax: 1,
@@ -53,7 +53,7 @@ function rig(options: { groupItemsMax?: number } = {}) {
       new Promise((resolve) =>
         groups.push({ items, end: () => resolve(items.map((n) => n * 10)) }),
       ),
-    isItemFault: () => false,
+    isItemError: () => false,
     groupItemsMax: 100,
     groupBytesMax: 1_000,
     groupsInFlightMax: 2,

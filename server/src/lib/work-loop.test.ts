@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { silentLog } from './log.ts';
 import { ManualClock } from './manual-clock.ts';
-import { WorkLoop, type WorkLoopParts } from './work-loop.ts';
+import { WorkLoop, type WorkLoopOptions } from './work-loop.ts';
 
 /** Runs are told by the time they began; between steps all promises are let through. */
-function loopWith(options: Partial<WorkLoopParts> & { results?: (boolean | Error)[] } = {}) {
+function loopWith(options: Partial<WorkLoopOptions> & { results?: (boolean | Error)[] } = {}) {
   const clock = new ManualClock(0);
   const runs: number[] = [];
   const results = options.results ?? [];
   const loop = new WorkLoop({
     clock,
     log: silentLog,
-    purpose: 'a test',
+    task: 'a test',
     idleMs: 100,
     ...options,
     work: async () => {
@@ -40,14 +40,14 @@ function settled(): Promise<void> {
 }
 
 test('looks by itself, less and less often', async () => {
-  const { loop, runs, pass } = loopWith({ soonMs: 10 });
+  const { loop, runs, pass } = loopWith({ firstDelayMs: 10 });
   loop.start();
   await pass(400);
   expect(runs).toEqual([0, 10, 30, 70, 150, 250, 350]);
 });
 
 test('is woken at once, and then looks again soon', async () => {
-  const { loop, runs, pass } = loopWith({ soonMs: 10 });
+  const { loop, runs, pass } = loopWith({ firstDelayMs: 10 });
   loop.start();
   await pass(300);
   runs.length = 0;
@@ -64,7 +64,7 @@ test('goes on while there is more', async () => {
 });
 
 test('wake-ups in quick succession share a run', async () => {
-  const { loop, runs, pass } = loopWith({ spacingMs: () => 20 });
+  const { loop, runs, pass } = loopWith({ minIntervalMs: () => 20 });
   loop.start();
   for (let n = 0; n < 40; n++) {
     loop.wake();
@@ -105,7 +105,7 @@ test('stops, and stays stopped', async () => {
 });
 
 test('a clock that is set back during the work holds nothing up', async () => {
-  const { loop, clock, runs, pass } = loopWith({ spacingMs: () => 50 });
+  const { loop, clock, runs, pass } = loopWith({ minIntervalMs: () => 50 });
   loop.start();
   clock.setBack(3_600_000);
   await pass(300);

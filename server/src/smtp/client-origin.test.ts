@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { directOrigin, proxiedOrigin } from './client-origin.ts';
 
-/** How much of what a proxy tells is believed. */
+/** How far the information of a proxy is trusted. */
 
-test('the client that a proxy tells is the source, and both are on the way', () => {
+test('the proxied client is the origin, and both addresses are hops', () => {
   const direct = directOrigin('203.0.113.7');
   expect(direct).toEqual({ ip: '203.0.113.7', way: ['203.0.113.7'], encrypted: false });
   for (const encrypted of [true, false]) {
@@ -12,7 +12,7 @@ test('the client that a proxy tells is the source, and both are on the way', () 
   }
 });
 
-test('this machine is one of its own addresses told by itself, and never by another', () => {
+test('a loopback client counts as local only behind a proxy on this machine', () => {
   const by = (peer: string, client: string | undefined) =>
     proxiedOrigin(peer, { ip: client, encrypted: false });
   expect(by('::1', '127.0.0.1')).toMatchObject({ ip: '127.0.0.1', way: ['::1', '127.0.0.1'] });

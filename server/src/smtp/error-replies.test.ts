@@ -3,10 +3,10 @@ import { isProblemCode, PROBLEMS } from '../http/problems/problem-types.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { authReplyForError, replyForError, SmtpReplyError, toReplyLine } from './error-replies.ts';
 
-/** Every refusal of the house has its reply, and says the same thing here as over HTTP. */
+/** Every API problem has an SMTP reply with the same meaning. */
 
 test.each(Object.entries(PROBLEMS))(
-  '%s is worth a repeat here as it is there',
+  '%s is temporary over SMTP exactly when it is over HTTP',
   (code, { status }) => {
     const reply = replyForError(new RefusedError(code, 'Why.'));
     const comesAgain =
@@ -20,7 +20,7 @@ test.each(Object.entries(PROBLEMS))(
 );
 
 describe('replies', () => {
-  test('have the codes that mail programs know', () => {
+  test('use the reply codes that mail clients know', () => {
     const codeOf = (error: unknown) => [
       replyForError(error).responseCode,
       replyForError(error).message.slice(0, 5),
@@ -37,7 +37,7 @@ describe('replies', () => {
     expect(authReplyForError(new Error('gone')).responseCode).toBe(454);
   });
 
-  test('name every fault when there are several', () => {
+  test('list every error when there are several', () => {
     const errors = [
       { pointer: '/tags/0', code: 'invalid_format', detail: 'Must match x.' },
       { parameter: 'X-Postrider-Tag', code: 'invalid_value', detail: 'No.' },
@@ -47,7 +47,7 @@ describe('replies', () => {
     ).toBe('5.6.0 /tags/0: Must match x. X-Postrider-Tag: No.');
   });
 
-  test('are one short line of ASCII, whatever is put in', () => {
+  test('are one short line of ASCII for any input', () => {
     expect(toReplyLine('a\r\n250 ok\u0085b\u2028c “d” …é\0')).toBe('a 250 ok b c "d" ...?');
     expect(toReplyLine('x'.repeat(5_000))).toHaveLength(400);
   });

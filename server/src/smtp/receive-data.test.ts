@@ -6,7 +6,7 @@ import {
   withReceivedData,
 } from './receive-data.ts';
 
-/** What all messages in hand hold together is bounded, and what was held is given back. */
+/** The memory of all messages that are being received is limited, and always released. */
 
 function stream(...chunks: string[]): DataStream {
   async function* flow(): AsyncGenerator<Buffer> {
@@ -15,7 +15,7 @@ function stream(...chunks: string[]): DataStream {
   return Object.assign(flow(), { sizeExceeded: false });
 }
 
-test('a message beyond the bound is read to its end and put off', async () => {
+test('a message over the limit is read to its end and deferred', async () => {
   const held = new MemoryBudget(10);
   const text = (data: Buffer) => Promise.resolve(data.toString());
   await withReceivedData(stream('123', '456'), held.reserve('a'), async (data) => {
@@ -28,7 +28,7 @@ test('a message beyond the bound is read to its end and put off', async () => {
   );
 });
 
-test('of two that do not fit together one is taken, however their bytes alternate', async () => {
+test('of two messages that do not fit together one is accepted, however their chunks interleave', async () => {
   const held = new MemoryBudget(10);
   const length = async (data: Buffer) => data.length;
   const both = [stream('1234', '5678'), stream('1234', '5678')];
@@ -38,24 +38,24 @@ test('of two that do not fit together one is taken, however their bytes alternat
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
-test('large messages leave room for others, and one owner leaves some for the next', () => {
+test('large messages leave memory for others, and one owner leaves memory for the next', () => {
   const MIB = 1024 * 1024;
   const held = new MemoryBudget(16 * MIB);
   const first = held.reserve('a');
   expect(first.tryGrow(6 * MIB)).toBe(true);
   const second = held.reserve('a');
   expect(second.tryGrow(MIB / 4)).toBe(true);
-  // With another one in hand it may not have more than half.
+  // With another message in progress, one owner may not use more than half.
   expect(first.tryGrow(2 * MIB)).toBe(false);
   const other = held.reserve('b');
   expect(other.tryGrow(5 * MIB)).toBe(true);
-  // Of all of it a quarter is for beginnings.
+  // A quarter of the budget is reserved for small messages.
   expect(other.tryGrow(MIB)).toBe(false);
   const small = Array.from({ length: 20 }, () => held.reserve('c').tryGrow(MIB / 4));
   expect(small.filter((taken) => taken)).toHaveLength(19);
 });
 
-test('who is alone has all the room, and nobody has more', () => {
+test('a single message may use the whole budget, but no more', () => {
   const held = new MemoryBudget(1024 * 1024);
   const only = held.reserve('a');
   expect(only.tryGrow(1024 * 1024)).toBe(true);
@@ -64,7 +64,7 @@ test('who is alone has all the room, and nobody has more', () => {
   expect(held.reserve('b').tryGrow(1024 * 1024)).toBe(true);
 });
 
-test('what a failed message held is free again', async () => {
+test('a failed message releases its memory', async () => {
   const held = new MemoryBudget(4);
   const fail = () => Promise.reject(new Error('broken'));
   await expect(withReceivedData(stream('1234'), held.reserve('a'), fail)).rejects.toThrow('broken');
@@ -73,7 +73,7 @@ test('what a failed message held is free again', async () => {
   ).toBe(4);
 });
 
-test('a message that is too large never reaches the work', async () => {
+test('a message that is too large is never processed', async () => {
   const large = Object.assign(stream('1234'), { sizeExceeded: true });
   const work = () => Promise.reject(new Error('must not run'));
   await expect(
@@ -83,7 +83,7 @@ test('a message that is too large never reaches the work', async () => {
   });
 });
 
-test('a beginning ends with a line, wherever it is cut', async () => {
+test('a truncated message ends with a complete line', async () => {
   const held = new MemoryBudget(100);
   for (const [bytesMax, kept] of [
     [2, ''],
@@ -107,10 +107,10 @@ test('a beginning ends with a line, wherever it is cut', async () => {
   }
 });
 
-test.each(['a\r\n.\r\nb', '.\r\n', 'a.\nb', '\n.b\n', '..\n'])('%j is an honest line', (text) => {
+test.each(['a\r\n.\r\nb', '.\r\n', 'a.\nb', '\n.b\n', '..\n'])('%j is a valid line', (text) => {
   expect(() => rejectSmuggling(Buffer.from(text))).not.toThrow();
 });
 
-test.each(['.\n', 'a\n.\r\nb', 'a\r.\r\n', 'a\r\n.\rb'])('%j is not', (text) => {
+test.each(['.\n', 'a\n.\r\nb', 'a\r.\r\n', 'a\r\n.\rb'])('%j is rejected as smuggling', (text) => {
   expect(() => rejectSmuggling(Buffer.from(text))).toThrow('lone dot');
 });

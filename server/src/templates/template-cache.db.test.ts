@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { newWorkspace } from '../../test/harness/enqueue-messages.ts';
 import { systemClock } from '../lib/clock.ts';
 import { TemplateCache } from './template-cache.ts';
@@ -16,7 +16,7 @@ let cache: TemplateCache;
 let templates: Templates;
 
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await createTestDatabase();
   const { pool } = database;
   const clock = systemClock;
   workspaceId = await newWorkspace(pool, clock.now());

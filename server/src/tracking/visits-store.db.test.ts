@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
-import { raceFor } from '../../test/harness/row-lock-race.ts';
+import { raceForLock } from '../../test/harness/row-lock-race.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
@@ -30,13 +30,13 @@ async function told(database: TestDatabase): Promise<{ type: string; data: objec
 }
 
 test('two nodes that are told of the same open tell it once, and never wait for each other', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 3);
   const visit = (messageId: string): TrackingHit => ({
     ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
     eventId: uuidv7(nowMs),
   });
-  const written = await raceFor({ database }, ALL, [
+  const written = await raceForLock({ database }, ALL, [
     () => recordHits(database.pool, ids.map(visit)),
     () => recordHits(database.pool, ids.toReversed().map(visit)),
   ]);
@@ -45,7 +45,7 @@ test('two nodes that are told of the same open tell it once, and never wait for 
 });
 
 test('an address that is erased at this moment is not told any more', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 1);
   const [messageId = ''] = ids;
   const visit: TrackingHit = {
@@ -56,16 +56,21 @@ test('an address that is erased at this moment is not told any more', async () =
     sql: 'update deliveries set recipient = $1, recipient_key = $1',
     values: [ERASED_ADDRESS],
   };
-  await raceFor({ database }, erase, [() => recordHits(database.pool, [visit])]);
+  await raceForLock({ database }, erase, [() => recordHits(database.pool, [visit])]);
   expect(await told(database)).toEqual([]);
 });
 
 test('visits that lose a deadlock are recorded all the same', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { workspaceId, ids } = await sentMessages(database, 2);
   const [first = '', last = ''] = ids.toSorted();
   const { pool } = database;
-  const visits = new TrackingRecorder({ pool, clock: systemClock, log: silentLog, onEventsAppended: () => {} });
+  const visits = new TrackingRecorder({
+    pool,
+    clock: systemClock,
+    log: silentLog,
+    onEventsAppended: () => {},
+  });
   const holder = await pool.connect();
   const lock = (id: string) =>
     holder.query('select from deliveries where message_id = $1 for update', [id]);

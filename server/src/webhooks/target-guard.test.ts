@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { dnsServer } from '../../test/harness/dns-server.ts';
-import { webhookReceiver } from '../../test/harness/webhook-receiver.ts';
+import { startDnsServer } from '../../test/harness/dns-server.ts';
+import { startWebhookReceiver } from '../../test/harness/webhook-receiver.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createTargetGuard, isPublicTarget } from './target-guard.ts';
@@ -67,8 +67,8 @@ describe('addresses', () => {
   });
 });
 
-async function guardOn(script: Parameters<typeof dnsServer>[0], allowPrivate = false) {
-  const dns = await dnsServer(script);
+async function guardOn(script: Parameters<typeof startDnsServer>[0], allowPrivate = false) {
+  const dns = await startDnsServer(script);
   const resolver = createResolver({ clock: systemClock, servers: [dns.address], timeoutMs: 300 });
   return { dns, guard: createTargetGuard({ resolver, allowPrivate }) };
 }
@@ -139,7 +139,7 @@ function requestVia(lookup: http.RequestOptions['lookup'], url: string): Promise
 
 describe('sockets', () => {
   test('a name that turned inwards after it was checked is refused at connect', async () => {
-    await using receiver = await webhookReceiver();
+    await using receiver = await startWebhookReceiver();
     const { dns, guard } = await guardOn({ 'rebind.example': { A: ['8.8.8.8'] } });
     await using _ = dns;
     expect((await guard.resolve('rebind.example')).kind).toBe('found');
@@ -150,12 +150,12 @@ describe('sockets', () => {
   });
 
   test('the socket goes to the address that was judged, not to a second answer', async () => {
-    await using receiver = await webhookReceiver();
+    await using receiver = await startWebhookReceiver();
     const { dns, guard } = await guardOn({ 'once.example': { A: ['127.0.0.1'] } }, true);
     await using _ = dns;
     const outcome = await requestVia(guard.lookup, `http://once.example:${receiver.port}/`);
     expect(outcome).toBe('204');
-    const asked = dns.questions.filter(({ name, type }) => name === 'once.example' && type === 'A');
+    const asked = dns.queries.filter(({ name, type }) => name === 'once.example' && type === 'A');
     expect(asked).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { overflows } from '../harness/browser-checks.ts';
 
@@ -13,7 +13,7 @@ const IN_AN_HOUR = new Date(Date.now() + 3_600_000).toISOString();
 
 browserSuite('a message that did not arrive', (suite) => {
   async function send(to: string, subject: string): Promise<string> {
-    const body = goodSend({ to: { email: to }, subject });
+    const body = validMessage({ to: { email: to }, subject });
     const { status, json } = await suite.app().call('POST', '/transactional/send', { body });
     expect(status).toBe(202);
     return json.id;
@@ -83,7 +83,7 @@ browserSuite('a message that did not arrive', (suite) => {
   });
 
   test('is explained in the list already, for whom the search was for', async () => {
-    const body = goodSend({
+    const body = validMessage({
       to: { email: 'delivered@simulator.test' },
       cc: [{ email: 'bounced+copy@simulator.test' }],
       subject: 'To two',
@@ -119,7 +119,7 @@ browserSuite('a message that did not arrive', (suite) => {
     ['defer-99', { ttl_seconds: 1 }, ', for 1 second, the time to live that it was sent with'],
     ['defer-99', {}, 'If nobody takes it, it ends as expired after 3 days.'],
   ])('%s@ with %j: where it is stands first', async (part, more, words) => {
-    const body = goodSend({ to: { email: `${part}@simulator.test` }, ...more });
+    const body = validMessage({ to: { email: `${part}@simulator.test` }, ...more });
     const { json } = await suite.app().call('POST', '/transactional/send', { body });
     const page = await suite.openAs('developer');
     await page.goto(`/app/messages/${json.id}`);

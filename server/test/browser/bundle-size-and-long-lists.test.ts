@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 
 /**
@@ -37,7 +37,7 @@ browserSuite('the application', (suite) => {
     const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
     for (let sent = 0; sent < MESSAGES; sent += BATCH) {
       const messages = Array.from({ length: BATCH }, (_, index) =>
-        goodSend({ subject: `Message ${sent + index + 1}`, scheduled_at }),
+        validMessage({ subject: `Message ${sent + index + 1}`, scheduled_at }),
       );
       const answer = await suite.app().call('POST', '/transactional/batch', { body: { messages } });
       expect(answer.status).toBe(202);

@@ -1,15 +1,15 @@
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: whoever owns a domain gets it to send with nothing but what the page tells.
  * Method: the records are read off the page and entered into a scripted DNS, first with a slip.
  */
 
-const dns = await dnsServer();
+const dns = await startDnsServer();
 afterAll(() => dns[Symbol.asyncDispose]());
 
 type Shown = Pick<ListedRecord, 'type' | 'name' | 'value'>;
@@ -28,7 +28,7 @@ browserSuite(
       const name = newName();
       const { call, liveKey } = suite.app();
       const { json } = await call('POST', '/domains', { key: liveKey, body: { name } });
-      publish(dns, json.records);
+      publishRecords(dns, json.records);
       const looked = await call('POST', `/domains/${json.id}/verify`, { key: liveKey });
       expect(looked.json.status).toBe('verified');
       const page = await suite.openAs('owner');
@@ -125,5 +125,5 @@ async function shownRecords(page: Page): Promise<Shown[]> {
 }
 
 async function publishShown(records: readonly Shown[]): Promise<void> {
-  publish(dns, records as ListedRecord[]);
+  publishRecords(dns, records as ListedRecord[]);
 }

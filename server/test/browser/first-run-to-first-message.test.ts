@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
-import { makePerson } from '../harness/dashboard-session.ts';
+import { createPerson } from '../harness/dashboard-session.ts';
 
 /**
  * The first ten minutes of a person with Postrider, as they would go: make the account, make a key,
@@ -60,7 +60,7 @@ browserSuite(
     });
 
     test('a second visitor cannot make a second owner', async () => {
-      await makePerson(suite.app(), 'first@shop.example', 'owner');
+      await createPerson(suite.app(), 'first@shop.example', 'owner');
       const page = await suite.open();
       await page.goto('/app/setup');
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -80,7 +80,7 @@ browserSuite(
       expect(settings).toMatchObject({ SMTP_USER: 'postrider', SMTP_PASSWORD: token });
 
       const { SMTP_PORT, SMTP_PASSWORD = '', SMTP_HOST } = settings;
-      using mailer = await SubmissionClient.loggedIn(Number(SMTP_PORT), SMTP_PASSWORD, SMTP_HOST);
+      using mailer = await SubmissionClient.connectAndLogIn(Number(SMTP_PORT), SMTP_PASSWORD, SMTP_HOST);
       const head = 'From: hello@example.org\r\nTo: jane@example.com\r\nSubject: By SMTP\r\n';
       const reply = await mailer.send({ to: ['jane@example.com'], data: `${head}\r\nHello` });
       expect(reply.code).toBe(250);

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { until } from '../harness/until.ts';
-import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whoever has no mouse, or does not want one, gets everywhere, and sees where they are.
@@ -15,9 +15,9 @@ browserSuite('by keyboard alone', (suite) => {
 
   test('somebody signs in, makes a key, finds a message and reads it', async () => {
     const app = suite.app();
-    await makePerson(app, 'keys@shop.example', 'developer');
+    await createPerson(app, 'keys@shop.example', 'developer');
     for (const subject of ['First of two', 'Second of two']) {
-      await app.call('POST', '/transactional/send', { body: goodSend({ subject }) });
+      await app.call('POST', '/transactional/send', { body: validMessage({ subject }) });
     }
     const page = await suite.open();
     await page.goto('/app/messages');
@@ -65,7 +65,7 @@ browserSuite('by keyboard alone', (suite) => {
       (await app.call('GET', path)).json.data[0]?.id;
     const url = 'https://hooks.example/mail';
     const webhook = await made('POST', '/webhooks', { url, events: ['message.accepted'] });
-    const message = await made('POST', '/transactional/send', goodSend());
+    const message = await made('POST', '/transactional/send', validMessage());
     const contact = await made('PUT', '/contacts/pasted@example.com', {});
     await made('POST', '/suppressions', { email: 'pasted@example.net', reason: 'manual' });
     for (const kind of ['templates', 'layouts', 'partials']) {

@@ -1,15 +1,15 @@
 import { afterAll, expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { complaint, dsn, greeted } from '../harness/return-path-setup.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { complaint, dsn, connectAndGreet } from '../harness/return-path-setup.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: whoever looks at a message sees that it came back, from whom and why, as it happens; and a
  * complaint reads as what it is.
  * Method: live mail to a scripted relay; reports over a raw socket to the return path it saw.
  */
-const relay = await smtpReceiver();
+const relay = await startSmtpReceiver();
 afterAll(() => relay.close());
 
 browserSuite(
@@ -19,7 +19,7 @@ browserSuite(
       const app = suite.app();
       await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
       const before = relay.messages.length;
-      const body = goodSend({ to: { email: to }, subject: `To ${to}` });
+      const body = validMessage({ to: { email: to }, subject: `To ${to}` });
       const sent = await app.call('POST', '/transactional/send', { key: app.liveKey, body });
       expect(sent.status).toBe(202);
       await relay.untilMessages(before + 1);
@@ -27,7 +27,7 @@ browserSuite(
     }
 
     async function report(to: string, data: string): Promise<void> {
-      using client = await greeted(suite.app().app.returnPath.place?.port ?? 0);
+      using client = await connectAndGreet(suite.app().app.returnPath.place?.port ?? 0);
       expect((await client.send({ from: '', to: [to], data })).code).toBe(250);
     }
 

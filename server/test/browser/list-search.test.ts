@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson, member } from '../harness/dashboard-session.ts';
+import { createPerson, member } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: in a long list somebody types a few words and sees what has them; the address says what was
@@ -44,7 +44,7 @@ browserSuite('long lists', (suite) => {
 
   test('members beyond the first page are seen and found', async () => {
     for (let n = 0; n < 60; n++) {
-      await makePerson(suite.app(), `colleague${n}.@crew.example`, 'viewer');
+      await createPerson(suite.app(), `colleague${n}.@crew.example`, 'viewer');
     }
     const page = await suite.openAs('owner');
     await page.goto('/app/team');
@@ -65,7 +65,7 @@ browserSuite('long lists', (suite) => {
     await Promise.all(
       Array.from({ length: 101 }, async (_, n) => {
         await call('POST', '/layouts', { body: { key: `layout-${n}`, html: '{{ content }}' } });
-        await makePerson(suite.app(), `newer${n}@crew.example`, 'viewer');
+        await createPerson(suite.app(), `newer${n}@crew.example`, 'viewer');
       }),
     );
     const page = await suite.openAs('owner', { width: 1440 });
@@ -78,7 +78,7 @@ browserSuite('long lists', (suite) => {
   test('an answer that comes too late is not shown for the question after it', async () => {
     for (const key of ['slow-one', 'quick-one']) {
       await suite.app().call('POST', '/templates', { body: { key, subject: '-', html: '-' } });
-      const body = goodSend({ subject: `About ${key}`, to: { email: `${key}@example.com` } });
+      const body = validMessage({ subject: `About ${key}`, to: { email: `${key}@example.com` } });
       await suite.app().call('POST', '/transactional/send', { body });
       await suite.app().call('POST', '/contacts', { body: { email: `${key}@example.com` } });
     }

@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { overflows } from '../harness/browser-checks.ts';
-import { makePerson, signedInAs } from '../harness/dashboard-session.ts';
+import { createPerson, signInAs } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: the longest names that are taken can be read to their end on the smallest screen, with every
@@ -16,8 +16,8 @@ browserSuite('long names', (suite) => {
 
   async function makeThings() {
     const app = suite.app();
-    const owner = await makePerson(app, `${WORD}@shop.example`, 'owner');
-    const visitor = await signedInAs(app, owner);
+    const owner = await createPerson(app, `${WORD}@shop.example`, 'owner');
+    const visitor = await signInAs(app, owner);
     const done = async (call: ReturnType<typeof app.call>) => {
       const { status, json, text } = await call;
       expect([status < 300, text]).toEqual([true, text]);
@@ -42,7 +42,7 @@ browserSuite('long names', (suite) => {
     const message = await done(
       app.call('POST', '/transactional/send', {
         key: app.testKey,
-        body: goodSend({
+        body: validMessage({
           to: { email: `other-${ADDRESS}`, name: NAME },
           cc: [{ email: `copy-${ADDRESS}` }],
           subject: NAME,

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson, member } from '../harness/dashboard-session.ts';
+import { createPerson, member } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whose role is changed, or who is removed, while a page is open is told so in words, sees what
@@ -22,7 +22,7 @@ browserSuite('a role that is taken away', (suite) => {
   async function openTemplate(key: string): Promise<{ page: Page; personId: string }> {
     const body = { key, name: 'Letter', subject: 'A letter', html: '<p>One</p>' };
     await suite.app().call('POST', '/templates', { body });
-    const person = await makePerson(suite.app(), `${key}@shop.example`, 'developer');
+    const person = await createPerson(suite.app(), `${key}@shop.example`, 'developer');
     const page = await suite.openFor(person, { width: 1440 });
     await page.goto(`/app/templates/template/${key}`);
     await html(page).waitFor();
@@ -53,7 +53,7 @@ browserSuite('a role that is taken away', (suite) => {
   });
 
   test('from who fills in a form leaves it open, with the reason', async () => {
-    const person = await makePerson(suite.app(), 'form@shop.example', 'developer');
+    const person = await createPerson(suite.app(), 'form@shop.example', 'developer');
     const page = await suite.openFor(person);
     await page.goto('/app/contacts?new=true');
     await page.getByLabel('E-mail').fill('jane@example.com');
@@ -88,7 +88,7 @@ browserSuite('a role that is taken away', (suite) => {
   });
 
   test('by leaving oneself leads on at once', async () => {
-    const person = await makePerson(suite.app(), 'leaver@shop.example', 'developer');
+    const person = await createPerson(suite.app(), 'leaver@shop.example', 'developer');
     const page = await suite.openFor(person);
     await page.goto('/app/team');
     await page.getByRole('button', { name: 'Leave this workspace' }).click();

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 
 /**
@@ -36,7 +36,7 @@ browserSuite('by role', (suite) => {
     ['POST', '/templates', { key: 'mine', name: 'Mine' }],
     ['POST', '/contacts', { email: 'mine@example.com' }],
     ['POST', '/suppressions', { email: 'mine@example.com' }],
-    ['POST', '/transactional/send', goodSend()],
+    ['POST', '/transactional/send', validMessage()],
     ['DELETE', '/test/inbox'],
   ];
   const ADMINS_WRITES: [string, string, unknown?][] = [
@@ -47,7 +47,7 @@ browserSuite('by role', (suite) => {
   test('a viewer reads everything and changes nothing', async () => {
     const app = suite.app();
     const sent = await app.call('POST', '/transactional/send', {
-      body: goodSend({ to: { email: 'bounced@simulator.test' }, subject: 'Bounced one' }),
+      body: validMessage({ to: { email: 'bounced@simulator.test' }, subject: 'Bounced one' }),
     });
     await app.call('POST', '/contacts', { body: { email: 'jane@example.com' } });
     await app.call('POST', '/templates', { body: { key: 'hello', name: 'Hello', html: '<p>x' } });

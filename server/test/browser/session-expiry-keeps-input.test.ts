@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a session that ends while somebody writes costs them a password and nothing else.
@@ -12,7 +12,7 @@ browserSuite('when the session ends', (suite) => {
     email: string,
     { streams = false } = {},
   ): Promise<{ page: Page; end: () => Promise<void> }> {
-    const person = await makePerson(suite.app(), email, 'developer');
+    const person = await createPerson(suite.app(), email, 'developer');
     const page = await suite.openFor(person, { width: 1440 });
     // The end of the stream would raise the window before anything is typed.
     if (!streams) await page.route('**/events/stream*', () => {});

@@ -3,7 +3,7 @@ import { codeAt } from '../../src/accounts/people/totp.ts';
 import { fromBase32 } from '../harness/base32.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { readQr } from '../harness/browser-qr.ts';
-import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: the picture on the screen is what an authenticator can read, and its codes then open the door.
@@ -12,7 +12,7 @@ import { makePerson, PASSWORD } from '../harness/dashboard-session.ts';
 browserSuite('a second factor', (suite) => {
   test('is scanned, confirmed, and asked for at the next sign-in', async () => {
     const email = 'somebody.with.a.long.address@department.shop.example';
-    const page = await suite.openFor(await makePerson(suite.app(), email, 'owner'));
+    const page = await suite.openFor(await createPerson(suite.app(), email, 'owner'));
     await page.goto('/app/settings');
     await page.getByRole('button', { name: 'Turn on' }).click();
     await page.getByLabel('Your password').fill(PASSWORD);

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { makePerson } from '../harness/dashboard-session.ts';
+import { createPerson } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a slip of the hand, a click too early and a connection that is away at the wrong moment cost
@@ -126,7 +126,7 @@ browserSuite('clumsy hands', (suite) => {
   test('reach the notices, and menus, that lie over an open window', async () => {
     const sent = await suite.app().call('POST', '/transactional/send', {
       key: suite.app().testKey,
-      body: goodSend({ subject: 'A mail to bring back' }),
+      body: validMessage({ subject: 'A mail to bring back' }),
     });
     const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
     await expect.poll(async () => (await inbox()).status).toBe(200);
@@ -203,7 +203,7 @@ browserSuite('clumsy hands', (suite) => {
   test('that go to another workspace, or out, save first, and are asked where that fails', async () => {
     const { app } = suite.app();
     const bakery = await app.workspaces.create('Bakery');
-    const both = await makePerson(suite.app(), 'both@shop.example', 'developer');
+    const both = await createPerson(suite.app(), 'both@shop.example', 'developer');
     await insertMembership(app.storage.pool, {
       workspaceId: bakery.id,
       personId: both.id,
@@ -279,7 +279,7 @@ browserSuite('clumsy hands', (suite) => {
   test('that take a deletion back as long as they are offered to are not too late', async () => {
     const sent = await suite.app().call('POST', '/transactional/send', {
       key: suite.app().testKey,
-      body: goodSend({ subject: 'A mail to keep' }),
+      body: validMessage({ subject: 'A mail to keep' }),
     });
     const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
     await expect.poll(async () => (await inbox()).status).toBe(200);
@@ -311,7 +311,7 @@ browserSuite('clumsy hands', (suite) => {
   });
 
   test('of somebody whom no workspace knows any more find the way out', async () => {
-    const page = await suite.openFor(await makePerson(suite.app(), 'gone@shop.example'));
+    const page = await suite.openFor(await createPerson(suite.app(), 'gone@shop.example'));
     await page.goto('/app/');
     await page.getByRole('heading', { name: 'No workspace' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();

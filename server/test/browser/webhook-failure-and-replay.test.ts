@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { type WebhookReceiver, webhookReceiver } from '../harness/webhook-receiver.ts';
+import { type WebhookReceiver, startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * An endpoint as its owner lives with it: made, its secret taken along, tried out, seen to fail for a
@@ -27,7 +27,7 @@ browserSuite(
     }
 
     test('an endpoint is made with a secret that verifies the test event', async () => {
-      await using receiver = await webhookReceiver();
+      await using receiver = await startWebhookReceiver();
       const page = await suite.openAs('developer');
       await page.goto('/app/webhooks');
       await page.getByText('No test endpoint yet').waitFor();
@@ -64,7 +64,7 @@ browserSuite(
     });
 
     test('a failure is told in plain words, and replayed once the receiver is mended', async () => {
-      await using receiver = await webhookReceiver({
+      await using receiver = await startWebhookReceiver({
         answer: () => ({ status: 500, body: 'out of order' }),
       });
       const id = await endpointOf(receiver);
@@ -96,7 +96,7 @@ browserSuite(
     });
 
     test('an endpoint that is gone says why, and gets what it missed when it is back', async () => {
-      await using receiver = await webhookReceiver({ answer: () => ({ status: 410 }) });
+      await using receiver = await startWebhookReceiver({ answer: () => ({ status: 410 }) });
       const id = await endpointOf(receiver);
       const page = await suite.openAs('developer');
       await page.goto(`/app/webhooks/${id}`);
@@ -116,7 +116,7 @@ browserSuite(
     });
 
     test('a viewer sees endpoints and changes none', async () => {
-      await using receiver = await webhookReceiver();
+      await using receiver = await startWebhookReceiver();
       const id = await endpointOf(receiver);
       const page = await suite.openAs('viewer');
       await page.goto(`/app/webhooks/${id}`);

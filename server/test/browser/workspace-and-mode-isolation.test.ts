@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { goodSend } from '../harness/app.ts';
+import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { overflows } from '../harness/browser-checks.ts';
-import { makePerson } from '../harness/dashboard-session.ts';
+import { createPerson } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: what belongs to one workspace or mode is never seen in another, whichever way somebody goes
@@ -15,7 +15,7 @@ browserSuite('two workspaces', (suite) => {
   async function send(key: string, subject: string): Promise<string> {
     const { status, json } = await suite.app().call('POST', '/transactional/send', {
       key,
-      body: goodSend({ subject }),
+      body: validMessage({ subject }),
     });
     expect(status).toBe(202);
     return json.id;
@@ -26,7 +26,7 @@ browserSuite('two workspaces', (suite) => {
     const bakery = await app.workspaces.create('Bakery');
     const mine = await send(testKey, 'A mail of the first');
     const theirs = await send(await newKey({ workspaceId: bakery.id }), 'A mail of the bakery');
-    const both = await makePerson(suite.app(), 'both@shop.example', 'developer');
+    const both = await createPerson(suite.app(), 'both@shop.example', 'developer');
     await insertMembership(app.storage.pool, {
       workspaceId: bakery.id,
       personId: both.id,
@@ -107,7 +107,7 @@ browserSuite('two workspaces', (suite) => {
     const { app } = suite.app();
     const bakery = await app.workspaces.create('Suspended bakery');
     await app.workspaces.suspend(bakery, `Complaints. ${'Write-to-us'.repeat(20)}`);
-    const person = await makePerson(suite.app(), 'baker@shop.example', 'owner', bakery.id);
+    const person = await createPerson(suite.app(), 'baker@shop.example', 'owner', bakery.id);
     const page = await suite.openFor(person, { mode: 'live' });
     await page.goto('/app');
     const said = page.getByRole('status').filter({ hasText: 'has stopped the live mail' });

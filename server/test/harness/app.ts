@@ -6,8 +6,8 @@ import { readConfig } from '../../src/config/read-config.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import { freshDatabase, type TestDatabase } from './database.ts';
-import { recordAnswer } from './response-log.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { recordResponse } from './response-log.ts';
 import { createResponseCheck, type ResponseCheck } from './response-schemas.ts';
 
 /**
@@ -23,11 +23,11 @@ export interface TestApp extends AsyncDisposable {
   /** A test key and a live key with every scope. */
   testKey: string;
   liveKey: string;
-  newKey(options: NewKey): Promise<string>;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  newKey(options: NewKeyOptions): Promise<string>;
+  call(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
 }
 
-export interface NewKey {
+export interface NewKeyOptions {
   mode?: Mode;
   scopes?: Scope[];
   workspaceId?: string;
@@ -35,7 +35,7 @@ export interface NewKey {
   allowedIps?: string[];
 }
 
-export interface CallOptions {
+export interface RequestOptions {
   /** The test key unless given; null: none. */
   key?: string | null;
   body?: unknown;
@@ -44,7 +44,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   headers: Headers;
   /** The parsed JSON body, or undefined. */
@@ -69,7 +69,7 @@ export interface TestAppOptions {
 export const PASSWORD_COST = { ln: 4, r: 1, p: 1 };
 
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const database = options.database ?? (await freshDatabase());
+  const database = options.database ?? (await createTestDatabase());
   const config = readConfig({
     PORT: '0',
     SUBMISSION_PORT: 'off',
@@ -95,7 +95,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     ...(options.returnPath ? { returnPath: options.returnPath } : {}),
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
-  const newKey = async (wanted: NewKey): Promise<string> => {
+  const newKey = async (wanted: NewKeyOptions): Promise<string> => {
     const made = await app.apiKeys.create(operatorIssuer(wanted.workspaceId ?? workspace.id), {
       name: 'A key',
       mode: wanted.mode ?? 'test',
@@ -130,8 +130,8 @@ async function request(
   check: ResponseCheck,
   method: string,
   path: string,
-  { key, body, rawBody, headers = {} }: CallOptions,
-): Promise<Answer> {
+  { key, body, rawBody, headers = {} }: RequestOptions,
+): Promise<TestResponse> {
   const url = path.startsWith('/api/') || !path.startsWith('/') ? path : `/api/v1${path}`;
   const bearer = key === undefined ? testKey : key;
   const response = await fetch(`${base}${url}`, {
@@ -149,13 +149,13 @@ async function request(
   const text = await response.text();
   const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');
   const json = isJson && text !== '' ? JSON.parse(text) : undefined;
-  recordAnswer(method, url, response, json);
+  recordResponse(method, url, response, json);
   check(method, url, response.status, json);
   return { status: response.status, headers: response.headers, json, text };
 }
 
 /** A send that is right in every way; tests change what they are about. */
-export function goodSend(changes: Record<string, unknown> = {}): Record<string, unknown> {
+export function validMessage(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     to: { email: 'jane@example.com' },
     from: { email: 'hello@example.org', name: 'Example' },

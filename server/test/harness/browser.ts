@@ -4,7 +4,7 @@ import { buildDashboard } from '../../../scripts/build-dashboard.ts';
 import type { Person } from '../../src/accounts/people/person-store.ts';
 import { startApp, type TestApp, type TestAppOptions } from './app.ts';
 import { browserExpected, findBrowser } from './browser-chromium.ts';
-import { makePerson, signedInAs } from './dashboard-session.ts';
+import { createPerson, signInAs } from './dashboard-session.ts';
 
 /**
  * A real browser at the real server. Where no browser can run, a single test says so and passes: such
@@ -115,7 +115,7 @@ export function browserSuite(
       return page;
     };
     const openAsNew = async (role: Role, window: WindowOptions): Promise<Page> => {
-      const known = roles.get(role) ?? (await makePerson(running(), `${role}@shop.example`, role));
+      const known = roles.get(role) ?? (await createPerson(running(), `${role}@shop.example`, role));
       roles.set(role, known);
       return openFor(known, window);
     };
@@ -155,7 +155,7 @@ async function newContext(
 }
 
 async function addSessionCookie(page: Page, app: TestApp, person: Person): Promise<void> {
-  const { cookie } = await signedInAs(app, person);
+  const { cookie } = await signInAs(app, person);
   const [name = '', value = ''] = (cookie ?? '').split('=', 2);
   await page
     .context()

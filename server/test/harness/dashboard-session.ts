@@ -3,13 +3,13 @@ import { Passwords } from '../../src/accounts/people/passwords.ts';
 import { insertPerson, newPerson, type Person } from '../../src/accounts/people/person-store.ts';
 import type { Role } from '../../src/accounts/roles.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { type Answer, type CallOptions, PASSWORD_COST, type TestApp } from './app.ts';
+import { type TestResponse, type RequestOptions, PASSWORD_COST, type TestApp } from './app.ts';
 
 /**
  * Somebody at a browser: keeps the cookie that the server sets and sends it back, with the headers
  * that the application sends.
  */
-export class Visitor {
+export class SessionClient {
   cookie: string | undefined;
   workspace: string | undefined;
   mode: 'live' | 'test' = 'test';
@@ -21,7 +21,7 @@ export class Visitor {
     this.#app = app;
   }
 
-  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  async call(method: string, path: string, options: RequestOptions = {}): Promise<TestResponse> {
     const headers = Object.entries({
       cookie: this.cookie,
       'postrider-mode': this.mode,
@@ -38,7 +38,7 @@ export class Visitor {
     return answer;
   }
 
-  signIn(email: string, password = PASSWORD): Promise<Answer> {
+  signIn(email: string, password = PASSWORD): Promise<TestResponse> {
     return this.call('POST', '/session', { body: { email, password } });
   }
 
@@ -52,18 +52,18 @@ export const PASSWORD = 'tulip freight oboe';
 
 const passwordHash = await new Passwords(PASSWORD_COST).hash(PASSWORD);
 
-export interface KnownPerson extends Person {
+export interface TestPerson extends Person {
   /** usr_… */
   publicId: string;
 }
 
 /** An account, in a workspace when a role is given (the app's own unless another is named). */
-export async function makePerson(
+export async function createPerson(
   app: TestApp,
   email: string,
   role?: Role,
   workspaceId = app.workspaceId,
-): Promise<KnownPerson> {
+): Promise<TestPerson> {
   const { pool } = app.app.storage;
   const nowMs = Date.now();
   const name = email.split('@')[0] as string;
@@ -77,12 +77,12 @@ export async function makePerson(
 }
 
 /** A visitor with a session, who works in the workspace. */
-export async function signedInAs(
+export async function signInAs(
   app: TestApp,
   person: Person,
   workspaceId = app.workspaceId,
-): Promise<Visitor> {
-  const visitor = new Visitor(app);
+): Promise<SessionClient> {
+  const visitor = new SessionClient(app);
   const client = { ip: '127.0.0.1', userAgent: 'a test' };
   const { token } = await app.app.people.sessions.start(person, client, undefined);
   visitor.cookie = `postrider_session=${token}`;
@@ -91,6 +91,6 @@ export async function signedInAs(
 }
 
 export async function member(app: TestApp, role: Role, email = `${role}@people.example`) {
-  const person = await makePerson(app, email, role);
-  return { person, visitor: await signedInAs(app, person) };
+  const person = await createPerson(app, email, role);
+  return { person, visitor: await signInAs(app, person) };
 }

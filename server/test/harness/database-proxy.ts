@@ -8,17 +8,17 @@ import { parseIntoClientConfig } from 'pg-connection-string';
  * A way to a test's database that can be cut and mended: a socket in between. While it is cut,
  * connections break and new ones are refused, as when the server is gone. It can also fall silent.
  */
-export interface CutDatabase extends AsyncDisposable {
+export interface DatabaseProxy extends AsyncDisposable {
   url: string;
-  cut(): Promise<void>;
-  mend(): Promise<void>;
+  disconnect(): Promise<void>;
+  reconnect(): Promise<void>;
   /** Connections stay, and nothing comes through them any more. */
-  hush(): void;
+  stall(): void;
   /** What is asked still arrives, and no answer comes back. */
-  loseAnswers(): void;
+  dropResponses(): void;
 }
 
-export async function cuttable(url: string): Promise<CutDatabase> {
+export async function startDatabaseProxy(url: string): Promise<DatabaseProxy> {
   const { host, port, user, database } = parseIntoClientConfig(url);
   const folder = await mkdtemp(path.join(tmpdir(), 'cut-'));
   const open = new Set<net.Socket>();
@@ -50,12 +50,12 @@ export async function cuttable(url: string): Promise<CutDatabase> {
   await mend();
   return {
     url: `postgresql://${user}@/${database}?host=${encodeURIComponent(folder)}&port=5432`,
-    cut,
-    mend,
-    hush() {
+    disconnect: cut,
+    reconnect: mend,
+    stall() {
       for (const socket of open) socket.unpipe();
     },
-    loseAnswers() {
+    dropResponses() {
       for (const socket of answering) socket.unpipe().resume();
     },
     async [Symbol.asyncDispose]() {
@@ -66,7 +66,7 @@ export async function cuttable(url: string): Promise<CutDatabase> {
 }
 
 /** A way by TCP whose connections are reset, as when the other side is killed with work undone. */
-export async function resettable(url: string): Promise<AsyncDisposable & ResettableDatabase> {
+export async function startResettableProxy(url: string): Promise<AsyncDisposable & ResettableProxy> {
   const { host, port, user, database } = parseIntoClientConfig(url);
   const open = new Set<net.Socket>();
   const server = net.createServer((near) => {
@@ -92,7 +92,7 @@ export async function resettable(url: string): Promise<AsyncDisposable & Resetta
   };
 }
 
-export interface ResettableDatabase {
+export interface ResettableProxy {
   url: string;
   reset(): void;
 }

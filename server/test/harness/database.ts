@@ -18,7 +18,7 @@ export interface TestDatabase extends AsyncDisposable {
   url: string;
   pool: Pool;
   /** Fences it off: who is connected is thrown out, and nobody is let in until it is told so. */
-  letIn(yes: boolean): Promise<void>;
+  allowConnections(yes: boolean): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
@@ -28,7 +28,7 @@ export interface TestDatabaseOptions {
   empty?: boolean;
 }
 
-export async function freshDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const server = await testServer();
   const name = `test_${randomBytes(6).toString('hex')}`;
   if (!options.empty) await testTemplate(server);
@@ -42,7 +42,7 @@ export async function freshDatabase(options: TestDatabaseOptions = {}): Promise<
   return {
     url,
     pool,
-    async letIn(yes) {
+    async allowConnections(yes) {
       await onServer(server, async (client) => {
         await client.query(`alter database ${name} allow_connections ${yes}`);
         if (yes) return;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-export interface NodeOptions {
+export interface DeliveryNodeOptions {
   url: string;
   dns: string;
   mxPort: number;
@@ -11,17 +11,17 @@ export interface NodeOptions {
 }
 
 /** A delivery node that can be killed, frozen and thawed like the real thing. */
-export interface NodeProcess extends AsyncDisposable {
+export interface DeliveryNodeProcess extends AsyncDisposable {
   kill(): Promise<void>;
-  freeze(): void;
-  thaw(): void;
+  suspend(): void;
+  resume(): void;
   /** SIGTERM; resolves when it has left. */
-  leave(): Promise<void>;
+  terminate(): Promise<void>;
 }
 
 const SCRIPT = path.join(import.meta.dirname, 'delivery-node-main.ts');
 
-export async function startNode(options: NodeOptions): Promise<NodeProcess> {
+export async function startDeliveryNode(options: DeliveryNodeOptions): Promise<DeliveryNodeProcess> {
   const given = JSON.stringify({ nodeName: 'node', ...options });
   const child = spawn(process.execPath, [SCRIPT, given], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
@@ -37,9 +37,9 @@ export async function startNode(options: NodeOptions): Promise<NodeProcess> {
   };
   return {
     kill: () => end('SIGKILL'),
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
-    leave: () => end('SIGTERM'),
+    suspend: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    terminate: () => end('SIGTERM'),
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await end('SIGKILL');
     },

@@ -3,9 +3,9 @@ import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseTranscript } from '../../src/mail/smtp-client/transcript.ts';
-import { freshDatabase, type TestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery-engine.ts';
-import { dnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
+import { startDnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
 import {
   type DeliveryState,
   deliveriesOf,
@@ -15,9 +15,9 @@ import {
   newWorkspace,
   type QueuedMessage,
 } from './enqueue-messages.ts';
-import { expectAsMeant } from './expect-delivered-unchanged.ts';
-import { liveRoute, type SignedRouteOptions } from './signed-live-route.ts';
-import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-receiver.ts';
+import { expectDeliveredUnchanged } from './expect-delivered-unchanged.ts';
+import { signedLiveRoute, type SignedRouteOptions } from './signed-live-route.ts';
+import { type ReceiverScript, type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts';
 
 /**
  * A whole delivery with nothing of ours left out: queue in PostgreSQL, engine, DNS, SMTP receivers
@@ -25,15 +25,15 @@ import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-rec
  * otherwise, example.org has the given receivers as mx1, mx2, … by preference. In the end every
  * message that arrived anywhere is verified and compared with what was meant.
  */
-export interface RigOptions extends Partial<Omit<SignedRouteOptions, 'clock' | 'dns'>> {
+export interface DeliverySetupOptions extends Partial<Omit<SignedRouteOptions, 'clock' | 'dns'>> {
   receivers?: ReceiverScript[];
   dns?: Script;
   limits?: Partial<EngineLimits>;
   /** Receivers of the test's own, such as relays: what they get is looked at too. */
-  others?: SmtpReceiver[];
+  additionalReceivers?: SmtpReceiver[];
 }
 
-export interface Rig extends AsyncDisposable {
+export interface DeliverySetup extends AsyncDisposable {
   clock: ManualClock;
   database: TestDatabase;
   workspaceId: string;
@@ -44,10 +44,10 @@ export interface Rig extends AsyncDisposable {
   node: TestEngine;
   send(message?: Partial<QueuedMessage>): Promise<string>;
   /** Waits, moving the clock, until every recipient is final (or has the status). */
-  settled(id: string, status?: string, stepMs?: number): Promise<DeliveryState[]>;
+  waitForStatus(id: string, status?: string, stepMs?: number): Promise<DeliveryState[]>;
   until(check: () => Promise<boolean> | boolean, stepMs?: number): Promise<void>;
   /** Waits like `settled`, but skips the time in which the delivery only rests. */
-  settledMuchLater(id: string): Promise<DeliveryState>;
+  waitForFinalStatus(id: string): Promise<DeliveryState>;
   events(): Promise<EventState[]>;
   attempts(id: string): Promise<AttemptState[]>;
 }
@@ -66,24 +66,24 @@ export interface AttemptState {
     tls: string;
   } | null;
   /** All lines, one a row, as `client: …`. */
-  said: string;
+  transcript: string;
 }
 
 export const MX_HOSTS = ['mx1.example.test', 'mx2.example.test', 'mx3.example.test'];
 
-export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
+export async function setUpDelivery(options: DeliverySetupOptions = {}): Promise<DeliverySetup> {
   const clock = new ManualClock(systemClock.now());
-  const database = await freshDatabase();
+  const database = await createTestDatabase();
   const receivers = await startReceivers(options.receivers ?? [{}]);
   const receiver = receivers[0] as SmtpReceiver;
-  const dns = await dnsServer({ ...domainOf(receivers), ...options.dns });
+  const dns = await startDnsServer({ ...domainOf(receivers), ...options.dns });
   const workspaceId = await newWorkspace(database.pool, clock.now());
-  const live = liveRoute({ mxPort: receiver.port, ...options, clock, dns: dns.address });
+  const live = signedLiveRoute({ mxPort: receiver.port, ...options, clock, dns: dns.address });
   const limits = options.limits ? { limits: options.limits } : {};
   const node = startEngine({ url: database.url, clock, live, ...limits });
   const { pool } = database;
   const queued = new Map<string, QueuedMessage>();
-  const waitFor: Rig['until'] = (check, stepMs = 1_000) => until(check, { clock, stepMs });
+  const waitFor: DeliverySetup['until'] = (check, stepMs = 1_000) => until(check, { clock, stepMs });
   return {
     clock,
     database,
@@ -105,7 +105,7 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
       node.engine.wake();
       return id;
     },
-    async settled(id, status, stepMs) {
+    async waitForStatus(id, status, stepMs) {
       let states: DeliveryState[] = [];
       await waitFor(async () => {
         states = await deliveriesOf(pool, id);
@@ -115,7 +115,7 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
       }, stepMs);
       return states;
     },
-    async settledMuchLater(id) {
+    async waitForFinalStatus(id) {
       for (;;) {
         const [state] = (await deliveriesOf(pool, id)) as [DeliveryState];
         if (state.finished_at !== null) return state;
@@ -131,8 +131,8 @@ export async function deliveryRig(options: RigOptions = {}): Promise<Rig> {
       for (const one of receivers) await one.close();
       await dns[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
-      const arrived = [...receivers, ...(options.others ?? [])].flatMap(({ messages }) => messages);
-      await expectAsMeant(arrived, queued);
+      const arrived = [...receivers, ...(options.additionalReceivers ?? [])].flatMap(({ messages }) => messages);
+      await expectDeliveredUnchanged(arrived, queued);
     },
   };
 }
@@ -142,7 +142,7 @@ async function startReceivers(scripts: ReceiverScript[]): Promise<SmtpReceiver[]
   for (const [index, script] of scripts.entries()) {
     const port = started[0]?.port;
     const host = `127.0.0.${index + 1}`;
-    started.push(await smtpReceiver({ host, ...(port ? { port } : {}), ...script }));
+    started.push(await startSmtpReceiver({ host, ...(port ? { port } : {}), ...script }));
   }
   return started;
 }

@@ -11,7 +11,7 @@ import * as dnsPacket from 'dns-packet';
  */
 
 /** Instead of records: an error code, or no answer at all. */
-export type Trouble = 'SERVFAIL' | 'REFUSED' | 'FORMERR' | 'NXDOMAIN' | 'silence';
+export type DnsFailure = 'SERVFAIL' | 'REFUSED' | 'FORMERR' | 'NXDOMAIN' | 'silence';
 
 export interface ScriptedTlsa {
   usage: number;
@@ -34,7 +34,7 @@ interface ScriptedRecords {
 
 export type ScriptedType = keyof ScriptedRecords;
 
-export type ScriptedName = { [T in ScriptedType]?: ScriptedRecords[T] | Trouble } & {
+export type ScriptedName = { [T in ScriptedType]?: ScriptedRecords[T] | DnsFailure } & {
   /** Sets the AD bit on every answer about this name. */
   authenticated?: boolean;
   /** Answers by UDP are cut short, so that the question comes again by TCP. */
@@ -43,9 +43,9 @@ export type ScriptedName = { [T in ScriptedType]?: ScriptedRecords[T] | Trouble 
   ttlSeconds?: number;
 };
 
-export type Script = Record<string, ScriptedName | Trouble>;
+export type Script = Record<string, ScriptedName | DnsFailure>;
 
-export interface AskedQuestion {
+export interface ReceivedQuery {
   name: string;
   type: string;
   transport: 'udp' | 'tcp';
@@ -56,9 +56,9 @@ export interface ScriptedDnsServer extends AsyncDisposable {
   readonly address: string;
   readonly port: number;
   /** Names in lower case, in the order asked. */
-  readonly questions: AskedQuestion[];
-  set<T extends ScriptedType>(name: string, type: T, records: ScriptedRecords[T] | Trouble): void;
-  setName(name: string, script: ScriptedName | Trouble): void;
+  readonly queries: ReceivedQuery[];
+  set<T extends ScriptedType>(name: string, type: T, records: ScriptedRecords[T] | DnsFailure): void;
+  setName(name: string, script: ScriptedName | DnsFailure): void;
   remove(name: string): void;
 }
 
@@ -67,12 +67,12 @@ export interface DnsServerOptions {
   forgeUdp?: (reply: Buffer, query: Buffer) => Buffer[];
 }
 
-export async function dnsServer(
+export async function startDnsServer(
   script: Script = {},
   options: DnsServerOptions = {},
 ): Promise<ScriptedDnsServer> {
   const names = new Map(Object.entries(script).map(([name, of]) => [name.toLowerCase(), of]));
-  const questions: AskedQuestion[] = [];
+  const questions: ReceivedQuery[] = [];
   const tcpSockets = new Set<Socket>();
   const { udp, tcp, port } = await listenOnBoth();
 
@@ -102,7 +102,7 @@ export async function dnsServer(
   return {
     address: `127.0.0.1:${port}`,
     port,
-    questions,
+    queries: questions,
     set(name, type, records) {
       const old = names.get(name.toLowerCase());
       names.set(name.toLowerCase(), { ...(typeof old === 'object' ? old : {}), [type]: records });
@@ -186,7 +186,7 @@ const ALIASES_MAX = 8;
 
 /** As a recursive server would: aliases are followed, and are secure only as a whole. */
 function findReply(
-  names: ReadonlyMap<string, ScriptedName | Trouble>,
+  names: ReadonlyMap<string, ScriptedName | DnsFailure>,
   asked: string,
   type: string,
 ): Reply | 'silence' {
@@ -200,9 +200,9 @@ function findReply(
   let name = asked;
   for (let hops = 0; hops < ALIASES_MAX; hops++) {
     const scripted = names.get(name) ?? (isParentOfAny(names, name) ? {} : 'NXDOMAIN');
-    if (isTrouble(scripted)) return withTrouble(reply, scripted);
+    if (isFailure(scripted)) return withFailure(reply, scripted);
     const records = scripted[type as ScriptedType];
-    if (isTrouble(records)) return withTrouble(reply, records);
+    if (isFailure(records)) return withFailure(reply, records);
 
     const ttl = scripted.ttlSeconds ?? 0;
     reply.ttlSeconds = ttl;
@@ -215,7 +215,7 @@ function findReply(
     reply.answers.push({ name, type: 'CNAME', ttl, data: scripted.CNAME });
     name = scripted.CNAME.toLowerCase();
   }
-  return withTrouble(reply, 'SERVFAIL');
+  return withFailure(reply, 'SERVFAIL');
 }
 
 /** A name above a scripted one exists, though it has no records. */
@@ -223,11 +223,11 @@ function isParentOfAny(names: ReadonlyMap<string, unknown>, name: string): boole
   return [...names.keys()].some((known) => known.endsWith(`.${name}`));
 }
 
-function isTrouble(value: unknown): value is Trouble {
+function isFailure(value: unknown): value is DnsFailure {
   return typeof value === 'string' && (value === 'silence' || value in RCODES);
 }
 
-function withTrouble(reply: Reply, trouble: Trouble): Reply | 'silence' {
+function withFailure(reply: Reply, trouble: DnsFailure): Reply | 'silence' {
   if (trouble === 'silence') return 'silence';
   const answers = trouble === 'NXDOMAIN' ? reply.answers : [];
   return { ...reply, answers, rcode: RCODES[trouble], authenticated: false };

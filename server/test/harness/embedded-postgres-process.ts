@@ -5,19 +5,19 @@ import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 
 /** Another process that holds the embedded PostgreSQL of a folder, to be killed by a test. */
-export interface EmbeddedHolder {
+export interface EmbeddedPostgresProcess {
   pid: number;
   postmaster: number;
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
 /** `behind` is a command with its arguments that runs the holder: one that shuts it off, say. */
-export async function holdEmbedded(
+export async function startEmbeddedProcess(
   dataDir: string,
-  behind: readonly string[] = [],
-): Promise<EmbeddedHolder> {
+  wrapper: readonly string[] = [],
+): Promise<EmbeddedPostgresProcess> {
   const program = path.join(import.meta.dirname, 'embedded-postgres-main.ts');
-  const [command = '', ...args] = [...behind, process.execPath, program, dataDir];
+  const [command = '', ...args] = [...wrapper, process.execPath, program, dataDir];
   const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   // Also when the test fails: nobody waits for one that is forgotten.
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
-import { noteAnswer } from './response-log.ts';
+import { appendRecord } from './response-log.ts';
 
 /** A reader of server-sent events that keeps what it got. */
 export interface EventSourceReader {
@@ -16,21 +16,21 @@ export interface EventSourceReader {
 export async function openEventSource(
   url: string,
   /** An API key, or the headers of a session. */
-  admission: string | Record<string, string>,
+  credentials: string | Record<string, string>,
   lastEventId?: string,
 ): Promise<EventSourceReader> {
   const request = http.get(url, {
     // A connection of its own: a pool of them would hold more than it uses.
     agent: false,
     headers: {
-      ...(typeof admission === 'string' ? { authorization: `Bearer ${admission}` } : admission),
+      ...(typeof credentials === 'string' ? { authorization: `Bearer ${credentials}` } : credentials),
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     },
   });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];
   response.setEncoding('utf8');
   const refusal = response.statusCode === 200 ? undefined : JSON.parse(await text(response));
-  noteAnswer({
+  appendRecord({
     method: 'GET',
     path: new URL(url).pathname,
     status: response.statusCode ?? 0,
@@ -49,7 +49,7 @@ export async function openEventSource(
   response.on('data', (chunk: string) => {
     unread += chunk;
     for (let end = unread.indexOf('\n\n'); end >= 0; end = unread.indexOf('\n\n')) {
-      take(state, unread.slice(0, end));
+      parseBlock(state, unread.slice(0, end));
       unread = unread.slice(end + 2);
     }
   });
@@ -61,7 +61,7 @@ export async function openEventSource(
   return state;
 }
 
-function take(
+function parseBlock(
   state: { events: EventSourceReader['events']; lastId: string; comments: number },
   block: string,
 ): void {

@@ -7,7 +7,7 @@ import { expectSigned } from './signed-live-route.ts';
 import type { ReceivedMessage } from './smtp-receiver.ts';
 
 /** What was queued, by the id of the message. */
-export type Queued = ReadonlyMap<string, QueuedMessage>;
+export type QueuedMessages = ReadonlyMap<string, QueuedMessage>;
 
 const TWO_SIGNATURES = /^(DKIM-Signature: [^\r]+\r\n([ \t][^\r]+\r\n)+){2}$/;
 
@@ -15,12 +15,12 @@ const TWO_SIGNATURES = /^(DKIM-Signature: [^\r]+\r\n([ \t][^\r]+\r\n)+){2}$/;
  * Every byte that reached a receiver is one that was meant: two signatures, which hold in a DKIM
  * implementation that is not ours, and behind them the composed message and nothing else.
  */
-export async function expectAsMeant(
+export async function expectDeliveredUnchanged(
   arrived: readonly ReceivedMessage[],
-  queued: Queued,
+  queued: QueuedMessages,
 ): Promise<void> {
   for (const { raw, recipients } of arrived) {
-    const [id, message] = meantBy(raw, queued);
+    const [id, message] = findQueued(raw, queued);
     const dateMs = message.status === 'scheduled' ? message.dueAtMs : undefined;
     const meant = compose(toOutgoing(id, dateMs ?? message.nowMs, contentOf(message)));
     const at = raw.length - meant.length;
@@ -31,7 +31,7 @@ export async function expectAsMeant(
   }
 }
 
-function meantBy(raw: Buffer, queued: Queued): [string, QueuedMessage] {
+function findQueued(raw: Buffer, queued: QueuedMessages): [string, QueuedMessage] {
   const [, public_ = ''] = /^Message-ID: <(msg_\w+)@/im.exec(raw.toString('latin1')) ?? [];
   const id = decodeId('msg', public_);
   const message = id === undefined ? undefined : queued.get(id);

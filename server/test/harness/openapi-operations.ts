@@ -8,7 +8,7 @@ export interface DocumentedOperation {
   path: string;
   isPublic: boolean;
   /** Takes a session and no key. */
-  forPeople: boolean;
+  sessionOnly: boolean;
   /** What it needs; undefined when it is public. */
   scope: string | undefined;
   takesBody: boolean;
@@ -82,7 +82,7 @@ function exampleOf(media: Media | undefined): unknown {
 }
 
 /** A path with something in the place of each parameter. */
-export function filled(path: string, value: string | ((name: string) => string)): string {
+export function fillPath(path: string, value: string | ((name: string) => string)): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(typeof value === 'string' ? value : value(name)),
   );

@@ -13,7 +13,7 @@ export interface ListedRecord {
 }
 
 /** Does what a domain's owner does: enters the records into the zone as they were given. */
-export function publish(dns: ScriptedDnsServer, records: readonly ListedRecord[]): void {
+export function publishRecords(dns: ScriptedDnsServer, records: readonly ListedRecord[]): void {
   for (const { type, name, value } of records) {
     if (type === 'CNAME') dns.set(name, type, value);
     else dns.set(name, type, [value]);

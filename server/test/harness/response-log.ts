@@ -5,7 +5,7 @@ import path from 'node:path';
  * Notes of what the server answered during the whole run: one line an answer, one file a process.
  * `test/answers-are-documented.ts` reads them when all tests are through.
  */
-export interface NotedAnswer {
+export interface RecordedResponse {
   method: string;
   path: string;
   status: number;
@@ -13,8 +13,8 @@ export interface NotedAnswer {
   mediaType: string;
 }
 
-export function recordAnswer(method: string, url: string, response: Response, json: unknown): void {
-  noteAnswer({
+export function recordResponse(method: string, url: string, response: Response, json: unknown): void {
+  appendRecord({
     method,
     path: url.split('?', 1)[0] as string,
     status: response.status,
@@ -23,7 +23,7 @@ export function recordAnswer(method: string, url: string, response: Response, js
   });
 }
 
-export function noteAnswer(noted: NotedAnswer): void {
+export function appendRecord(noted: RecordedResponse): void {
   const folder = process.env.POSTRIDER_RESPONSES_DIR;
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });

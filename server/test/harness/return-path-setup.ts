@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { goodSend, startApp, type TestApp, type TestAppOptions } from './app.ts';
-import { freshDatabase, type TestDatabase } from './database.ts';
-import { dnsServer } from './dns-server.ts';
-import { type ReceiverScript, type SmtpReceiver, smtpReceiver } from './smtp-receiver.ts';
+import { validMessage, startApp, type TestApp, type TestAppOptions } from './app.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { startDnsServer } from './dns-server.ts';
+import { type ReceiverScript, type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts';
 import { type Reply, SubmissionClient } from './submission-client.ts';
 import { until } from './until.ts';
 
@@ -10,7 +10,7 @@ import { until } from './until.ts';
  * A server whose mail goes to a scripted receiver and which takes what comes back: nothing of its own
  * is replaced. `send` delivers and tells the return path that the receiver saw.
  */
-export interface ReturnPathHouse extends AsyncDisposable {
+export interface ReturnPathServer extends AsyncDisposable {
   app: TestApp;
   receiver: SmtpReceiver;
   database: TestDatabase;
@@ -27,18 +27,18 @@ type Found = any;
 
 export const BOUNCE_HOST = 'bounces.house.test';
 
-export async function returnPathHouse(
+export async function startReturnPathServer(
   options: Omit<TestAppOptions, 'database'> & {
     script?: ReceiverScript;
     around?: (url: string) => Promise<string>;
   } = {},
-): Promise<ReturnPathHouse> {
-  const receiver = await smtpReceiver(options.script ?? {});
-  const dns = await dnsServer({
+): Promise<ReturnPathServer> {
+  const receiver = await startSmtpReceiver(options.script ?? {});
+  const dns = await startDnsServer({
     'example.com': { MX: ['10 mx1.example.test'] },
     'mx1.example.test': { A: ['127.0.0.1'] },
   });
-  const database = await freshDatabase();
+  const database = await createTestDatabase();
   const url = options.around ? await options.around(database.url) : database.url;
   const app = await startApp({
     ...options,
@@ -66,7 +66,7 @@ export async function returnPathHouse(
       const before = receiver.messages.length;
       const sent = await app.call('POST', '/transactional/send', {
         key: app.liveKey,
-        body: goodSend(more),
+        body: validMessage(more),
       });
       expect(sent.status).toBe(202);
       const { id } = sent.json;
@@ -82,7 +82,7 @@ export async function returnPathHouse(
       return answer.json.data;
     },
     async report(to, data, from = '') {
-      using client = await greeted(port);
+      using client = await connectAndGreet(port);
       return await client.send({ from, to: [to].flat(), data });
     },
     async [Symbol.asyncDispose]() {
@@ -94,10 +94,10 @@ export async function returnPathHouse(
   };
 }
 
-export async function greeted(port: number): Promise<SubmissionClient> {
+export async function connectAndGreet(port: number): Promise<SubmissionClient> {
   const client = await SubmissionClient.connect(port);
   await client.reply();
-  await client.say('EHLO mx1.example.test');
+  await client.command('EHLO mx1.example.test');
   return client;
 }
 

@@ -5,7 +5,7 @@ import type { TestApp } from './app.ts';
  * Makes a race certain: holds rows that the requests will want, lets all of them come to the place
  * where they wait for one, and only then lets go.
  */
-export async function raceFor<T>(
+export async function raceForLock<T>(
   app: Pick<TestApp, 'database'>,
   rows: { sql: string; values: unknown[] },
   requests: readonly (() => Promise<T>)[],

@@ -13,7 +13,7 @@ export interface ServerProcess {
   readonly url: string;
   start(): Promise<void>;
   /** After its database was killed, say. */
-  becomesReady(): Promise<void>;
+  waitUntilReady(): Promise<void>;
   isReady(): Promise<boolean>;
   /** SIGKILL to the server alone: its PostgreSQL lives on as an orphan. */
   kill(): Promise<void>;
@@ -39,7 +39,7 @@ const READY_MS = 180_000;
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
-export async function serverProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+export async function createServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
@@ -108,7 +108,7 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
   return {
     url,
     start,
-    becomesReady: () => becomesReady(),
+    waitUntilReady: () => becomesReady(),
     isReady,
     async kill() {
       child?.kill('SIGKILL');
@@ -123,12 +123,12 @@ export async function serverProcess(options: ServerProcessOptions): Promise<Serv
       return key as string;
     },
     async killPostgres() {
-      killNow(await postmaster());
+      sendSigkill(await postmaster());
     },
     async killBackend() {
       const parent = await postmaster();
       const children = parent === undefined ? [] : await childrenOf(parent);
-      killNow(children[randomInt(Math.max(children.length, 1))]);
+      sendSigkill(children[randomInt(Math.max(children.length, 1))]);
     },
     async stop() {
       child?.kill('SIGTERM');
@@ -151,7 +151,7 @@ async function childrenOf(pid: number): Promise<number[]> {
   });
 }
 
-function killNow(pid: number | undefined): void {
+function sendSigkill(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
   } catch {

@@ -14,7 +14,7 @@ export interface SignedRouteOptions extends Omit<LiveRouteOptions, 'senders'> {
   tls?: 'opportunistic' | 'required';
 }
 
-export function liveRoute(options: SignedRouteOptions): Transport {
+export function signedLiveRoute(options: SignedRouteOptions): Transport {
   return routeOf({ ...options, senders: options.senders ?? testSenders(options.tls) });
 }
 

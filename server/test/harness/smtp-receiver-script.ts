@@ -11,8 +11,8 @@ export const SILENCE = Symbol('silence');
  * undefined for the usual answer. A promise delays it: tests hold replies back by promises of their
  * own, never by sleeping.
  */
-export type Answer = PlainAnswer | Promise<PlainAnswer>;
-export type PlainAnswer = string | Buffer | typeof HANG_UP | typeof SILENCE | undefined;
+export type ScriptedReply = PlainReply | Promise<PlainReply>;
+export type PlainReply = string | Buffer | typeof HANG_UP | typeof SILENCE | undefined;
 
 export interface ReceiverScript {
   host?: string;
@@ -27,21 +27,21 @@ export interface ReceiverScript {
   /** Each reply goes out in writes of one byte. */
   oneByteAtATime?: boolean;
   /** Awaited before each of these bytes: how a test makes the receiver slow on its own clock. */
-  pace?: () => Promise<void>;
-  onConnect?: (session: ReceiverSession) => Answer;
-  onEhlo?: (name: string, session: ReceiverSession) => Answer;
-  onHelo?: (name: string, session: ReceiverSession) => Answer;
-  onStartTls?: (session: ReceiverSession) => Answer;
-  onAuth?: (user: string, password: string, session: ReceiverSession) => Answer;
-  onMail?: (from: string, session: ReceiverSession) => Answer;
-  onRcpt?: (to: string, session: ReceiverSession) => Answer;
-  onData?: (session: ReceiverSession) => Answer;
+  beforeEachByte?: () => Promise<void>;
+  onConnect?: (session: ReceiverSession) => ScriptedReply;
+  onEhlo?: (name: string, session: ReceiverSession) => ScriptedReply;
+  onHelo?: (name: string, session: ReceiverSession) => ScriptedReply;
+  onStartTls?: (session: ReceiverSession) => ScriptedReply;
+  onAuth?: (user: string, password: string, session: ReceiverSession) => ScriptedReply;
+  onMail?: (from: string, session: ReceiverSession) => ScriptedReply;
+  onRcpt?: (to: string, session: ReceiverSession) => ScriptedReply;
+  onData?: (session: ReceiverSession) => ScriptedReply;
   /** While a message arrives, with the bytes so far; an answer here interrupts it. */
-  onDataBytes?: (bytes: number, session: ReceiverSession) => PlainAnswer;
+  onDataBytes?: (bytes: number, session: ReceiverSession) => PlainReply;
   /** The answer to the final dot. */
-  onMessage?: (message: ReceivedMessage, session: ReceiverSession) => Answer;
-  onRset?: (session: ReceiverSession) => Answer;
-  onQuit?: (session: ReceiverSession) => Answer;
+  onMessage?: (message: ReceivedMessage, session: ReceiverSession) => ScriptedReply;
+  onRset?: (session: ReceiverSession) => ScriptedReply;
+  onQuit?: (session: ReceiverSession) => ScriptedReply;
 }
 
 export interface ReceivedMessage {

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { SmtpReceiver } from './smtp-receiver.ts';
 import {
-  type Answer,
+  type ScriptedReply,
   HANG_UP,
-  type PlainAnswer,
+  type PlainReply,
   type ReceivedMessage,
   type ReceiverScript,
   type ReceiverTls,
@@ -46,7 +46,7 @@ export class ReceiverSession {
     this.from = socket.remoteAddress;
     if (receiver.script.implicitTls) void this.#secure(receiver.script.tls as SecureContextOptions);
     else this.#listen();
-    void this.#converse();
+    void this.#run();
   }
 
   /** What has arrived and was not looked at yet, because an earlier answer is held back. */
@@ -63,7 +63,7 @@ export class ReceiverSession {
   stopReading(): void {
     this.stopped = true;
     this.#socket.pause();
-    this.#receiver.changed();
+    this.#receiver.notifyWatchers();
   }
 
   hangUp(): void {
@@ -76,38 +76,38 @@ export class ReceiverSession {
     return this.#receiver.script;
   }
 
-  async #converse(): Promise<void> {
-    await this.#answer(this.#script.onConnect?.(this), '220 mx.example.test ESMTP');
+  async #run(): Promise<void> {
+    await this.#reply(this.#script.onConnect?.(this), '220 mx.example.test ESMTP');
     for (;;) {
       const line = await this.#readLine();
       if (line === undefined) return;
       this.commands.push(line);
-      this.#receiver.changed();
-      await this.#obey(line);
+      this.#receiver.notifyWatchers();
+      await this.#handle(line);
     }
   }
 
-  async #obey(line: string): Promise<void> {
+  async #handle(line: string): Promise<void> {
     const verb = (line.split(' ', 1)[0] ?? '').toUpperCase();
     const rest = line.slice(verb.length + 1);
     const script = this.#script;
     if (verb === 'EHLO' || verb === 'HELO') this.heloName = rest;
-    if (verb === 'EHLO') await this.#answer(script.onEhlo?.(rest, this), this.#ehloReply(), verb);
+    if (verb === 'EHLO') await this.#reply(script.onEhlo?.(rest, this), this.#ehloReply(), verb);
     else if (verb === 'HELO') {
-      await this.#answer(script.onHelo?.(rest, this), '250 mx.example.test', verb);
-    } else if (verb === 'STARTTLS') await this.#obeyStartTls();
-    else if (verb === 'AUTH') await this.#obeyAuth(rest);
-    else if (verb === 'MAIL') await this.#obeyMail(rest);
-    else if (verb === 'RCPT') await this.#obeyRcpt(rest);
-    else if (verb === 'DATA') await this.#obeyData();
+      await this.#reply(script.onHelo?.(rest, this), '250 mx.example.test', verb);
+    } else if (verb === 'STARTTLS') await this.#handleStartTls();
+    else if (verb === 'AUTH') await this.#handleAuth(rest);
+    else if (verb === 'MAIL') await this.#handleMail(rest);
+    else if (verb === 'RCPT') await this.#handleRcpt(rest);
+    else if (verb === 'DATA') await this.#handleData();
     else if (verb === 'RSET') {
       this.#resetTransaction();
-      await this.#answer(script.onRset?.(this), '250 2.0.0 reset', verb);
+      await this.#reply(script.onRset?.(this), '250 2.0.0 reset', verb);
     } else if (verb === 'QUIT') {
-      await this.#answer(script.onQuit?.(this), '221 2.0.0 bye', verb);
+      await this.#reply(script.onQuit?.(this), '221 2.0.0 bye', verb);
       this.closed = true;
       this.#socket.end();
-    } else await this.#answer(undefined, '500 5.5.2 unknown command', verb);
+    } else await this.#reply(undefined, '500 5.5.2 unknown command', verb);
   }
 
   #ehloReply(): string {
@@ -119,8 +119,8 @@ export class ReceiverSession {
       .join('\n');
   }
 
-  async #obeyStartTls(): Promise<void> {
-    const reply = await this.#answer(this.#script.onStartTls?.(this), '220 2.0.0 go', 'STARTTLS');
+  async #handleStartTls(): Promise<void> {
+    const reply = await this.#reply(this.#script.onStartTls?.(this), '220 2.0.0 go', 'STARTTLS');
     if (!reply.startsWith('220')) return;
     if (this.#script.brokenTls) await this.#breakTls(this.#script.brokenTls);
     else if (this.#script.tls) await this.#secure(this.#script.tls);
@@ -134,7 +134,7 @@ export class ReceiverSession {
     if (how === 'hang_up') this.hangUp();
   }
 
-  async #obeyAuth(rest: string): Promise<void> {
+  async #handleAuth(rest: string): Promise<void> {
     const [mechanism = '', initial] = rest.split(' ');
     let user = '';
     let password = '';
@@ -144,39 +144,39 @@ export class ReceiverSession {
       user = decode(await this.#challenge('VXNlcm5hbWU6'));
       password = decode(await this.#challenge('UGFzc3dvcmQ6'));
     }
-    await this.#answer(this.#script.onAuth?.(user, password, this), '235 2.7.0 welcome', 'AUTH');
+    await this.#reply(this.#script.onAuth?.(user, password, this), '235 2.7.0 welcome', 'AUTH');
   }
 
   async #challenge(text: string): Promise<string> {
-    await this.#answer(undefined, `334 ${text}`);
+    await this.#reply(undefined, `334 ${text}`);
     return (await this.#readLine()) ?? '';
   }
 
-  async #obeyMail(rest: string): Promise<void> {
+  async #handleMail(rest: string): Promise<void> {
     if (this.mailFrom !== undefined) {
       this.#violation('MAIL inside a transaction');
-      await this.#answer('503 5.5.1 nested MAIL', '');
+      await this.#reply('503 5.5.1 nested MAIL', '');
       return;
     }
     const [, from = '', parameters = ''] = /^FROM:<(.*?)>(?: (.*))?$/i.exec(rest) ?? [];
-    const reply = await this.#answer(this.#script.onMail?.(from, this), '250 2.1.0 ok', 'MAIL');
+    const reply = await this.#reply(this.#script.onMail?.(from, this), '250 2.1.0 ok', 'MAIL');
     if (!reply.startsWith('2')) return;
     this.mailFrom = from;
     this.mailParameters = parameters === '' ? [] : parameters.split(' ');
   }
 
-  async #obeyRcpt(rest: string): Promise<void> {
+  async #handleRcpt(rest: string): Promise<void> {
     const [, to = ''] = /^TO:<(.*?)>/i.exec(rest) ?? [];
     const begun = this.mailFrom !== undefined || this.lenient;
     const usual = begun ? '250 2.1.5 ok' : '503 5.5.1 MAIL first';
     const scripted = begun ? this.#script.onRcpt?.(to, this) : undefined;
-    const reply = await this.#answer(scripted, usual, 'RCPT');
+    const reply = await this.#reply(scripted, usual, 'RCPT');
     if (reply.startsWith('2')) this.recipients.push(to);
   }
 
-  async #obeyData(): Promise<void> {
+  async #handleData(): Promise<void> {
     const usual = this.recipients.length > 0 ? '354 go ahead' : '554 5.5.1 no valid recipients';
-    const reply = await this.#answer(this.#script.onData?.(this), usual, 'DATA');
+    const reply = await this.#reply(this.#script.onData?.(this), usual, 'DATA');
     if (!reply.startsWith('354')) return;
     const stuffed = await this.#readMessage();
     if (!stuffed) return;
@@ -192,10 +192,10 @@ export class ReceiverSession {
     this.messageCount += 1;
     this.#resetTransaction();
     this.#receiver.messages.push(message);
-    this.#receiver.changed();
-    const final = await this.#answer(this.#script.onMessage?.(message, this), '250 2.0.0 queued');
+    this.#receiver.notifyWatchers();
+    const final = await this.#reply(this.#script.onMessage?.(message, this), '250 2.0.0 queued');
     message.accepted = final.startsWith('2');
-    this.#receiver.changed();
+    this.#receiver.notifyWatchers();
   }
 
   #resetTransaction(): void {
@@ -205,8 +205,8 @@ export class ReceiverSession {
   }
 
   /** Gives the scripted answer or the usual one; returns what was said. */
-  async #answer(scripted: Answer, usual: string, verb?: string): Promise<string> {
-    const answer: PlainAnswer = (await scripted) ?? usual;
+  async #reply(scripted: ScriptedReply, usual: string, verb?: string): Promise<string> {
+    const answer: PlainReply = (await scripted) ?? usual;
     if (verb) this.#checkGroup(verb);
     if (answer === HANG_UP) this.hangUp();
     if (answer === SILENCE) this.#silent = true;
@@ -219,7 +219,7 @@ export class ReceiverSession {
 
   async #drip(bytes: Buffer): Promise<void> {
     for (const byte of bytes) {
-      await this.#script.pace?.();
+      await this.#script.beforeEachByte?.();
       this.send(Buffer.of(byte));
     }
   }
@@ -241,12 +241,12 @@ export class ReceiverSession {
     const onEnd = () => {
       this.closed = true;
       this.#wake();
-      this.#receiver.changed();
+      this.#receiver.notifyWatchers();
     };
     socket.on('data', (chunk: Buffer) => {
       this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
       this.#wake();
-      this.#receiver.changed();
+      this.#receiver.notifyWatchers();
     });
     socket.on('error', onEnd).on('close', onEnd);
   }
@@ -304,7 +304,7 @@ export class ReceiverSession {
         bytes += this.#unread.length;
         this.#unread = Buffer.alloc(0);
         const interruption = this.#script.onDataBytes?.(bytes, this);
-        if (interruption !== undefined) await this.#answer(interruption, '');
+        if (interruption !== undefined) await this.#reply(interruption, '');
       }
       if (!(await this.#more())) return undefined;
     }

@@ -9,7 +9,7 @@ import { ReceiverSession } from './smtp-receiver-session.ts';
  *
  *   await using receiver = await smtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
  */
-export async function smtpReceiver(script: ReceiverScript = {}): Promise<SmtpReceiver> {
+export async function startSmtpReceiver(script: ReceiverScript = {}): Promise<SmtpReceiver> {
   const receiver = new SmtpReceiver(script);
   await receiver.listen();
   return receiver;
@@ -32,7 +32,7 @@ export class SmtpReceiver {
     this.script = script;
     this.#server = net.createServer({ noDelay: true }, (socket) => {
       this.sessions.push(new ReceiverSession(this, socket));
-      this.changed();
+      this.notifyWatchers();
     });
   }
 
@@ -71,7 +71,7 @@ export class SmtpReceiver {
     return this.until(() => this.commands.some((command) => command.startsWith(start)));
   }
 
-  changed(): void {
+  notifyWatchers(): void {
     for (const look of [...this.#watchers]) look();
   }
 

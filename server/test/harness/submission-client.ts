@@ -46,10 +46,10 @@ export class SubmissionClient implements Disposable {
   }
 
   /** Greeted, introduced and logged in. */
-  static async loggedIn(port: number, key: string, host?: string): Promise<SubmissionClient> {
+  static async connectAndLogIn(port: number, key: string, host?: string): Promise<SubmissionClient> {
     const client = await SubmissionClient.connect(port, host);
     await client.reply();
-    await client.say('EHLO client.example');
+    await client.command('EHLO client.example');
     const reply = await client.login(key);
     if (reply.code !== 235) throw new Error(`Not logged in: ${reply.code} ${reply.text}`);
     return client;
@@ -60,7 +60,7 @@ export class SubmissionClient implements Disposable {
   }
 
   /** Has no more to say, and still listens. */
-  closeOwnSide(bytes: string | Buffer = ''): void {
+  endWriting(bytes: string | Buffer = ''): void {
     this.#socket.end(bytes);
   }
 
@@ -82,19 +82,19 @@ export class SubmissionClient implements Disposable {
     }
   }
 
-  say(line: string): Promise<Reply> {
+  command(line: string): Promise<Reply> {
     this.write(`${line}\r\n`);
     return this.reply();
   }
 
   login(key: string, user = 'postrider'): Promise<Reply> {
-    return this.say(`AUTH PLAIN ${Buffer.from(`\0${user}\0${key}`).toString('base64')}`);
+    return this.command(`AUTH PLAIN ${Buffer.from(`\0${user}\0${key}`).toString('base64')}`);
   }
 
   /** A whole transaction; the first reply that is not as hoped, or that to the final dot. */
   async send({ from = 'hello@example.org', to, data }: Mail): Promise<Reply> {
     for (const line of [`MAIL FROM:<${from}>`, ...to.map((one) => `RCPT TO:<${one}>`), 'DATA']) {
-      const reply = await this.say(line);
+      const reply = await this.command(line);
       if (reply.code >= 400) return reply;
     }
     this.write(data);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** A folder that only we may enter, gone with the `await using` that holds it. */
-export async function scratchFolder(): Promise<{ path: string } & AsyncDisposable> {
+export async function createTempDir(): Promise<{ path: string } & AsyncDisposable> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postrider-scratch-'));
   return {
     path: folder,

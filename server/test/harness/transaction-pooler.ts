@@ -8,7 +8,7 @@ import { parseIntoClientConfig } from 'pg-connection-string';
  * A pooler in front of a test's database that keeps a session for one transaction only, as PgBouncer
  * does with pool_mode = transaction: the session that became free last answers whoever asks next.
  */
-export async function transactionPooler(url: string): Promise<AsyncDisposable & { url: string }> {
+export async function startTransactionPooler(url: string): Promise<AsyncDisposable & { url: string }> {
   const { host, port, user, database } = parseIntoClientConfig(url);
   const folder = await mkdtemp(path.join(tmpdir(), 'pooler-'));
   const free: Session[] = [];

@@ -18,12 +18,12 @@ export async function until(
   const endsAt = systemClock.now() + (options.timeoutMs ?? 20_000);
   while (!(await check())) {
     if (systemClock.now() > endsAt)
-      throw new Error(`Not so in time: ${told(options.what) ?? check}`);
+      throw new Error(`Not so in time: ${describe(options.what) ?? check}`);
     await sleep(5);
     if (options.clock instanceof ManualClock) options.clock.advance(options.stepMs ?? 100);
   }
 }
 
-function told(what: string | (() => string) | undefined): string | undefined {
+function describe(what: string | (() => string) | undefined): string | undefined {
   return typeof what === 'function' ? what() : what;
 }

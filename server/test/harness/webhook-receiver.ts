@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
  * A receiver of webhooks on loopback that does what its script says, and keeps a log of all that it
  * was sent, in order.
  */
-export interface Received {
+export interface ReceivedWebhook {
   /** webhook-id. */
   id: string;
   headers: Record<string, string>;
@@ -21,7 +21,7 @@ export interface Received {
  * `garbage`: answers with something that is not HTTP. `endless`: a 200 whose body never ends.
  * `unfinished`: a 200 whose body begins, and then nothing.
  */
-export type Answer =
+export type ScriptedResponse =
   | { status: number; body?: string; headers?: Record<string, string> }
   | 'hang'
   | 'close'
@@ -32,25 +32,25 @@ export type Answer =
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  readonly received: Received[];
+  readonly received: ReceivedWebhook[];
   /** How many connections were opened. */
   readonly connections: number;
   /** What the next requests are answered; may be changed at any time. */
-  answer: (request: Received) => Answer;
+  answer: (request: ReceivedWebhook) => ScriptedResponse;
 }
 
 export interface ReceiverOptions {
   tls?: { key: string; cert: string };
   host?: string;
-  answer?: (request: Received) => Answer;
+  answer?: (request: ReceivedWebhook) => ScriptedResponse;
 }
 
-export async function webhookReceiver(options: ReceiverOptions = {}): Promise<WebhookReceiver> {
-  const received: Received[] = [];
+export async function startWebhookReceiver(options: ReceiverOptions = {}): Promise<WebhookReceiver> {
+  const received: ReceivedWebhook[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
-  const receiver = { answer: options.answer ?? ((): Answer => ({ status: 204 })) };
-  const server = options.tls ? https.createServer(options.tls, take) : http.createServer(take);
+  const receiver = { answer: options.answer ?? ((): ScriptedResponse => ({ status: 204 })) };
+  const server = options.tls ? https.createServer(options.tls, handle) : http.createServer(handle);
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
@@ -62,12 +62,12 @@ export async function webhookReceiver(options: ReceiverOptions = {}): Promise<We
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
-  function take(request: http.IncomingMessage, response: http.ServerResponse): void {
+  function handle(request: http.IncomingMessage, response: http.ServerResponse): void {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const headers = request.headers as Record<string, string>;
-      const one: Received = {
+      const one: ReceivedWebhook = {
         id: headers['webhook-id'] ?? '',
         headers,
         body: Buffer.concat(chunks).toString(),
@@ -75,7 +75,7 @@ export async function webhookReceiver(options: ReceiverOptions = {}): Promise<We
         atMs: Date.now(),
       };
       received.push(one);
-      give(receiver.answer(one), response, request.socket);
+      respond(receiver.answer(one), response, request.socket);
     });
   }
 
@@ -100,7 +100,7 @@ export async function webhookReceiver(options: ReceiverOptions = {}): Promise<We
   };
 }
 
-function give(answer: Answer, response: http.ServerResponse, socket: Socket): void {
+function respond(answer: ScriptedResponse, response: http.ServerResponse, socket: Socket): void {
   if (answer === 'hang') return;
   if (answer === 'close') {
     socket.destroy();

@@ -7,20 +7,20 @@ import { silentLog } from '../../src/lib/log.ts';
 import { createWebhooks, type WebhookModule } from '../../src/webhooks/create-webhooks.ts';
 import type { DispatcherLimits } from '../../src/webhooks/webhook-dispatcher.ts';
 import type { Scope } from '../../src/webhooks/webhook-store.ts';
-import { freshDatabase, type TestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import { newWorkspace } from './enqueue-messages.ts';
 
 /** The room of webhooks on a database of its own, without the rest of the house. */
-export interface WebhookRig extends AsyncDisposable {
+export interface WebhookSetup extends AsyncDisposable {
   pool: Pool;
   database: TestDatabase;
   scope: Scope;
-  room: WebhookModule;
+  node: WebhookModule;
   /** Another node on the same database. */
-  anotherNode(): Promise<WebhookModule & AsyncDisposable>;
-  endpoint(url: string, events?: string[]): Promise<{ id: string; secret: string }>;
+  addNode(): Promise<WebhookModule & AsyncDisposable>;
+  createEndpoint(url: string, events?: string[]): Promise<{ id: string; secret: string }>;
   /** Appends so many events and wakes the dispatcher; returns their ids as receivers see them. */
-  tell(count: number, type?: EventType): Promise<string[]>;
+  appendEvents(count: number, type?: EventType): Promise<string[]>;
   deliveries(): Promise<StoredDelivery[]>;
 }
 
@@ -35,7 +35,7 @@ export interface StoredDelivery {
   last_error: string | null;
 }
 
-export interface WebhookRigOptions {
+export interface WebhookSetupOptions {
   clock?: Clock;
   limits?: Partial<DispatcherLimits>;
   deadlineMs?: number;
@@ -45,9 +45,9 @@ export interface WebhookRigOptions {
   portAllowed?: (port: number) => boolean;
 }
 
-export async function webhookRig(options: WebhookRigOptions = {}): Promise<WebhookRig> {
+export async function setUpWebhooks(options: WebhookSetupOptions = {}): Promise<WebhookSetup> {
   const clock = options.clock ?? systemClock;
-  const database = await freshDatabase({ nowMs: clock.now() });
+  const database = await createTestDatabase({ nowMs: clock.now() });
   const { pool } = database;
   const scope: Scope = { workspaceId: await newWorkspace(pool, clock.now()), mode: 'test' };
   const nodes = [openNode(options, database, clock)];
@@ -56,17 +56,17 @@ export async function webhookRig(options: WebhookRigOptions = {}): Promise<Webho
     pool,
     database,
     scope,
-    room,
-    async anotherNode() {
+    node: room,
+    async addNode() {
       const node = openNode(options, database, clock);
       return { ...node.room, [Symbol.asyncDispose]: node.stop };
     },
-    async endpoint(url, events = ['*']) {
+    async createEndpoint(url, events = ['*']) {
       const { webhook, secret } = await room.webhooks.create(scope, { url, events });
       return { id: webhook.id, secret };
     },
-    async tell(count, type = 'template.published') {
-      const ids = await tellEvents(pool, scope, clock, count, type);
+    async appendEvents(count, type = 'template.published') {
+      const ids = await appendTestEvents(pool, scope, clock, count, type);
       room.dispatcher?.wake();
       return ids;
     },
@@ -85,7 +85,7 @@ export async function webhookRig(options: WebhookRigOptions = {}): Promise<Webho
   };
 }
 
-function openNode(options: WebhookRigOptions, database: TestDatabase, clock: Clock) {
+function openNode(options: WebhookSetupOptions, database: TestDatabase, clock: Clock) {
   const [host = '', port = ''] = options.dns?.split(':') ?? [];
   const dispatchPool = openPool({
     hosts: [{ connectionString: database.url }],
@@ -120,7 +120,7 @@ function openNode(options: WebhookRigOptions, database: TestDatabase, clock: Clo
   return { room, stop: () => (stopped ??= stop()) };
 }
 
-export async function tellEvents(
+export async function appendTestEvents(
   pool: Pool,
   scope: Scope,
   clock: Clock,

@@ -1,11 +1,11 @@
 import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { postrider } from '../harness/cli-process.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { type ServerProcess, serverProcess } from '../harness/server-process.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { runPostrider } from '../harness/cli-process.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: from the 202 to the final dot at the receiver nothing is lost, whatever dies on the way, and
@@ -37,14 +37,14 @@ interface Kill {
 }
 
 test(`${KILLS} kills: every 202 arrives, or ends on record`, { timeout: 3_600_000 }, async () => {
-  await using dns = await dnsServer({
+  await using dns = await startDnsServer({
     'one.example': { MX: ['10 mx.example.test'], ttlSeconds: 60 },
     'two.example': { MX: ['10 mx.example.test'], ttlSeconds: 60 },
     'mx.example.test': { A: ['127.0.0.1'], ttlSeconds: 60 },
   });
   const log = new Map<string, Arrival[]>();
   const asked = new Set<string>();
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     onRcpt: (to) => {
       if (to.startsWith('no-')) return '550 5.1.1 No such user';
       const known = asked.has(to);
@@ -63,8 +63,8 @@ test(`${KILLS} kills: every 202 arrives, or ends on record`, { timeout: 3_600_00
       return undefined;
     },
   });
-  await using folder = await scratchFolder();
-  const server = await serverProcess({
+  await using folder = await createTempDir();
+  const server = await createServerProcess({
     dataDir: folder.path,
     env: {
       LEASE_SECONDS: '10',
@@ -135,10 +135,10 @@ function count(kills: Kill[]): string {
 
 async function liveKey(dataDir: string): Promise<string> {
   const env = { DATA_DIR: dataDir };
-  const added = await postrider(['domains', 'add', SENDER, '--trust', '--json'], { env });
+  const added = await runPostrider(['domains', 'add', SENDER, '--trust', '--json'], { env });
   expect(added).toMatchObject({ code: 0 });
   const scopes = 'send:transactional,read:messages,read:events';
-  const made = await postrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
+  const made = await runPostrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
     env,
   });
   expect(made).toMatchObject({ code: 0 });
@@ -156,7 +156,7 @@ async function killAtRandom(server: ServerProcess): Promise<Kill[]> {
       await server.start();
     } else {
       await (what === 'postmaster' ? server.killPostgres() : server.killBackend());
-      await server.becomesReady();
+      await server.waitUntilReady();
     }
     kills.push({ fromMs, toMs: Date.now(), what });
   }

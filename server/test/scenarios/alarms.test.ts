@@ -3,7 +3,7 @@ import type { Mode } from '../../src/accounts/tenant-scope.ts';
 import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 async function scene() {
   const clock = new ManualClock(Date.now());
-  const database = await freshDatabase();
+  const database = await createTestDatabase();
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, clock.now());
   const alarms = new Alarms({

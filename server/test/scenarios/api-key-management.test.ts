@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 
 /**
@@ -20,7 +20,7 @@ async function made(body: object = {}): Promise<{ id: string; token: string }> {
   return answer.json;
 }
 
-const use = (key: string): Promise<Answer> => app.call('GET', '/limits', { key });
+const use = (key: string): Promise<TestResponse> => app.call('GET', '/limits', { key });
 
 test('a secret is shown when it is made, and never again', async () => {
   const { id, token } = await made();
@@ -43,7 +43,7 @@ test('a change is in force at once', async () => {
     scopes: ['read:messages'],
     allowed_domains: ['example.org'],
   });
-  const refused = await app.call('POST', '/transactional/send', { body: goodSend(), key: token });
+  const refused = await app.call('POST', '/transactional/send', { body: validMessage(), key: token });
   expect(refused.json.code).toBe('insufficient_scope');
   expect((await app.call('GET', '/messages', { key: token })).status).toBe(200);
 });

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { postrider } from '../harness/cli-process.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { type ServerProcess, serverProcess } from '../harness/server-process.ts';
+import { runPostrider } from '../harness/cli-process.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -16,14 +16,14 @@ import { until } from '../harness/until.ts';
 test('a server starts from a backup that was taken while mail came in', {
   timeout: 300_000,
 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const [dataDir, copy] = ['data', 'copy'].map((name) => path.join(folder.path, name)) as [
     string,
     string,
   ];
-  const server = await serverProcess({ dataDir });
+  const server = await createServerProcess({ dataDir });
   const over = new AbortController();
-  const second = await serverProcess({ dataDir: copy });
+  const second = await createServerProcess({ dataDir: copy });
   try {
     await server.start();
     const key = await server.printedKey();
@@ -33,7 +33,7 @@ test('a server starts from a backup that was taken while mail came in', {
     );
     await until(() => accepted.length >= 20);
     const before = [...accepted];
-    const { code, stdout, stderr } = await postrider(['backup', copy], {
+    const { code, stdout, stderr } = await runPostrider(['backup', copy], {
       env: { DATA_DIR: dataDir },
     });
     over.abort();
@@ -65,13 +65,13 @@ test('a server starts from a backup that was taken while mail came in', {
 test('a backup without a server starts one of its own, and one that cannot be made leaves nothing', {
   timeout: 300_000,
 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const dataDir = path.join(folder.path, 'data');
   const full = path.join(folder.path, 'full');
   await mkdir(full);
   await writeFile(path.join(full, 'mine'), 'keep me');
   const backup = (target: string, env: Record<string, string> = {}) =>
-    postrider(['backup', target], { env: { DATA_DIR: dataDir, ...env } });
+    runPostrider(['backup', target], { env: { DATA_DIR: dataDir, ...env } });
 
   expect((await backup(path.join(folder.path, 'first'))).code).toBe(0);
   const taken = await backup(full);
@@ -93,38 +93,38 @@ test('a backup without a server starts one of its own, and one that cannot be ma
 test('a backup goes into an empty folder that nobody may replace, such as a disk', {
   timeout: 300_000,
 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const [dataDir, disk] = ['data', 'disk'].map((name) => path.join(folder.path, name)) as [
     string,
     string,
   ];
-  const made = await postrider(['workspaces', 'create', 'Shop'], { env: { DATA_DIR: dataDir } });
+  const made = await runPostrider(['workspaces', 'create', 'Shop'], { env: { DATA_DIR: dataDir } });
   expect(made.code).toBe(0);
   await mkdir(path.join(disk, 'unfinished', 'postgres'), { recursive: true });
   const { ino } = await stat(disk);
-  const { code, stderr } = await postrider(['backup', disk], { env: { DATA_DIR: dataDir } });
+  const { code, stderr } = await runPostrider(['backup', disk], { env: { DATA_DIR: dataDir } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect((await readdir(disk)).sort()).toEqual(['postgres', 'secret.key']);
   expect((await readdir(folder.path)).sort()).toEqual(['data', 'disk']);
   expect((await stat(disk)).ino).toBe(ino);
-  const { stdout } = await postrider(['workspaces', 'list'], { env: { DATA_DIR: disk } });
+  const { stdout } = await runPostrider(['workspaces', 'list'], { env: { DATA_DIR: disk } });
   expect(stdout).toContain('Shop');
 });
 
 test('a backup that a signal ends leaves nothing, and no database that runs', {
   timeout: 300_000,
 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const [dataDir, copy] = ['data', 'copy'].map((name) => path.join(folder.path, name)) as [
     string,
     string,
   ];
   const env = { DATA_DIR: dataDir };
-  expect((await postrider(['workspaces', 'list'], { env })).code).toBe(0);
+  expect((await runPostrider(['workspaces', 'list'], { env })).code).toBe(0);
   const begun = until(() => existsSync(path.join(`${copy}.unfinished`, 'postgres')), {
     timeoutMs: 200_000,
   });
-  const ended = await postrider(['backup', copy], { env, endAfter: begun });
+  const ended = await runPostrider(['backup', copy], { env, terminateAfter: begun });
   expect(ended).toEqual({ code: null, signal: 'SIGTERM', stdout: '', stderr: '' });
   expect(await readdir(folder.path)).toEqual(['data']);
   expect(existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
@@ -133,28 +133,28 @@ test('a backup that a signal ends leaves nothing, and no database that runs', {
 test('a key that the operator keeps is not made up, in the folder or in its copy', {
   timeout: 300_000,
 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const [dataDir, copy] = ['data', 'copy'].map((name) => path.join(folder.path, name)) as [
     string,
     string,
   ];
   const env = { DATA_DIR: dataDir };
   const SECRET_KEY = 'a secret key for tests, long enough to be one';
-  const made = await postrider(['workspaces', 'list'], { env: { ...env, SECRET_KEY } });
+  const made = await runPostrider(['workspaces', 'list'], { env: { ...env, SECRET_KEY } });
   expect(made.code).toBe(0);
   // Another shell, which does not have it.
-  await postrider(['doctor'], { env });
-  const { code, stdout } = await postrider(['backup', copy], { env });
+  await runPostrider(['doctor'], { env });
+  const { code, stdout } = await runPostrider(['backup', copy], { env });
   expect(code).toBe(0);
   expect(stdout).toContain('There is no secret.key in it: keep SECRET_KEY with it.');
   for (const one of [dataDir, copy]) expect(await readdir(one)).not.toContain('secret.key');
 });
 
 test('a backup into the database itself is refused', { timeout: 300_000 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const dataDir = path.join(folder.path, 'data');
   const inside = path.join(dataDir, 'postgres', 'copy');
-  const refused = await postrider(['backup', inside], { env: { DATA_DIR: dataDir } });
+  const refused = await runPostrider(['backup', inside], { env: { DATA_DIR: dataDir } });
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain(`${inside} lies inside the database itself.`);
   expect(await readdir(path.join(dataDir, 'postgres'))).not.toContain('copy.unfinished');

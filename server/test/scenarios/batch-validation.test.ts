@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: what refuses a message alone refuses it in a batch, with the same code and a pointer to it:
@@ -23,28 +23,28 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const from = (email: string) => goodSend({ from: { email } });
+const from = (email: string) => validMessage({ from: { email } });
 const good = from('hello@ours.example');
 
 const WRONG: [string, () => string, Record<string, unknown>][] = [
   ['domain_not_owned', () => app.liveKey, from('hello@theirs.example')],
   ['domain_not_verified', () => app.liveKey, from('hello@pending.example')],
   ['domain_not_allowed', () => limitedKey, from('hello@theirs.example')],
-  ['missing_variables', () => app.testKey, goodSend({ subject: '${name}' })],
-  ['template_syntax', () => app.testKey, goodSend({ subject: '${name' })],
+  ['missing_variables', () => app.testKey, validMessage({ subject: '${name}' })],
+  ['template_syntax', () => app.testKey, validMessage({ subject: '${name' })],
   [
     'template_limit',
     () => app.testKey,
-    goodSend({
+    validMessage({
       html: '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}',
     }),
   ],
-  ['content_conflict', () => app.testKey, goodSend({ template_key: 'x' })],
-  ['content_missing', () => app.testKey, goodSend({ html: undefined })],
-  ['template_not_found', () => app.testKey, { ...goodSend({ template_key: 'x' }), ...noContent() }],
-  ['validation_failed', () => app.testKey, goodSend({ to: { email: 'nobody' } })],
-  ['validation_failed', () => app.testKey, goodSend({ to: undefined })],
-  ['validation_failed', () => app.testKey, goodSend({ unknown: 1, headers: { From: 'x' } })],
+  ['content_conflict', () => app.testKey, validMessage({ template_key: 'x' })],
+  ['content_missing', () => app.testKey, validMessage({ html: undefined })],
+  ['template_not_found', () => app.testKey, { ...validMessage({ template_key: 'x' }), ...noContent() }],
+  ['validation_failed', () => app.testKey, validMessage({ to: { email: 'nobody' } })],
+  ['validation_failed', () => app.testKey, validMessage({ to: undefined })],
+  ['validation_failed', () => app.testKey, validMessage({ unknown: 1, headers: { From: 'x' } })],
 ];
 
 function noContent(): Record<string, unknown> {
@@ -85,7 +85,7 @@ test.each(WRONG)('%s', async (code, key, wrong) => {
 
 test('what is no message at all refuses itself alone', async () => {
   const { status, json } = await app.call('POST', '/transactional/batch', {
-    body: { messages: [goodSend(), 'no message', null], mode: 'permissive' },
+    body: { messages: [validMessage(), 'no message', null], mode: 'permissive' },
   });
   expect(status).toBe(202);
   expect(json.data).toMatchObject([
@@ -96,7 +96,7 @@ test('what is no message at all refuses itself alone', async () => {
 });
 
 test('a permissive batch without one good message is refused', async () => {
-  const wrong = goodSend({ subject: '${name}' });
+  const wrong = validMessage({ subject: '${name}' });
   const { status, json } = await app.call('POST', '/transactional/batch', {
     body: { messages: [wrong, wrong], mode: 'permissive' },
   });

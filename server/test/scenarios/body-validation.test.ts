@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { Visitor } from '../harness/dashboard-session.ts';
+import { SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a field of a wrong shape hides no fault of another field. Who mends what one answer names is
@@ -112,7 +112,7 @@ test('an endpoint for live events is https', async () => {
 
 test('the first account', async () => {
   const body = { email: 'jane', name: '', password: 'short' };
-  const { json } = await new Visitor(app).call('POST', '/setup', { body });
+  const { json } = await new SessionClient(app).call('POST', '/setup', { body });
   const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
   expect(pointers).toEqual(['/email', '/name', '/password']);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { goodSend } from '../harness/app.ts';
-import { postrider } from '../harness/cli-process.ts';
+import { validMessage } from '../harness/app.ts';
+import { runPostrider } from '../harness/cli-process.ts';
 import { freePort } from '../harness/free-port.ts';
-import { dsn, greeted } from '../harness/return-path-setup.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { removeDataDir, serverProcess } from '../harness/server-process.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { dsn, connectAndGreet } from '../harness/return-path-setup.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { removeDataDir, createServerProcess } from '../harness/server-process.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -20,8 +20,8 @@ const MESSAGES = 24;
 test('of reports that arrive while the server is killed each counts once', {
   timeout: 240_000,
 }, async () => {
-  await using relay = await smtpReceiver();
-  await using folder = await scratchFolder();
+  await using relay = await startSmtpReceiver();
+  await using folder = await createTempDir();
   const port = await freePort();
   const env = {
     DATA_DIR: folder.path,
@@ -29,7 +29,7 @@ test('of reports that arrive while the server is killed each counts once', {
     DELIVERY_ROUTE: `smtp://127.0.0.1:${relay.port}`,
     LEASE_SECONDS: '10',
   };
-  const server = await serverProcess({ dataDir: folder.path, env });
+  const server = await createServerProcess({ dataDir: folder.path, env });
   try {
     await server.start();
     const key = await liveKey(env);
@@ -73,10 +73,10 @@ test('of reports that arrive while the server is killed each counts once', {
 });
 
 async function liveKey(env: Record<string, string>): Promise<string> {
-  const added = await postrider(['domains', 'add', 'example.org', '--trust'], { env });
+  const added = await runPostrider(['domains', 'add', 'example.org', '--trust'], { env });
   expect(added.code).toBe(0);
   const scopes = 'send:transactional,read:messages,read:events,read:suppressions';
-  const made = await postrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
+  const made = await runPostrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
     env,
   });
   return JSON.parse(made.stdout).token;
@@ -85,12 +85,12 @@ async function liveKey(env: Record<string, string>): Promise<string> {
 async function deliverAll(
   // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
   call: (path: string, body?: object) => Promise<any>,
-  relay: Awaited<ReturnType<typeof smtpReceiver>>,
+  relay: Awaited<ReturnType<typeof startSmtpReceiver>>,
 ): Promise<{ id: string; returnPath: string }[]> {
   const ids = new Map<string, string>();
   for (let n = 0; n < MESSAGES; n++) {
     const email = `u${n}@example.com`;
-    ids.set(email, (await call('/transactional/send', goodSend({ to: { email } }))).id);
+    ids.set(email, (await call('/transactional/send', validMessage({ to: { email } }))).id);
   }
   for (const id of ids.values()) {
     await until(async () => (await call(`/messages/${id}`)).status === 'delivered', {
@@ -106,7 +106,7 @@ async function deliverAll(
 /** The code of the last reply; 0 when the connection broke. */
 async function bring(port: number, returnPath: string): Promise<number> {
   try {
-    using client = await greeted(port);
+    using client = await connectAndGreet(port);
     return (await client.send({ from: '', to: [returnPath], data: dsn() })).code;
   } catch {
     return 0;

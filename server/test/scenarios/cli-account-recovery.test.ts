@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { codeAt } from '../../src/accounts/people/totp.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { fromBase32 } from '../harness/base32.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { member, PASSWORD, Visitor } from '../harness/dashboard-session.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { member, PASSWORD, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: nobody is locked out for good: who has forgotten the password where no letter arrives, or lost
@@ -13,8 +13,8 @@ const NEW = 'kettle rain ladders';
 const EMAIL = 'owner@people.example';
 
 async function people(app: TestApp, ...args: string[]) {
-  const env = { ...environmentOf(app.database), BASE_URL: 'https://mail.example.com' };
-  const told = await postrider(['people', ...args, '--json'], { env });
+  const env = { ...databaseEnv(app.database), BASE_URL: 'https://mail.example.com' };
+  const told = await runPostrider(['people', ...args, '--json'], { env });
   return { ...told, json: told.stdout === '' ? undefined : JSON.parse(told.stdout) };
 }
 
@@ -33,11 +33,11 @@ test('with a link for a new password, which works once', async () => {
   const { json } = await people(app, 'reset-password', EMAIL.toUpperCase());
   const token = /^https:\/\/mail\.example\.com\/app\/reset-password#([\w-]{43})$/.exec(json.link);
   const body = { token: token?.[1], password: NEW };
-  const complete = () => new Visitor(app).call('POST', '/password-resets/complete', { body });
+  const complete = () => new SessionClient(app).call('POST', '/password-resets/complete', { body });
   expect((await complete()).status).toBe(204);
   expect((await complete()).status).toBe(422);
-  expect((await new Visitor(app).signIn(EMAIL)).status).toBe(401);
-  expect((await new Visitor(app).signIn(EMAIL, NEW)).status).toBe(200);
+  expect((await new SessionClient(app).signIn(EMAIL)).status).toBe(401);
+  expect((await new SessionClient(app).signIn(EMAIL, NEW)).status).toBe(200);
 });
 
 test('without the second factor', async () => {
@@ -47,9 +47,9 @@ test('without the second factor', async () => {
   const code = codeAt(fromBase32(json.secret), Date.now());
   const confirmed = await visitor.call('POST', '/me/totp/confirm', { body: { code } });
   expect(confirmed.status).toBe(200);
-  expect((await new Visitor(app).signIn(EMAIL)).json).toMatchObject({ me: null });
+  expect((await new SessionClient(app).signIn(EMAIL)).json).toMatchObject({ me: null });
   expect((await people(app, 'remove-second-factor', EMAIL)).code).toBe(0);
-  expect((await new Visitor(app).signIn(EMAIL)).json).toMatchObject({ me: { email: EMAIL } });
+  expect((await new SessionClient(app).signIn(EMAIL)).json).toMatchObject({ me: { email: EMAIL } });
   const again = await people(app, 'remove-second-factor', EMAIL);
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('no second factor')]);
 });

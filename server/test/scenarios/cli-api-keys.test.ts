@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { startApp } from '../harness/app.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { createTestDatabase } from '../harness/database.ts';
 
 /**
  * Goal: keys made, rotated and revoked at the command line are the API's keys, at once, on a server
@@ -12,9 +12,9 @@ import { freshDatabase } from '../harness/database.ts';
 
 it('makes, rotates and revokes keys of a running server', async () => {
   await using app = await startApp();
-  const env = environmentOf(app.database);
+  const env = databaseEnv(app.database);
   const run = async (...args: string[]) => {
-    const ran = await postrider([...args, '--json'], { env });
+    const ran = await runPostrider([...args, '--json'], { env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     return JSON.parse(ran.stdout);
   };
@@ -45,7 +45,7 @@ it('makes, rotates and revokes keys of a running server', async () => {
   expect(rotated.token).not.toBe(made.token);
   expect([await statusWith(made.token), await statusWith(rotated.token)]).toEqual([200, 200]);
 
-  const long = await postrider(['keys', 'rotate', made.id, '--grace', '5w'], { env });
+  const long = await runPostrider(['keys', 'rotate', made.id, '--grace', '5w'], { env });
   expect(long).toMatchObject({ code: 2, stdout: '' });
   expect(long.stderr).toBe('--grace: The old secret goes on working for 30 days at most.\n');
   expect(await statusWith(rotated.token)).toBe(200);
@@ -64,23 +64,23 @@ it('shows names that would steer a terminal, or pass for another row, as they ar
   const name = 'a\u001b[2J\u009b31m\nkey_01 live works';
   const made = await app.call('POST', '/api-keys', { body: { name, scopes: ['read:messages'] } });
   expect(made.status).toBe(201);
-  const env = environmentOf(app.database);
-  const { stdout } = await postrider(['keys', 'list'], { env });
+  const env = databaseEnv(app.database);
+  const { stdout } = await runPostrider(['keys', 'list'], { env });
   expect(stdout).toContain('a\ufffd[2J\ufffd31m\ufffdkey_01 live works\n');
-  const revoked = await postrider(['keys', 'revoke', made.json.id], { env });
+  const revoked = await runPostrider(['keys', 'revoke', made.json.id], { env });
   expect(revoked.stdout).toContain('"a\ufffd[2J\ufffd31m\n');
 });
 
 it.runIf(existsSync('/dev/full'))('does not end well when its answer is lost', async () => {
-  const lost = await postrider(['version'], { into: '/dev/full' });
+  const lost = await runPostrider(['version'], { stdoutFile: '/dev/full' });
   expect(lost.code).toBe(1);
   expect(lost.stderr).toMatch(/^The answer could not be written: ENOSPC/);
 });
 
 it('works before any server ran, and keeps workspaces apart', async () => {
-  await using database = await freshDatabase({ empty: true });
-  const env = environmentOf(database);
-  const run = (...args: string[]) => postrider(args, { env });
+  await using database = await createTestDatabase({ empty: true });
+  const env = databaseEnv(database);
+  const run = (...args: string[]) => runPostrider(args, { env });
 
   const first = await run('keys', 'create', '--mode', 'live', '--scopes', 'all', '--json');
   expect(first.code).toBe(0);

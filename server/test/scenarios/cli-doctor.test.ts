@@ -4,12 +4,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { startApp } from '../harness/app.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { freshDatabase } from '../harness/database.ts';
-import { dnsServer } from '../harness/dns-server.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
@@ -25,14 +25,14 @@ interface Check {
 }
 
 async function examine(env: Record<string, string>, ...args: string[]) {
-  const { code, stdout, stderr } = await postrider(['doctor', '--json', ...args], { env });
+  const { code, stdout, stderr } = await runPostrider(['doctor', '--json', ...args], { env });
   expect(stderr).toBe('');
   const { checks } = JSON.parse(stdout) as { checks: Check[] };
   return { code, checks, of: (name: string) => checks.find((check) => check.name === name) };
 }
 
 it('finds nothing wrong with a server that runs', async () => {
-  await using dns = await dnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
+  await using dns = await startDnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
   const HELO_NAME = 'mail.example.org';
   const env = { RETURN_PATH_PORT: '0', SUBMISSION_PORT: '0', HELO_NAME };
   await using app = await startApp({ env });
@@ -41,7 +41,7 @@ it('finds nothing wrong with a server that runs', async () => {
   const port = String(app.app.returnPath.place?.port);
   const { code, checks, of } = await examine(
     {
-      ...environmentOf(app.database),
+      ...databaseEnv(app.database),
       PORT: new URL(app.url).port,
       DNS_SERVERS: dns.address,
       HELO_NAME,
@@ -71,15 +71,15 @@ it('finds nothing wrong with a server that runs', async () => {
 });
 
 it('finds silent name servers, a taken port, a closed way out and a database that forgets', async () => {
-  await using dns = await dnsServer({ 'example.com': 'silence' });
+  await using dns = await startDnsServer({ 'example.com': 'silence' });
   const stranger = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'));
   stranger.listen(0, '127.0.0.1');
   await once(stranger, 'listening');
-  await using database = await freshDatabase({ empty: true });
+  await using database = await createTestDatabase({ empty: true });
   const port = String((stranger.address() as AddressInfo).port);
   const { code, of } = await examine(
     {
-      ...environmentOf(database),
+      ...databaseEnv(database),
       ALLOW_UNSAFE_DATABASE: 'false',
       PORT: port,
       DNS_SERVERS: dns.address,
@@ -109,14 +109,14 @@ it('finds silent name servers, a taken port, a closed way out and a database tha
 });
 
 it('holds the name we greet with against our addresses and their reverse records', async () => {
-  await using dns = await dnsServer({
+  await using dns = await startDnsServer({
     'mail.example.org': { A: ['1.1.1.1', '1.1.1.2', '1.1.1.3', '10.0.0.1'], AAAA: ['2606::5'] },
     '1.1.1.1.in-addr.arpa': { PTR: ['Mail.example.org'] },
     '2.1.1.1.in-addr.arpa': { PTR: ['host-2.provider.example'] },
     'nowhere.example.org': { TXT: ['nothing'] },
   });
-  await using database = await freshDatabase();
-  const env = { ...environmentOf(database), PORT: '0', DNS_SERVERS: dns.address };
+  await using database = await createTestDatabase();
+  const env = { ...databaseEnv(database), PORT: '0', DNS_SERVERS: dns.address };
   const wellNamed = { ...env, HELO_NAME: 'mail.example.org', OUTGOING_ADDRESSES: 'ipv4' };
   const { checks, of } = await examine(wellNamed);
   expect(of('greeting')?.status).toBe('ok');
@@ -141,11 +141,11 @@ it('holds the name we greet with against our addresses and their reverse records
 });
 
 it('finds a way back that leads nowhere, or to another', async () => {
-  await using other = await smtpReceiver();
-  await using dns = await dnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
-  await using database = await freshDatabase();
+  await using other = await startSmtpReceiver();
+  await using dns = await startDnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
+  await using database = await createTestDatabase();
   const env = {
-    ...environmentOf(database),
+    ...databaseEnv(database),
     PORT: '0',
     DNS_SERVERS: dns.address,
     HELO_NAME: 'mail.example.org',
@@ -168,8 +168,8 @@ it('finds a way back that leads nowhere, or to another', async () => {
 it('looks at the doors for programs as they would, and at what their certificate is worth', {
   timeout: 60_000,
 }, async () => {
-  await using folder = await scratchFolder();
-  await using dns = await dnsServer({});
+  await using folder = await createTempDir();
+  await using dns = await startDnsServer({});
   const files = {
     SUBMISSION_TLS_CERT: path.join(folder.path, 'cert.pem'),
     SUBMISSION_TLS_KEY: path.join(folder.path, 'key.pem'),
@@ -186,7 +186,7 @@ it('looks at the doors for programs as they would, and at what their certificate
     env: { ...files, ...proxies, ...zero, HELO_NAME: 'vm.test' },
   });
   const env = {
-    ...environmentOf(app.database),
+    ...databaseEnv(app.database),
     ...files,
     ...proxies,
     PORT: '0',
@@ -245,15 +245,15 @@ it('looks at the doors for programs as they would, and at what their certificate
 });
 
 it('looks at the certificate before a server shows it, and at doors that are another’s', async () => {
-  await using other = await smtpReceiver();
-  await using folder = await scratchFolder();
-  await using dns = await dnsServer({});
-  await using database = await freshDatabase();
+  await using other = await startSmtpReceiver();
+  await using folder = await createTempDir();
+  await using dns = await startDnsServer({});
+  await using database = await createTestDatabase();
   const SUBMISSION_TLS_CERT = path.join(folder.path, 'cert.pem');
   const SUBMISSION_TLS_KEY = path.join(folder.path, 'key.pem');
   await writeFile(SUBMISSION_TLS_CERT, tlsFixtures.expired.cert);
   await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.expired.key);
-  const env = { ...environmentOf(database), PORT: '0', DNS_SERVERS: dns.address };
+  const env = { ...databaseEnv(database), PORT: '0', DNS_SERVERS: dns.address };
   const settings = {
     ...env,
     SUBMISSION_PORT: String(await freePort()),
@@ -279,13 +279,13 @@ it('looks at the certificate before a server shows it, and at doors that are ano
 });
 
 it('knows of a proxy that takes TLS off, and warns of a door that none stands before', async () => {
-  await using dns = await dnsServer({});
+  await using dns = await startDnsServer({});
   const open = { SUBMISSION_HOST: '0.0.0.0', SUBMISSION_TRUST_PROXY: '127.0.0.1' };
   await using app = await startApp({
     env: { ...open, SUBMISSION_PORT: '0', HELO_NAME: 'vm.test' },
   });
   const env = {
-    ...environmentOf(app.database),
+    ...databaseEnv(app.database),
     ...open,
     PORT: '0',
     DNS_SERVERS: dns.address,
@@ -305,15 +305,15 @@ it('knows of a proxy that takes TLS off, and warns of a door that none stands be
 });
 
 it('looks at a machine before the first start without making anything', async () => {
-  await using dns = await dnsServer({});
-  await using folder = await scratchFolder();
+  await using dns = await startDnsServer({});
+  await using folder = await createTempDir();
   const file = path.join(folder.path, 'file');
   await writeFile(file, '');
   const settings = { PORT: '0', DNS_SERVERS: dns.address, LOGLEVEL: 'debug' };
   const fresh = await examine({ ...settings, DATA_DIR: path.join(folder.path, 'data') });
   expect(fresh.of('configuration')).toMatchObject({
     status: 'warn',
-    detail: 'LOGLEVEL is no setting. Do you mean LOG_LEVEL?',
+    detail: 'Unknown setting LOGLEVEL. Did you mean LOG_LEVEL?',
   });
   expect(fresh.of('data folder')?.detail).toContain('will be made at the first start');
   expect(fresh.of('database')?.detail).toContain('will be made at the first start');

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { goodSend, startApp } from '../harness/app.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
+import { validMessage, startApp } from '../harness/app.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { until } from '../harness/until.ts';
-import { publish } from '../harness/publish-dns-records.ts';
+import { publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: the operator adds, verifies and trusts domains at the command line, with the same result as
@@ -15,12 +15,12 @@ import { publish } from '../harness/publish-dns-records.ts';
  */
 
 test('added, verified when its records are there, listed', async () => {
-  await using dns = await dnsServer();
+  await using dns = await startDnsServer();
   const settings = { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' };
   await using app = await startApp({ env: settings });
-  const env = { ...environmentOf(app.database), ...settings, BASE_URL: 'http://postrider.test' };
+  const env = { ...databaseEnv(app.database), ...settings, BASE_URL: 'http://postrider.test' };
   const ending = async (code: number, ...args: string[]) => {
-    const ran = await postrider(['domains', ...args, '--json'], { env });
+    const ran = await runPostrider(['domains', ...args, '--json'], { env });
     expect(ran).toMatchObject({ code, stderr: '' });
     return JSON.parse(ran.stdout);
   };
@@ -30,7 +30,7 @@ test('added, verified when its records are there, listed', async () => {
   expect(added).toMatchObject({ name: 'shop.test', status: 'pending' });
   const seen = await app.call('GET', `/domains/${added.id}`);
   expect(seen.json).toEqual(added);
-  const again = await postrider(['domains', 'add', 'shop.test'], { env });
+  const again = await runPostrider(['domains', 'add', 'shop.test'], { env });
   expect([again.code, again.stdout]).toEqual([2, '']);
   expect(again.stderr).toBe(
     'This workspace has shop.test already. "postrider domains verify shop.test" shows its records.\n',
@@ -38,47 +38,47 @@ test('added, verified when its records are there, listed', async () => {
 
   // A script waits for it by the exit code.
   expect((await ending(1, 'verify', 'shop.test')).status).toBe('pending');
-  const told = await postrider(['domains', 'verify', 'shop.test'], { env });
+  const told = await runPostrider(['domains', 'verify', 'shop.test'], { env });
   expect(told).toMatchObject({ code: 1, stderr: '' });
   expect(told.stdout).toContain('may not send yet');
-  publish(dns, added.records);
+  publishRecords(dns, added.records);
   expect((await run('verify', added.id)).status).toBe('verified');
   expect((await run('list')).data).toMatchObject([{ name: 'shop.test', status: 'verified' }]);
 
-  const strange = await postrider(['domains', 'verify', 'other.test'], { env });
+  const strange = await runPostrider(['domains', 'verify', 'other.test'], { env });
   expect([strange.code, strange.stdout]).toEqual([2, '']);
   expect(strange.stderr).toContain('has no domain other.test');
 });
 
 test('trusted, and a running server sends from it at once', async () => {
   await using app = await startApp({ env: { DNS_SERVERS: '127.0.0.1:9' } });
-  const env = { ...environmentOf(app.database), DNS_SERVERS: '127.0.0.1:9' };
+  const env = { ...databaseEnv(app.database), DNS_SERVERS: '127.0.0.1:9' };
   const send = async () => {
-    const body = goodSend({ from: { email: 'hello@ours.test' } });
+    const body = validMessage({ from: { email: 'hello@ours.test' } });
     return (await app.call('POST', '/transactional/send', { key: app.liveKey, body })).status;
   };
   expect(await send()).toBe(403);
-  const ran = await postrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
+  const ran = await runPostrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'verified', trusted: true });
   await expect.poll(send, { timeout: 2_000 }).toBe(202);
 
   // Once more is no harm, and no second domain.
-  const again = await postrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
+  const again = await runPostrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
   expect(JSON.parse(again.stdout).id).toBe(JSON.parse(ran.stdout).id);
 
-  const verified = await postrider(['domains', 'verify', 'ours.test'], { env });
+  const verified = await runPostrider(['domains', 'verify', 'ours.test'], { env });
   expect(verified).toMatchObject({ code: 0, stderr: '' });
   expect(verified.stdout).toContain('is trusted and may send');
 });
 
 test('a look that takes too long is ended, and the database that was started for it too', async () => {
-  await using folder = await scratchFolder();
-  await using dns = await dnsServer({ '_postrider.shop.test': 'silence' });
+  await using folder = await createTempDir();
+  await using dns = await startDnsServer({ '_postrider.shop.test': 'silence' });
   const env = { DATA_DIR: folder.path, DNS_SERVERS: dns.address };
-  expect((await postrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
-  const asked = until(() => dns.questions.length > 0, { timeoutMs: 100_000 });
-  const ended = await postrider(['domains', 'verify', 'shop.test'], { env, endAfter: asked });
+  expect((await runPostrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
+  const asked = until(() => dns.queries.length > 0, { timeoutMs: 100_000 });
+  const ended = await runPostrider(['domains', 'verify', 'shop.test'], { env, terminateAfter: asked });
   expect(ended).toEqual({ code: null, signal: 'SIGTERM', stdout: '', stderr: '' });
   expect(existsSync(path.join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);
 });

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { goodSend, startApp } from '../harness/app.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { validMessage, startApp } from '../harness/app.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /** Goal: "why does mail wait?" is answered for the whole house by one command. */
 test('by workspace and receiver, with the reason most of it was given', {
   timeout: 60_000,
 }, async () => {
-  await using receiver = await smtpReceiver({ onRcpt: () => '452 4.2.2 Mailbox full' });
-  await using dns = await dnsServer({
+  await using receiver = await startSmtpReceiver({ onRcpt: () => '452 4.2.2 Mailbox full' });
+  await using dns = await startDnsServer({
     'full.example': { MX: ['10 mx.example.test'] },
     'mx.example.test': { A: ['127.0.0.1'] },
   });
@@ -23,10 +23,10 @@ test('by workspace and receiver, with the reason most of it was given', {
   }
   const secondKey = await app.newKey({ workspaceId: second.id, mode: 'live' });
   const send = (key: string, email: string, more = {}) =>
-    app.call('POST', '/transactional/send', { key, body: goodSend({ to: { email }, ...more }) });
+    app.call('POST', '/transactional/send', { key, body: validMessage({ to: { email }, ...more }) });
   const queue = async (...args: string[]) => {
-    const told = await postrider(['queue', '--json', ...args], {
-      env: environmentOf(app.database),
+    const told = await runPostrider(['queue', '--json', ...args], {
+      env: databaseEnv(app.database),
     });
     return JSON.parse(told.stdout).data;
   };

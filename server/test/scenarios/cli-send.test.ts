@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startApp } from '../harness/app.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { createTestDatabase } from '../harness/database.ts';
 
 /**
  * Goal: `send` takes the same requests as the API, refuses the same, and needs no server: what it
@@ -9,9 +9,9 @@ import { freshDatabase } from '../harness/database.ts';
  */
 
 it('is delivered by a server that starts later, and by one that runs', async () => {
-  await using database = await freshDatabase();
-  const env = environmentOf(database);
-  const before = await postrider(
+  await using database = await createTestDatabase();
+  const env = databaseEnv(database);
+  const before = await runPostrider(
     [
       'send',
       '--to',
@@ -43,7 +43,7 @@ it('is delivered by a server that starts later, and by one that runs', async () 
     html: '<p>x</p>',
     tags: ['cli'],
   };
-  const after = await postrider(['send', '--file', '-', '--from', 'a@example.org'], {
+  const after = await runPostrider(['send', '--file', '-', '--from', 'a@example.org'], {
     env,
     input: JSON.stringify(request),
   });
@@ -55,14 +55,14 @@ it('is delivered by a server that starts later, and by one that runs', async () 
 
 it('refuses what the API refuses, and stores nothing on a dry run', async () => {
   await using app = await startApp();
-  const env = environmentOf(app.database);
+  const env = databaseEnv(app.database);
   const send = (...args: string[]) =>
-    postrider(['send', '--from', 'a@example.org', '--subject', 'S', ...args], { env });
+    runPostrider(['send', '--from', 'a@example.org', '--subject', 'S', ...args], { env });
 
   const shape = await send('--to', 'nobody', '--html', '<p>x</p>');
   expect(shape.code).toBe(2);
   expect(shape.stderr).toBe('--to: The address has no @.\n');
-  const template = await postrider(
+  const template = await runPostrider(
     ['send', '--from', 'a@example.org', '--to', 'a@example.com', '--template', 'none'],
     { env },
   );

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { environmentOf, postrider, type Ran } from '../harness/cli-process.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
+import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { databaseEnv, runPostrider, type CommandResult } from '../harness/cli-process.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 
 /**
  * Goal: a folder and a server are kept in step, both ways, without a byte lost; a push is whole or
@@ -13,12 +13,12 @@ import { scratchFolder } from '../harness/temp-dir.ts';
  */
 
 let app: TestApp;
-let scratch: Awaited<ReturnType<typeof scratchFolder>>;
+let scratch: Awaited<ReturnType<typeof createTempDir>>;
 let directory: string;
 
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
-  scratch = await scratchFolder();
+  scratch = await createTempDir();
   directory = scratch.path;
 });
 afterAll(async () => {
@@ -26,10 +26,10 @@ afterAll(async () => {
   await scratch[Symbol.asyncDispose]();
 });
 
-const templates = (...args: string[]): Promise<Ran> =>
-  postrider(['templates', ...args], { env: environmentOf(app.database) });
+const templates = (...args: string[]): Promise<CommandResult> =>
+  runPostrider(['templates', ...args], { env: databaseEnv(app.database) });
 
-async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> {
   const { status, json, text } = await answer;
   expect([status < 300, text]).toEqual([true, text]);
   return json;
@@ -144,7 +144,7 @@ test('an edited folder differs, is pushed as drafts, and sends use it once it is
   ]);
   const { data } = await get('/templates/welcome/versions');
   expect(data[0]).toMatchObject({ note: 'from git', published_by: 'cli' });
-  const { subject: _, html: __, ...envelope } = goodSend();
+  const { subject: _, html: __, ...envelope } = validMessage();
   const sent = await post('/transactional/send?dry_run=true', {
     ...envelope,
     template_key: 'welcome',
@@ -186,7 +186,7 @@ test('a push with any error changes nothing, and names files and places', async 
 });
 
 test('files that cannot be read or written are told in a sentence', async () => {
-  await using odd = await scratchFolder();
+  await using odd = await createTempDir();
   await mkdir(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });
   const pushed = await templates('push', odd.path);
   expect([pushed.code, pushed.stdout]).toEqual([2, '']);
@@ -263,7 +263,7 @@ test.each([
   await put(`${key}/html.liquid`, html);
   const pushed = await templates('push', directory, '--publish');
   expect([pushed.code, pushed.stderr]).toEqual([0, '']);
-  const { subject: _, html: __, ...envelope } = goodSend();
+  const { subject: _, html: __, ...envelope } = validMessage();
   const sent = await post('/transactional/send?dry_run=true', {
     ...envelope,
     template_key: key,

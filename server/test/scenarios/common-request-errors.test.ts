@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
-import { type KnownPerson, member, Visitor } from '../harness/dashboard-session.ts';
+import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+import { type TestPerson, member, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: what every operation promises alike, it keeps alike: keys, scopes, methods, bodies, limits.
@@ -18,7 +18,7 @@ let revokedKey: string;
 let boundKey: string;
 let scopelessKey: string;
 let otherScope: string;
-let owner: { person: KnownPerson; visitor: Visitor };
+let owner: { person: TestPerson; visitor: SessionClient };
 
 beforeAll(async () => {
   app = await startApp({
@@ -47,8 +47,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 type Call = Parameters<TestApp['call']>[2];
 
 function call(operation: DocumentedOperation, options: Call = {}, query = '') {
-  const path = filled(operation.path, 'none') + query;
-  const asked = operation.forPeople && options.key === undefined ? owner.visitor : app;
+  const path = fillPath(operation.path, 'none') + query;
+  const asked = operation.sessionOnly && options.key === undefined ? owner.visitor : app;
   return asked.call(operation.method, path, options);
 }
 
@@ -110,7 +110,7 @@ test('a wrong method is 405 with Allow, before anyone is asked for a key', async
     const allowed = all.filter((one) => one.path === path).map((one) => one.method);
     const wrong = ['DELETE', 'PUT', 'PATCH', 'POST'].find((method) => !allowed.includes(method));
     if (!wrong) continue;
-    const response = await fetch(app.url + filled(path, 'none'), { method: wrong });
+    const response = await fetch(app.url + fillPath(path, 'none'), { method: wrong });
     expect([path, response.status]).toEqual([path, 405]);
     for (const method of allowed) expect(response.headers.get('allow')).toContain(method);
     expect(((await response.json()) as { code: string }).code).toBe('method_not_allowed');
@@ -121,7 +121,7 @@ test('a HEAD is a GET without its body, except where that would be lost', async 
   const all = await documentedOperations(app);
   for (const { id, path, method } of all) {
     if (method !== 'GET') continue;
-    const head = await fetch(app.url + filled(path, 'none'), { method: 'HEAD' });
+    const head = await fetch(app.url + fillPath(path, 'none'), { method: 'HEAD' });
     const expected = id === 'waitForTestMessage' ? 405 : (await fetch(head.url)).status;
     expect([id, head.status]).toEqual([id, expected]);
   }
@@ -187,8 +187,8 @@ test('an unknown query parameter is 422 and named', async () => {
 test('nor do public operations take parameters they do not know', async () => {
   for (const operation of (await documentedOperations(app)).filter((one) => one.isPublic)) {
     const body = operation.takesBody ? { body: {} } : {};
-    const path = `${filled(operation.path, 'none')}?unheard_of=1`;
-    const answer = await new Visitor(app).call(operation.method, path, body);
+    const path = `${fillPath(operation.path, 'none')}?unheard_of=1`;
+    const answer = await new SessionClient(app).call(operation.method, path, body);
     expect([operation.id, answer.status]).toEqual([operation.id, 422]);
   }
 });
@@ -332,7 +332,7 @@ test('every answer carries a request id, and authenticated ones their rate limit
 test('too many requests are 429 with Retry-After', async () => {
   await using slow = await startApp({ env: { RATE_LIMIT_PER_SECOND: '1' } });
   for (const operation of operations) {
-    const path = filled(operation.path, 'none');
+    const path = fillPath(operation.path, 'none');
     const call = operation.takesBody ? { body: {} } : {};
     // On a slow machine a place may come free between two requests: then once more.
     let answer = await slow.call('GET', '/limits');
@@ -391,7 +391,7 @@ describe('an Idempotency-Key', () => {
             Buffer.from(
               hashRequest(
                 operation.method,
-                filled(operation.path, 'none') + (await whose(operation)),
+                fillPath(operation.path, 'none') + (await whose(operation)),
                 operation.exampleBody ??
                   (operation.bodyTypes.includes('application/json') ? {} : null),
               ),
@@ -420,7 +420,7 @@ test('without its database every operation is 503 with Retry-After', async () =>
   await using lost = await startApp();
   await lost.app.storage.pool.end();
   for (const operation of operations) {
-    const path = filled(operation.path, 'none');
+    const path = fillPath(operation.path, 'none');
     const answer = await lost.call(operation.method, path, operation.takesBody ? { body: {} } : {});
     expect([operation.id, answer.status, answer.json.code]).toEqual([
       operation.id,

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import {
   BOUNCE_HOST,
   complaint,
-  type ReturnPathHouse,
-  returnPathHouse,
+  type ReturnPathServer,
+  startReturnPathServer,
 } from '../harness/return-path-setup.ts';
 import { until } from '../harness/until.ts';
 
@@ -15,17 +15,17 @@ import { until } from '../harness/until.ts';
 
 const COMPLAINTS = `complaints@${BOUNCE_HOST}`;
 
-async function suppressed(house: ReturnPathHouse, key = house.app.liveKey): Promise<string[]> {
+async function suppressed(house: ReturnPathServer, key = house.app.liveKey): Promise<string[]> {
   const { json } = await house.app.call('GET', '/suppressions', { key });
   return json.data.map(({ email, reason }: Record<string, string>) => `${email} ${reason}`);
 }
 
-async function complaints(house: ReturnPathHouse, id: string) {
+async function complaints(house: ReturnPathServer, id: string) {
   return (await house.events(id)).filter(({ type }) => type === 'message.complained');
 }
 
 test('with the return path in the returned header it is told once, and the state stays', async () => {
-  await using house = await returnPathHouse();
+  await using house = await startReturnPathServer();
   const { id, returnPath, raw } = await house.send({ metadata: { order: '7' } });
   const header = raw.slice(0, raw.indexOf('\r\n\r\n'));
   const report = complaint({ returned: `Return-Path: <${returnPath.toUpperCase()}>\n${header}` });
@@ -56,7 +56,7 @@ test('with the return path in the returned header it is told once, and the state
 });
 
 test('proof may also stand in the report, in a trace of a server, or be the address itself', async () => {
-  await using house = await returnPathHouse();
+  await using house = await startReturnPathServer();
   const send = (name: string) => house.send({ to: { email: `${name}@example.com` } });
   const stated = await send('a');
   await house.report(
@@ -79,7 +79,7 @@ test('proof may also stand in the report, in a trace of a server, or be the addr
 });
 
 test('without proof it changes nothing, whatever it says', async () => {
-  await using house = await returnPathHouse();
+  await using house = await startReturnPathServer();
   const { id, returnPath, raw } = await house.send();
   const header = raw.slice(0, raw.indexOf('\r\n\r\n'));
   const recipient = 'Original-Rcpt-To: <jane@example.com>';
@@ -110,7 +110,7 @@ test('without proof it changes nothing, whatever it says', async () => {
 });
 
 test('where several shared the path, only a recipient of that very message can be complained for', async () => {
-  await using house = await returnPathHouse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send({ cc: [{ email: 'joe@example.com' }] });
   const other = await house.send({ to: { email: 'victim@example.com' } });
   const returned = `Return-Path: <${returnPath}>`;
@@ -130,7 +130,7 @@ test('where several shared the path, only a recipient of that very message can b
 });
 
 test('a proof of one workspace cannot name the host of another', async () => {
-  await using house = await returnPathHouse();
+  await using house = await startReturnPathServer();
   const neighbour = await house.app.app.workspaces.create('Neighbour');
   await house.app.app.domains.trust(neighbour.id, { name: 'other.example' });
   const key = await house.app.newKey({ mode: 'live', workspaceId: neighbour.id });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: who names the draft that they have seen never writes over one that they have not, and
@@ -20,7 +20,7 @@ const patch = (path: string, body: unknown, ifMatch?: string) =>
 const publish = (path: string, ifMatch: string) =>
   app.call('POST', `${path}/publish`, { body: {}, headers: { 'If-Match': ifMatch } });
 
-async function make(kind: string, key: string): Promise<Answer> {
+async function make(kind: string, key: string): Promise<TestResponse> {
   const html = kind === 'layouts' ? '<p>{{ content }}</p>' : '<p>One</p>';
   const more = kind === 'templates' ? { subject: 'A letter' } : {};
   const made = await app.call('POST', `/${kind}`, { body: { key, html, ...more } });

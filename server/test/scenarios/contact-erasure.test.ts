@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
 import { decodeId } from '../../src/lib/ids.ts';
 import { createEncryptor } from '../../src/lib/encryption.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: after an erasure no table holds the address, and every count is what it was.
@@ -20,7 +20,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 async function send(changes: Record<string, unknown>, key?: string): Promise<string> {
   const answer = await app.call('POST', '/transactional/send', {
-    body: goodSend(changes),
+    body: validMessage(changes),
     ...(key ? { key } : {}),
   });
   expect(answer.status).toBe(202);
@@ -145,8 +145,8 @@ test('an address without a contact can be erased, and erasing twice is no error'
 test('what receivers of webhooks repeat of it goes too, also of an endpoint that is no more', async () => {
   const address = 'echo@gone.test';
   // One repeats all that it is told, one has not yet answered when the address is erased.
-  await using echo = await webhookReceiver({ answer: ({ body }) => ({ status: 200, body }) });
-  await using slow = await webhookReceiver({ answer: () => 'hang' });
+  await using echo = await startWebhookReceiver({ answer: ({ body }) => ({ status: 200, body }) });
+  await using slow = await startWebhookReceiver({ answer: () => 'hang' });
   const endpoints: string[] = [];
   for (const { url } of [echo, echo, slow]) {
     endpoints.push((await app.call('POST', '/webhooks', { body: { url } })).json.id);
@@ -307,7 +307,7 @@ test('a suppression stays as a hash when wanted, and can be found and lifted by 
   const other = await app.call('GET', '/suppressions?email=never@gone.test', { key: app.liveKey });
   expect(other.json.data).toEqual([]);
   const stopped = await app.call('POST', '/transactional/send', {
-    body: goodSend({ to: { email: 'NEVER@gone.test' } }),
+    body: validMessage({ to: { email: 'NEVER@gone.test' } }),
   });
   expect(stopped.json).toMatchObject({
     status: 'suppressed',

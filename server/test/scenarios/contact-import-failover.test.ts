@@ -5,9 +5,9 @@ import { ContactImports } from '../../src/contacts/contact-imports.ts';
 import { CHUNK_BYTES } from '../../src/contacts/import-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { type ServerProcess, serverProcess } from '../harness/server-process.ts';
+import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
 
 /**
  * Goal: whatever dies in the middle of an import, each line takes effect exactly once.
@@ -22,7 +22,7 @@ const KILLS = 2;
 test('a killed node’s import is finished by another, each line once', {
   timeout: 400_000,
 }, async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const clock = systemClock;
   const workspace = await new Workspaces({ pool, clock }).create('Test');
@@ -35,7 +35,7 @@ test('a killed node’s import is finished by another, each line once', {
   };
   const nodes: ServerProcess[] = [];
   const startNode = async (): Promise<ServerProcess> => {
-    const node = await serverProcess({ dataDir: '/nonexistent', env });
+    const node = await createServerProcess({ dataDir: '/nonexistent', env });
     nodes.push(node);
     await node.start();
     return node;
@@ -95,7 +95,7 @@ test('a killed node’s import is finished by another, each line once', {
 });
 
 test('two nodes share an import and do each line once', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const parts = { pool, clock: systemClock, log: silentLog };
   const limits = { uploadBytesMax: 2 ** 30, openMax: 10 };
@@ -129,7 +129,7 @@ test('two nodes share an import and do each line once', async () => {
 });
 
 test('an upload is never read faster than it is stored', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const imports = new ContactImports({
     pool,

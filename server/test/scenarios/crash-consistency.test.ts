@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { removeDataDir, type ServerProcess, serverProcess } from '../harness/server-process.ts';
+import { removeDataDir, type ServerProcess, createServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -31,7 +31,7 @@ test(`${KILLS} kills lose nothing and double nothing`, {
   retry: 0,
 }, async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'postrider-crash-'));
-  const server = await serverProcess({ dataDir, env: { LEASE_SECONDS: '10' } });
+  const server = await createServerProcess({ dataDir, env: { LEASE_SECONDS: '10' } });
   const over = new AbortController();
   try {
     await server.start();
@@ -48,7 +48,7 @@ test(`${KILLS} kills lose nothing and double nothing`, {
       await new Promise((resolve) => setTimeout(resolve, randomInt(50, 600)));
       if (kill % 3 === 2) {
         await server.killPostgres();
-        await server.becomesReady();
+        await server.waitUntilReady();
       } else {
         await server.kill();
         await server.start();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { member } from '../harness/dashboard-session.ts';
 
 /**
@@ -47,10 +47,10 @@ async function slowly(
 test('a key that is revoked meanwhile sends nothing', async () => {
   const made = await app.call('POST', '/api-keys', { body: { name: 'Lost' } });
   const bearer = { authorization: `Bearer ${made.json.token}` };
-  const good = await slowly('/transactional/send', bearer, goodSend(), async () => {});
+  const good = await slowly('/transactional/send', bearer, validMessage(), async () => {});
   expect(good).toContain('HTTP/1.1 202');
   const revoke = () => app.call('DELETE', `/api-keys/${made.json.id}`);
-  const answer = await slowly('/transactional/send', bearer, goodSend(), revoke);
+  const answer = await slowly('/transactional/send', bearer, validMessage(), revoke);
   expect(answer).toContain('HTTP/1.1 401');
   expect(answer).toContain('"code":"revoked_api_key"');
 });

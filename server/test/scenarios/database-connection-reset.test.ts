@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { goodSend, startApp } from '../harness/app.ts';
-import { resettable } from '../harness/database-proxy.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { validMessage, startApp } from '../harness/app.ts';
+import { startResettableProxy } from '../harness/database-proxy.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -10,10 +10,10 @@ import { until } from '../harness/until.ts';
  * Method: connections that are reset under a statement, as when a backend is killed.
  */
 test('connections reset under a send: 503 with Retry-After, and the next try is accepted', async () => {
-  await using database = await freshDatabase();
-  await using way = await resettable(database.url);
+  await using database = await createTestDatabase();
+  await using way = await startResettableProxy(database.url);
   await using app = await startApp({ database: { ...database, url: way.url } });
-  const send = () => app.call('POST', '/transactional/send', { body: goodSend() });
+  const send = () => app.call('POST', '/transactional/send', { body: validMessage() });
   expect((await send()).status).toBe(202);
   const blocker = await database.pool.connect();
   await blocker.query('begin; lock table messages in exclusive mode');

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { StatsAggregator } from '../../src/stats/stats-aggregator.ts';
 import { fanOut } from '../../src/webhooks/fan-out-store.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
@@ -32,7 +32,7 @@ async function happens(pool: Pool, workspaceId: string, key: string): Promise<vo
 }
 
 test('readers, webhooks and statistics of a restored database go on where they were', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, clock.now());
   const scope = { workspaceId, mode: 'live' } as const;
@@ -72,7 +72,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
 });
 
 test('a database that stays where it is keeps its numbers, whatever runs in it', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, clock.now());
   const open = await pool.connect();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MessageChanges } from '../../src/messages/change-message.ts';
 import { DEFAULT_SEND_LIMITS } from '../../src/messages/accept/send-limits.ts';
-import { deliveryRig, type Rig } from '../harness/delivery-setup.ts';
+import { setUpDelivery, type DeliverySetup } from '../harness/delivery-setup.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
 
 /**
@@ -20,10 +20,10 @@ function finals(events: { type: string }[]): string[] {
 
 describe('the end of patience', () => {
   test('after 72 hours of deferrals the delivery expires, once, and tries came further and further apart', async () => {
-    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
+    await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
     const startMs = rig.clock.now();
     const id = await rig.send();
-    const delivery = await rig.settledMuchLater(id);
+    const delivery = await rig.waitForFinalStatus(id);
     expect(delivery).toMatchObject({ status: 'expired', reason: 'unknown' });
     const lastedMs = (delivery.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(72 * HOUR);
@@ -39,10 +39,10 @@ describe('the end of patience', () => {
   });
 
   test('ttl_seconds ends it at that moment, not at the next try', async () => {
-    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
+    await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
     const startMs = rig.clock.now();
     const id = await rig.send({ ttlSeconds: 100 });
-    const [delivery] = await rig.settled(id);
+    const [delivery] = await rig.waitForStatus(id);
     expect(delivery?.status).toBe('expired');
     const lastedMs = (delivery?.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(100_000);
@@ -56,7 +56,7 @@ describe('the end of patience', () => {
   });
 
   test('what lay still past its time is tried a last time, unless it had a ttl', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ onRcpt: (to) => (to.includes('late') ? '451 4.3.0 Not now' : undefined) }],
     });
     const asleep = { status: 'deferred' as const, dueAtMs: rig.clock.now() + 100 * HOUR };
@@ -65,9 +65,9 @@ describe('the end of patience', () => {
     const code = { ttlSeconds: 600, recipients: ['code@example.org'] };
     const worthless = await rig.send({ ...asleep, ...code });
     rig.clock.advance(100 * HOUR);
-    expect((await rig.settled(taken))[0]?.status).toBe('delivered');
-    expect((await rig.settled(refused))[0]).toMatchObject({ status: 'expired', attempts: 1 });
-    expect((await rig.settled(worthless))[0]).toMatchObject({ status: 'expired', attempts: 0 });
+    expect((await rig.waitForStatus(taken))[0]?.status).toBe('delivered');
+    expect((await rig.waitForStatus(refused))[0]).toMatchObject({ status: 'expired', attempts: 1 });
+    expect((await rig.waitForStatus(worthless))[0]).toMatchObject({ status: 'expired', attempts: 0 });
     expect(rig.receiver.commands.join()).not.toContain('code@example.org');
     expect(finals(await rig.events()).sort()).toEqual(['delivered', 'expired', 'expired']);
   });
@@ -78,7 +78,7 @@ describe('the end of patience', () => {
     const held = new Promise<undefined>((resolve) => {
       release = () => resolve(undefined);
     });
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       shaping: { default: { connectionsMax: 1 } },
       receivers: [{ keywords: [], onMessage: () => (hold ? held : undefined) }],
     });
@@ -90,7 +90,7 @@ describe('the end of patience', () => {
     const startMs = rig.clock.now();
     const waiting = await rig.send({ ttlSeconds: 30, recipients: ['late@example.org'] });
     await rig.until(() => rig.node.engine.stats.ready === 1, 10);
-    const [ended] = await rig.settled(waiting);
+    const [ended] = await rig.waitForStatus(waiting);
     expect(ended).toMatchObject({ status: 'expired', attempts: 0, lease: null, due_at: null });
     const lastedMs = (ended?.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(30_000);
@@ -104,7 +104,7 @@ describe('the end of patience', () => {
     ]);
     hold = false;
     release();
-    expect((await rig.settled(first))[0]?.status).toBe('delivered');
+    expect((await rig.waitForStatus(first))[0]?.status).toBe('delivered');
     await rig.until(() => rig.node.engine.stats.inFlight === 0);
     expect(await told()).toHaveLength(1);
     expect(await rig.attempts(waiting)).toEqual([]);
@@ -114,7 +114,7 @@ describe('the end of patience', () => {
 
 describe('a scheduled message', () => {
   test('starts within a second of its time, and not before', async () => {
-    await using rig = await deliveryRig();
+    await using rig = await setUpDelivery();
     const dueAtMs = rig.clock.now() + 10 * 60_000;
     const id = await rig.send({ status: 'scheduled', dueAtMs });
     await rig.until(() => rig.clock.now() >= dueAtMs - 2_000, 5_000);
@@ -131,14 +131,14 @@ describe('a scheduled message', () => {
   });
 
   test('is checked against suppressions again when its time has come', async () => {
-    await using rig = await deliveryRig();
+    await using rig = await setUpDelivery();
     const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
     await rig.database.pool.query(
       `insert into suppressions (workspace_id, mode, key, id, email, reason, created_at)
        values ($1, 'live', '@example.org', $1, null, 'unsubscribe', '2026-01-01')`,
       [rig.workspaceId],
     );
-    expect((await rig.settled(id))[0]).toMatchObject({
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({
       status: 'suppressed',
       reason: 'unsubscribe',
       attempts: 0,
@@ -154,7 +154,7 @@ describe('a cancel', () => {
     const held = new Promise<undefined>((resolve) => {
       release = () => resolve(undefined);
     });
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       shaping: { default: { connectionsMax: 1 } },
       receivers: [{ keywords: [], onMessage: () => held }],
     });
@@ -171,7 +171,7 @@ describe('a cancel', () => {
     expect(engine.stats.ready).toBe(0);
     expect(await engine.withdraw(rig.workspaceId, 'live', waiting)).toBe(false);
     release();
-    await rig.settled(onWire);
+    await rig.waitForStatus(onWire);
     expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);
   });
 
@@ -180,7 +180,7 @@ describe('a cancel', () => {
     const held = new Promise<undefined>((resolve) => {
       release = () => resolve(undefined);
     });
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       shaping: { default: { connectionsMax: 1 } },
       receivers: [{ keywords: [], onMessage: () => held }],
     });
@@ -202,7 +202,7 @@ describe('a cancel', () => {
       pool,
       clock,
       limits: DEFAULT_SEND_LIMITS,
-      handover: node.engine,
+      handoff: node.engine,
     });
     const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
     await expect(changes.cancel(scope, id)).rejects.toMatchObject({ code: 'not_cancellable' });
@@ -224,7 +224,7 @@ describe('a cancel', () => {
   });
 
   test('while the content is being read leaves nothing of it in memory', async () => {
-    await using rig = await deliveryRig();
+    await using rig = await setUpDelivery();
     const { engine } = rig.node;
     const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
     const client = await rig.database.pool.connect();
@@ -240,7 +240,7 @@ describe('a cancel', () => {
   });
 });
 
-async function readsThatWait(rig: Rig): Promise<number> {
+async function readsThatWait(rig: DeliverySetup): Promise<number> {
   const { rows } = await rig.database.pool.query<{ waiting: number }>(
     `select count(*)::int as waiting from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`,
@@ -250,11 +250,11 @@ async function readsThatWait(rig: Rig): Promise<number> {
 
 describe('what we cannot send', () => {
   test('fails when the sender domain is gone, without a connection', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       senders: { settingsFor: async () => undefined, keysFor: async () => [] },
     });
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({
       status: 'failed',
       reason: 'sender_domain_lost',
     });
@@ -264,10 +264,10 @@ describe('what we cannot send', () => {
 
   test('is deferred while it cannot be signed, and never leaves unsigned', async () => {
     let broken = true;
-    await using rig = await deliveryRig();
+    await using rig = await setUpDelivery();
     const { testSenders } = await import('../harness/signed-live-route.ts');
     const good = testSenders();
-    await using unable = await deliveryRig({
+    await using unable = await setUpDelivery({
       senders: {
         ...good,
         keysFor: async (workspaceId, domain) => {
@@ -277,20 +277,20 @@ describe('what we cannot send', () => {
       },
     });
     const id = await unable.send();
-    await unable.settled(id, 'deferred');
+    await unable.waitForStatus(id, 'deferred');
     expect(unable.receiver.sessions).toHaveLength(0);
     expect((await unable.attempts(id))[0]?.bounce?.explanation).toContain('could not be signed');
     broken = false;
-    expect((await unable.settled(id))[0]?.status).toBe('delivered');
+    expect((await unable.waitForStatus(id))[0]?.status).toBe('delivered');
     expect(unable.receiver.messages[0]?.raw.toString()).toMatch(/^DKIM-Signature:/);
     expect(rig.receiver.sessions).toHaveLength(0);
   });
 
   test('fails when its content is no longer kept', async () => {
-    await using rig = await deliveryRig();
+    await using rig = await setUpDelivery();
     const dueAtMs = rig.clock.now() + 60_000;
     const id = await rig.send({ status: 'scheduled', dueAtMs });
     await rig.database.pool.query('delete from message_contents where id = $1', [id]);
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'failed', reason: 'content_gone' });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'failed', reason: 'content_gone' });
   });
 });

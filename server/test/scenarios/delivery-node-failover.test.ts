@@ -3,12 +3,12 @@ import { ConcurrencyLimit } from '../../src/delivery/concurrency-limit.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
-import { startNode } from '../harness/delivery-node-process.ts';
-import { dnsServer } from '../harness/dns-server.ts';
+import { startDeliveryNode } from '../harness/delivery-node-process.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
 import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
-import { HANG_UP, smtpReceiver } from '../harness/smtp-receiver.ts';
+import { HANG_UP, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: a node that is killed, frozen, stopped or broken neither loses nor doubles a message, and
@@ -33,10 +33,10 @@ function latch() {
 
 describe('another node takes over', () => {
   test('a worker killed in DATA: delivered once by the other when the lease has run out', async () => {
-    await using database = await freshDatabase();
-    await using dns = await dnsServer(DNS);
+    await using database = await createTestDatabase();
+    await using dns = await startDnsServer(DNS);
     const never = latch();
-    await using receiver = await smtpReceiver({ onData: () => never.opened });
+    await using receiver = await startSmtpReceiver({ onData: () => never.opened });
     const { pool } = database;
     const nowMs = systemClock.now();
     const workspaceId = await newWorkspace(pool, nowMs);
@@ -44,11 +44,11 @@ describe('another node takes over', () => {
       { workspaceId, nowMs, recipients: ['jane@example.org'] },
     ])) as [string];
     const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 3_000 };
-    await using first = await startNode(options);
+    await using first = await startDeliveryNode(options);
     await receiver.untilCommand('DATA');
     await first.kill();
     receiver.script.onData = () => undefined;
-    await using _second = await startNode({ ...options, nodeName: 'second' });
+    await using _second = await startDeliveryNode({ ...options, nodeName: 'second' });
     await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
     expect(receiver.messages).toHaveLength(1);
     expect((await eventsOf(pool, workspaceId)).map((event) => event.type)).toEqual([
@@ -57,12 +57,12 @@ describe('another node takes over', () => {
   });
 
   test('a worker frozen past its lease cannot write its stale outcome', async () => {
-    await using database = await freshDatabase();
-    await using dns = await dnsServer(DNS);
+    await using database = await createTestDatabase();
+    await using dns = await startDnsServer(DNS);
     const held = latch();
     let asked = 0;
     // The frozen worker would report a bounce; the other one delivers.
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       keywords: [],
       onRcpt: async () => {
         asked += 1;
@@ -78,14 +78,14 @@ describe('another node takes over', () => {
       { workspaceId, nowMs, recipients: ['jane@example.org'] },
     ])) as [string];
     const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 2_000 };
-    await using frozen = await startNode(options);
+    await using frozen = await startDeliveryNode(options);
     await receiver.untilCommand('RCPT');
-    frozen.freeze();
-    await using _other = await startNode({ ...options, nodeName: 'other' });
+    frozen.suspend();
+    await using _other = await startDeliveryNode({ ...options, nodeName: 'other' });
     await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
     held.open();
-    frozen.thaw();
-    await frozen.leave();
+    frozen.resume();
+    await frozen.terminate();
     expect((await deliveriesOf(pool, id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
     expect((await eventsOf(pool, workspaceId)).map((event) => event.type)).toEqual([
       'message.delivered',
@@ -96,9 +96,9 @@ describe('another node takes over', () => {
   });
 
   test('rolling restarts of two nodes in the middle of it: every message once', async () => {
-    await using database = await freshDatabase();
-    await using dns = await dnsServer(DNS);
-    await using receiver = await smtpReceiver();
+    await using database = await createTestDatabase();
+    await using dns = await startDnsServer(DNS);
+    await using receiver = await startSmtpReceiver();
     const { pool } = database;
     const nowMs = systemClock.now();
     const workspaceId = await newWorkspace(pool, nowMs);
@@ -112,16 +112,16 @@ describe('another node takes over', () => {
       })),
     );
     const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 30_000 };
-    await using one = await startNode(options);
-    await using two = await startNode(options);
+    await using one = await startDeliveryNode(options);
+    await using two = await startDeliveryNode(options);
     await receiver.untilMessages(300);
-    await one.leave();
-    await using three = await startNode(options);
+    await one.terminate();
+    await using three = await startDeliveryNode(options);
     await receiver.untilMessages(900);
-    await two.leave();
+    await two.terminate();
     await receiver.untilMessages(1_500);
-    await three.leave();
-    await using _four = await startNode(options);
+    await three.terminate();
+    await using _four = await startDeliveryNode(options);
     await receiver.untilMessages(count);
     const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;
     await until(async () => (await pool.query<{ n: number }>(left)).rows[0]?.n === 0);
@@ -134,7 +134,7 @@ describe('another node takes over', () => {
 
 describe('a stop', () => {
   test('finishes what is on the wire and gives the rest back at once', async () => {
-    await using database = await freshDatabase();
+    await using database = await createTestDatabase();
     const { pool } = database;
     const clock = systemClock;
     const workspaceId = await newWorkspace(pool, clock.now());
@@ -174,17 +174,17 @@ describe('a stop', () => {
   });
 
   test('that takes too long cuts the connection, and what had not been handed over is due at once', async () => {
-    await using database = await freshDatabase();
-    await using dns = await dnsServer(DNS);
+    await using database = await createTestDatabase();
+    await using dns = await startDnsServer(DNS);
     const never = latch();
-    await using receiver = await smtpReceiver({ onData: () => never.opened });
+    await using receiver = await startSmtpReceiver({ onData: () => never.opened });
     const { pool } = database;
     const nowMs = systemClock.now();
     const workspaceId = await newWorkspace(pool, nowMs);
     const [id] = (await enqueue(pool, [
       { workspaceId, nowMs, recipients: ['jane@example.org'] },
     ])) as [string];
-    const { liveRoute } = await import('../harness/signed-live-route.ts');
+    const { signedLiveRoute: liveRoute } = await import('../harness/signed-live-route.ts');
     const live = liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port });
     await using node = startEngine({ url: database.url, clock: systemClock, live });
     await receiver.untilCommand('DATA');
@@ -196,7 +196,7 @@ describe('a stop', () => {
 
 describe('a message that breaks whoever touches it', () => {
   test('fails after five tries that never ended, and its neighbours are delivered', async () => {
-    await using database = await freshDatabase();
+    await using database = await createTestDatabase();
     const { pool } = database;
     const clock = new ManualClock(systemClock.now());
     const workspaceId = await newWorkspace(pool, clock.now());
@@ -238,7 +238,7 @@ describe('a message that breaks whoever touches it', () => {
   });
 
   test('what merely waited in the list of a node that died is not suspected for it', async () => {
-    await using database = await freshDatabase();
+    await using database = await createTestDatabase();
     const { pool } = database;
     const clock = new ManualClock(systemClock.now());
     const workspaceId = await newWorkspace(pool, clock.now());
@@ -261,10 +261,10 @@ describe('a message that breaks whoever touches it', () => {
 });
 
 test('what a receiver cut off is only what was under way, however often it happens', async () => {
-  await using database = await freshDatabase();
-  await using dns = await dnsServer(DNS);
+  await using database = await createTestDatabase();
+  await using dns = await startDnsServer(DNS);
   let messages = 0;
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     onMail: () => (++messages % 7 === 0 ? HANG_UP : undefined),
   });
   const { pool } = database;
@@ -280,7 +280,7 @@ test('what a receiver cut off is only what was under way, however often it happe
     })),
   );
   const clock = new ManualClock(nowMs);
-  const { liveRoute } = await import('../harness/signed-live-route.ts');
+  const { signedLiveRoute: liveRoute } = await import('../harness/signed-live-route.ts');
   const live = liveRoute({ clock, dns: dns.address, mxPort: receiver.port });
   await using _node = startEngine({ url: database.url, clock, live });
   const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;

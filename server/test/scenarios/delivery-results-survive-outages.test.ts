@@ -4,14 +4,14 @@ import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { cuttable } from '../harness/database-proxy.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { startDatabaseProxy } from '../harness/database-proxy.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { liveRoute } from '../harness/signed-live-route.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { unsignedSenders } from '../harness/live-route.ts';
 import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: while storage is away nothing more is sent than can be remembered, and when it is back every
@@ -31,10 +31,10 @@ async function setUp(
   sendersOf: (url: string) => SenderDomains = () => unsignedSenders,
 ) {
   await using parts = new AsyncDisposableStack();
-  const database = parts.use(await freshDatabase());
-  const way = parts.use(await cuttable(database.url));
-  const dns = parts.use(await dnsServer(DNS));
-  const receiver = parts.use(await smtpReceiver());
+  const database = parts.use(await createTestDatabase());
+  const way = parts.use(await startDatabaseProxy(database.url));
+  const dns = parts.use(await startDnsServer(DNS));
+  const receiver = parts.use(await startSmtpReceiver());
   const clock = new ManualClock(systemClock.now());
   const workspaceId = await newWorkspace(database.pool, clock.now());
   await enqueue(
@@ -45,7 +45,7 @@ async function setUp(
       recipients: [`u${n}@example.org`],
     })),
   );
-  const live = liveRoute({
+  const live = signedLiveRoute({
     clock,
     dns: dns.address,
     mxPort: receiver.port,
@@ -69,7 +69,7 @@ async function setUp(
   };
 }
 
-async function counts(pool: Awaited<ReturnType<typeof freshDatabase>>['pool']) {
+async function counts(pool: Awaited<ReturnType<typeof createTestDatabase>>['pool']) {
   const { rows } = await pool.query<{ deliveries: number; attempts: number; events: number }>(
     `select (select count(*)::int from deliveries where status = 'delivered') as deliveries,
             (select count(*)::int from attempts) as attempts,
@@ -85,7 +85,7 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   const limits = { unrecordedMax: 200, wireMax: 100 };
   await using node = startEngine({ url: way.url, clock, live, limits });
   await until(() => receiver.messages.length >= 300, { clock, stepMs: 20 });
-  await way.cut();
+  await way.disconnect();
   const atCut = receiver.messages.length;
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 60_000, { clock, stepMs: 250 });
@@ -94,7 +94,7 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
   // Nor does it take more in: what others accept meanwhile is for whoever can send it.
   expect(node.engine.reserveCapacity(1, 1)).toBeUndefined();
-  await way.mend();
+  await way.reconnect();
   await house.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
@@ -112,10 +112,10 @@ test('gone for longer than a lease: what was finished is still recorded, not sen
   const { way, clock, receiver, live } = house;
   await using _node = startEngine({ url: way.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
-  await way.cut();
+  await way.disconnect();
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 150_000, { clock, stepMs: 500 });
-  await way.mend();
+  await way.reconnect();
   await house.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
@@ -128,11 +128,11 @@ test('the database fenced off for a while: no result is given up, so nothing is 
   const { database, clock, receiver, live } = house;
   await using node = startEngine({ url: database.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
-  await database.letIn(false);
+  await database.allowConnections(false);
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 30_000, { clock, stepMs: 250 });
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
-  await database.letIn(true);
+  await database.allowConnections(true);
   await house.allDelivered();
   expect(receiver.messages).toHaveLength(count);
 });
@@ -155,14 +155,14 @@ test('an answer that is lost after the commit: the result counts as written, onc
     clock,
     stepMs: 20,
   });
-  way.loseAnswers();
+  way.dropResponses();
   await holder.query('commit');
   holder.release();
   // Some of them stand in storage, and nobody here knows it.
   await until(async () => (await counts(database.pool))?.attempts !== 0, { clock, stepMs: 20 });
   expect(node.engine.stats.delivered).toBe(0);
-  await way.cut();
-  await way.mend();
+  await way.disconnect();
+  await way.reconnect();
   await until(() => node.engine.stats.unrecorded === 0, { clock, stepMs: 250 });
   expect(node.engine.stats).toMatchObject({ delivered: count, leaseLost: 0 });
   expect(await counts(database.pool)).toEqual({
@@ -185,11 +185,11 @@ test('gone while a sender is looked up: that is no try, and the mail leaves when
     keysFor: unsignedSenders.keysFor,
   }));
   const { database, way, clock, live } = house;
-  await way.cut();
+  await way.disconnect();
   await using node = startEngine({ url: database.url, clock, live });
   await until(() => lookUps > 6, { clock, stepMs: 50 });
   expect(await counts(database.pool)).toEqual({ deliveries: 0, attempts: 0, events: 0 });
-  await way.mend();
+  await way.reconnect();
   await until(async () => (await counts(database.pool))?.deliveries === 3, { clock, stepMs: 50 });
   expect(node.engine.stats).toMatchObject({ deferred: 0, faults: 0 });
   expect(await counts(database.pool)).toEqual({ deliveries: 3, attempts: 3, events: 3 });

@@ -10,11 +10,11 @@ import { type NotificationListener, listen } from '../../src/db/listen.ts';
 import type { Storage } from '../../src/db/open-storage.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase, type TestDatabase } from '../harness/database.ts';
-import { dnsServer } from '../harness/dns-server.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
 import { deliveriesOf, enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -30,8 +30,8 @@ const SECRET_KEY = 'a secret key for tests, long enough to be one';
 /** One mail at a time: the receiver holds the first at its final dot, whoever comes next waits. */
 async function narrowHouse(database: TestDatabase) {
   const gate = Promise.withResolvers<undefined>();
-  const receiver = await smtpReceiver({ onMessage: () => gate.promise });
-  const dns = await dnsServer({
+  const receiver = await startSmtpReceiver({ onMessage: () => gate.promise });
+  const dns = await startDnsServer({
     'example.com': { MX: ['10 mx1.example.test'] },
     'mx1.example.test': { A: ['127.0.0.1'] },
   });
@@ -60,7 +60,7 @@ async function narrowHouse(database: TestDatabase) {
 async function send(app: TestApp, changes: Record<string, unknown> = {}): Promise<string> {
   const sent = await app.call('POST', '/transactional/send', {
     key: app.liveKey,
-    body: goodSend(changes),
+    body: validMessage(changes),
   });
   expect(sent.status).toBe(202);
   return sent.json.id;
@@ -71,7 +71,7 @@ async function statusOf(app: TestApp, id: string): Promise<string> {
 }
 
 test('files arrive byte for byte, small ones that share memory and large ones', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   await using it = await narrowHouse(database);
   it.letGo();
   const files = [3, 700, 700, 200_000].map((size, n) => ({
@@ -93,7 +93,7 @@ test('files arrive byte for byte, small ones that share memory and large ones', 
 });
 
 test('what waits in the thread can be cancelled, and never leaves', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   await using it = await narrowHouse(database);
   const first = await send(it.app);
   await it.receiver.untilMessages(1);
@@ -112,7 +112,7 @@ test('what waits in the thread can be cancelled, and never leaves', async () => 
 });
 
 test('a stop finishes what is on the wire and gives the rest to the next node at once', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   await using it = await narrowHouse(database);
   await send(it.app);
   await it.receiver.untilMessages(1);
@@ -132,7 +132,7 @@ test('a stop finishes what is on the wire and gives the rest to the next node at
 
 test('its figures are told with those of the process', async () => {
   await using app = await startApp({ env: { DELIVERY_THREAD: 'on' } });
-  const sent = await app.call('POST', '/transactional/send', { body: goodSend() });
+  const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
   expect(sent.status).toBe(202);
   await until(() => app.app.engine?.stats.delivered === 1);
   const told = await (await fetch(`${app.url}/metrics`)).text();
@@ -144,7 +144,7 @@ test('its figures are told with those of the process', async () => {
 });
 
 test('whoever follows the ledger hears of every commit', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   await using notices = listen({ hosts: placesOf(database), log: silentLog });
   let rings = 0;
@@ -167,7 +167,7 @@ test('whoever follows the ledger hears of every commit', async () => {
 });
 
 test('nobody waits for a thread that leaves', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   await using notices = listen({ hosts: placesOf(database), log: silentLog });
   const room = await openRoom(database, notices, () => {});
   await room.ready;
@@ -177,7 +177,7 @@ test('nobody waits for a thread that leaves', async () => {
 });
 
 test('a thread that breaks ends the process, with its reason', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(database.pool, nowMs);
   const queued = { workspaceId, nowMs, recipients: ['jane@example.com'] };
@@ -205,7 +205,7 @@ test('a thread that breaks ends the process, with its reason', async () => {
 });
 
 test('a start that fails leaves no thread behind', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };

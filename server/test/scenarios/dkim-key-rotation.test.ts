@@ -8,8 +8,8 @@ import { createEncryptor } from '../../src/lib/encryption.ts';
 import { signDkim } from '../../src/mail/dkim/sign.ts';
 import { startApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: a rotation needs no change of the DNS beforehand, never signs with a key that receivers
@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000;
 const MAIL = Buffer.from('From: hello@shop.test\r\nSubject: Hello\r\n\r\nHello\r\n');
 
 async function start() {
-  const dns = await dnsServer();
+  const dns = await startDnsServer();
   const clock = new ManualClock(systemClock.now());
   const app = await startApp({
     clock,
@@ -93,7 +93,7 @@ function selectorOf(keys: readonly ListedKey[], algorithm: string, slot: string)
 test('the next key signs, the former holds, and a new next one is made', async () => {
   await using rig = await start();
   const { dns, clock, id, call } = rig;
-  publish(dns, rig.records);
+  publishRecords(dns, rig.records);
   const before = await call('POST', `/domains/${id}/verify`);
   expect(before.status).toBe('verified');
   const signedBefore = await rig.sign();
@@ -126,7 +126,7 @@ test('the next key signs, the former holds, and a new next one is made', async (
 
 test('no private half of a retired key is kept', async () => {
   await using rig = await start();
-  publish(rig.dns, rig.records);
+  publishRecords(rig.dns, rig.records);
   await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
   const { rows } = await rig.app.app.storage.pool.query(
     'select slot, encrypted_private_key is null as gone from domain_keys order by slot',
@@ -148,7 +148,7 @@ test('no private half of a retired key is kept', async () => {
 test('is refused until the next key is published', async () => {
   await using rig = await start();
   const { dns, id, call, app } = rig;
-  publish(dns, rig.records);
+  publishRecords(dns, rig.records);
   await call('POST', `/domains/${id}/verify`);
   const first = await call('POST', `/domains/${id}/rotate-dkim`);
   const next = first.records.find(
@@ -178,7 +178,7 @@ test('is refused until the next key is published', async () => {
 
 test('two at once make one rotation', async () => {
   await using rig = await start();
-  publish(rig.dns, rig.records);
+  publishRecords(rig.dns, rig.records);
   await rig.call('POST', `/domains/${rig.id}/verify`);
   const rotate = () =>
     rig.app.call('POST', `/domains/${rig.id}/rotate-dkim`, { key: rig.app.liveKey });
@@ -226,20 +226,20 @@ test('a trusted domain is signed with both keys and rotates without DNS', async 
   expect(signed.match(/a=\S+;/g)?.sort()).toEqual(['a=ed25519-sha256;', 'a=rsa-sha256;']);
   const rotated = await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
   expect(rotated.status).toBe('verified');
-  expect(rig.dns.questions).toEqual([]);
+  expect(rig.dns.queries).toEqual([]);
 });
 
 test('Ed25519 signs only while its record is there', async () => {
   await using rig = await start();
   const { dns, id, call } = rig;
-  publish(
+  publishRecords(
     dns,
     rig.records.filter(({ required }) => required),
   );
   await call('POST', `/domains/${id}/verify`);
   const algorithms = async () => (await rig.sign()).toString().match(/a=\w+-sha256/g);
   expect(await algorithms()).toEqual(['a=rsa-sha256']);
-  publish(dns, rig.records);
+  publishRecords(dns, rig.records);
   await call('POST', `/domains/${id}/verify`);
   expect(await algorithms()).toHaveLength(2);
   const optional = rig.records.filter(({ purpose, required }) => purpose === 'dkim' && !required);
@@ -299,7 +299,7 @@ test('several nodes share the looks: each due domain is looked at once', async (
   });
   expect(second.workspaceId).toBe(app.workspaceId);
   for (let n = 1; n <= 5; n++) await rig.call('POST', '/domains', { name: `d${n}.test` });
-  dns.questions.length = 0;
+  dns.queries.length = 0;
   const looked = async () => {
     const { data } = await rig.call('GET', '/domains');
     return data.every(({ checked_at }: { checked_at: string | null }) => checked_at !== null);
@@ -307,7 +307,7 @@ test('several nodes share the looks: each due domain is looked at once', async (
   clock.advance(60_000);
   await until(looked, { clock, stepMs: 100, what: 'all domains are looked at' });
   for (let n = 1; n <= 5; n++) {
-    const asked = dns.questions.filter(
+    const asked = dns.queries.filter(
       ({ name, type }) => name === `_postrider.d${n}.test` && type === 'TXT',
     );
     expect(asked).toHaveLength(1);

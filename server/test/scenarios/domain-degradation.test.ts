@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
 import { createEventCheck } from '../harness/event-schemas.ts';
 import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
-import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: a verified domain whose record vanishes is degraded at once and told of, goes on sending for
@@ -41,7 +41,7 @@ interface Seen {
 }
 
 async function verifiedDomain(): Promise<Rig> {
-  const dns = await dnsServer();
+  const dns = await startDnsServer();
   const clock = new ManualClock(systemClock.now());
   const app = await startApp({
     clock,
@@ -50,7 +50,7 @@ async function verifiedDomain(): Promise<Rig> {
   const call = (method: string, path: string, body?: unknown) =>
     app.call(method, path, { key: app.liveKey, ...(body === undefined ? {} : { body }) });
   const domain = (await call('POST', '/domains', { name: 'shop.test' })).json;
-  publish(dns, domain.records);
+  publishRecords(dns, domain.records);
   const rig: Rig = {
     app,
     dns,
@@ -65,7 +65,7 @@ async function verifiedDomain(): Promise<Rig> {
         /^domain/.test(type),
       ),
     send: async () => {
-      const body = goodSend({ from: { email: 'hello@shop.test' } });
+      const body = validMessage({ from: { email: 'hello@shop.test' } });
       return (await call('POST', '/transactional/send', body)).status;
     },
     async passUntil(status) {
@@ -124,7 +124,7 @@ test('degraded at once, sending for three days, then stopped, then back', async 
     data: { domain: { status: 'failed' }, sending_stops_at: null },
   });
 
-  publish(rig.dns, [record]);
+  publishRecords(rig.dns, [record]);
   await rig.passUntil('verified');
   await until(async () => (await rig.send()) === 202, { what: 'sends are accepted again' });
   expect((await rig.events()).map(({ type }) => type)).toEqual([
@@ -144,7 +144,7 @@ test('a record that comes back in time ends it', async () => {
   rig.dns.remove(record.name);
   expect((await rig.verify()).status).toBe('degraded');
   rig.clock.advance(71 * HOUR_MS);
-  publish(rig.dns, [record]);
+  publishRecords(rig.dns, [record]);
   expect(await rig.verify()).toMatchObject({ status: 'verified', sending_stops_at: null });
 
   // The next loss has the whole grace time again.
@@ -199,7 +199,7 @@ test('a DNS that fails is not a record that vanished', async () => {
 
   // Nor does it end a grace time early, or make a domain verified that was not.
   for (const { name } of rig.domain.records) rig.dns.remove(name);
-  publish(rig.dns, rig.domain.records);
+  publishRecords(rig.dns, rig.domain.records);
   rig.dns.remove(rig.record('ownership').name);
   expect((await rig.verify()).status).toBe('degraded');
   for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
@@ -245,7 +245,7 @@ test('a new domain is not verified while a look-up fails', async () => {
     key: app.liveKey,
     body: { name: 'new.test' },
   });
-  publish(dns, added.json.records);
+  publishRecords(dns, added.json.records);
   const owner = added.json.records[0] as ListedRecord;
   dns.setName(owner.name, 'SERVFAIL');
   const path = `/domains/${added.json.id}/verify`;

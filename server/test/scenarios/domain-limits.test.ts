@@ -4,9 +4,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { dnsServer } from '../harness/dns-server.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
 import { until } from '../harness/until.ts';
-import { publish } from '../harness/publish-dns-records.ts';
+import { publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: nobody can take the server's time or room with domains: their number is bounded, and so are
@@ -66,7 +66,7 @@ test('a workspace has a bounded number of domains, also when many come at once',
 });
 
 test('names that nobody answers for keep no other workspace from verifying', async () => {
-  await using dns = await dnsServer();
+  await using dns = await startDnsServer();
   const clock = new ManualClock(systemClock.now());
   await using other = await startApp({
     clock,
@@ -81,12 +81,12 @@ test('names that nobody answers for keep no other workspace from verifying', asy
   const verify = (id: string, key: string) => other.call('POST', `/domains/${id}/verify`, { key });
   // No time passes, so none of these is answered or given up.
   const waiting = silent.map(({ id }) => verify(encodeId('dom', id), other.liveKey));
-  await until(() => dns.questions.length >= 48);
+  await until(() => dns.queries.length >= 48);
 
   const { id: workspaceId } = await other.app.workspaces.create('Neighbour');
   const key = await other.newKey({ mode: 'live', workspaceId });
   const added = await other.call('POST', '/domains', { key, body: { name: 'fine.test' } });
-  publish(dns, added.json.records);
+  publishRecords(dns, added.json.records);
   expect((await verify(added.json.id, key)).json.status).toBe('verified');
 
   const answered = Promise.all(waiting).then((answers) => answers.map(({ status }) => status));

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
 import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
-import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: what one workspace has verified, another may use only by the will of the zone's owner, and
@@ -16,7 +16,7 @@ let keys: { shop: string; rival: string };
 let workspaces: { shop: string; rival: string };
 
 beforeAll(async () => {
-  dns = await dnsServer();
+  dns = await startDnsServer();
   app = await startApp({ env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' } });
   const rival = await app.app.workspaces.create('Rival');
   const key = await app.newKey({ mode: 'live', workspaceId: rival.id });
@@ -51,7 +51,7 @@ const ownership = (records: readonly ListedRecord[]): ListedRecord =>
 
 test('the same domain needs a token of its own, and both may send then', async () => {
   const shops = await add('shop', 'shared.test');
-  publish(dns, shops.records);
+  publishRecords(dns, shops.records);
   expect((await verify('shop', shops.id)).status).toBe('verified');
 
   const rivals = await add('rival', 'shared.test');
@@ -63,7 +63,7 @@ test('the same domain needs a token of its own, and both may send then', async (
   );
 
   // Everything but the token: the keys alone prove nothing.
-  publish(
+  publishRecords(
     dns,
     rivals.records.filter(({ purpose }) => purpose !== 'ownership'),
   );
@@ -91,7 +91,7 @@ test('the same domain needs a token of its own, and both may send then', async (
 
 test('a domain below needs a token below, and is not claimed silently', async () => {
   const shops = await add('shop', 'parent.test');
-  publish(dns, shops.records);
+  publishRecords(dns, shops.records);
   await verify('shop', shops.id);
   const before = (await told('shop')).length;
 
@@ -100,7 +100,7 @@ test('a domain below needs a token below, and is not claimed silently', async ()
   // A domain that is only asked for is nobody's business: otherwise anyone could cry wolf.
   expect(await told('shop')).toHaveLength(before);
 
-  publish(dns, rivals.records);
+  publishRecords(dns, rivals.records);
   expect((await verify('rival', rivals.id)).status).toBe('verified');
   expect((await told('shop')).slice(before)).toMatchObject([
     {
@@ -111,19 +111,19 @@ test('a domain below needs a token below, and is not claimed silently', async ()
   // Told once: a record that goes and comes back is no new claim.
   dns.remove(ownership(rivals.records).name);
   expect((await verify('rival', rivals.id)).status).toBe('degraded');
-  publish(dns, rivals.records);
+  publishRecords(dns, rivals.records);
   expect((await verify('rival', rivals.id)).status).toBe('verified');
   expect(await told('shop')).toHaveLength(before + 1);
 });
 
 test('a domain above, or beside, is no claim', async () => {
   const shops = await add('shop', 'mail.deep.test');
-  publish(dns, shops.records);
+  publishRecords(dns, shops.records);
   await verify('shop', shops.id);
   const before = (await told('shop')).length;
   for (const name of ['deep.test', 'other.deep.test', 'deep.mail.deep.test.test']) {
     const rivals = await add('rival', name);
-    publish(dns, rivals.records);
+    publishRecords(dns, rivals.records);
     expect((await verify('rival', rivals.id)).status).toBe('verified');
   }
   expect(await told('shop')).toHaveLength(before);
@@ -151,7 +151,7 @@ test('nobody sees or touches another workspace’s domain', async () => {
 
 test('the operator’s word needs no DNS, and is told too', async () => {
   const shops = await add('shop', 'trusted.test');
-  publish(dns, shops.records);
+  publishRecords(dns, shops.records);
   await verify('shop', shops.id);
   const before = (await told('shop')).length;
 

@@ -5,10 +5,10 @@ import { uuidv7 } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseMailbox } from '../../src/mail/address.ts';
 import { returnPathFor } from '../../src/mail/return-path-address.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
-import { type ListedRecord, publish } from '../harness/publish-dns-records.ts';
+import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Goal: whoever adds a domain is told what to publish, what was found of it and what is wrong with
@@ -21,7 +21,7 @@ let app: TestApp;
 const clock = new ManualClock(systemClock.now());
 
 beforeAll(async () => {
-  dns = await dnsServer();
+  dns = await startDnsServer();
   app = await startApp({
     clock,
     env: {
@@ -89,14 +89,14 @@ test('each record is found when it is there, and the last one makes the domain s
   expect(JSON.stringify(domain)).not.toContain('PRIVATE');
 
   const send = () =>
-    call('POST', '/transactional/send', goodSend({ from: { email: 'hello@green.test' } }));
+    call('POST', '/transactional/send', validMessage({ from: { email: 'hello@green.test' } }));
   const required = domain.records.filter((record) => record.required);
   for (const record of required) {
     expect((await send()).json.code).toBe('domain_not_verified');
     const before = await verify(domain.id);
     expect(before.status).toBe('pending');
     expect(statusOf(before.records, record)).toBe('missing');
-    publish(dns, [record]);
+    publishRecords(dns, [record]);
     const after = await verify(domain.id);
     expect(statusOf(after.records, record)).toBe('found');
     expect(after.status).toBe(record === required.at(-1) ? 'verified' : 'pending');
@@ -116,12 +116,12 @@ function statusOf(records: readonly ListedRecord[], wanted: ListedRecord): strin
 
 test('a zone that says what is no text keeps nobody from sending', async () => {
   const domain = await add('odd.test', { tracking_host: 'links.odd.test' });
-  publish(dns, domain.records);
+  publishRecords(dns, domain.records);
   const dmarc = domain.records.find(({ purpose }) => purpose === 'dmarc') as ListedRecord;
   dns.set(dmarc.name, 'TXT', [`v=DMARC1; p=none; x=\0${'😀'.repeat(1500)}`]);
   const seen = await verify(domain.id);
   expect(seen.status).toBe('verified');
-  const body = goodSend({ from: { email: 'hello@odd.test' } });
+  const body = validMessage({ from: { email: 'hello@odd.test' } });
   expect((await call('POST', '/transactional/send', body)).status).toBe(202);
 
   // An event tells of it too, and events are searched.
@@ -133,7 +133,7 @@ test('a zone that says what is no text keeps nobody from sending', async () => {
 
 test('a tracking host that is chosen later is looked up soon', async () => {
   const domain = await add('later.test');
-  publish(dns, domain.records);
+  publishRecords(dns, domain.records);
   const before = await verify(domain.id);
   expect(Date.parse(before.next_check_at) - clock.now()).toBeGreaterThan(3_600_000);
   const tls = await call('PATCH', `/domains/${domain.id}`, { tls: 'required' });
@@ -145,7 +145,7 @@ test('a tracking host that is chosen later is looked up soon', async () => {
 
 test('nobody needs to ask: records are looked up by themselves', async () => {
   const domain = await add('waiting.test');
-  publish(dns, domain.records);
+  publishRecords(dns, domain.records);
   await until(async () => (await call('GET', `/domains/${domain.id}`)).json.status === 'verified', {
     clock,
     stepMs: 500,

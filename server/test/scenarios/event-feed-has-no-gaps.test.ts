@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { appendEvents } from '../../src/events/events-store.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: a reader of the ledger sees every event exactly once, even when a transaction that began
@@ -38,7 +38,7 @@ test('an event that commits late is not skipped', async () => {
   const slow = await app.database.pool.connect();
   await slow.query('begin');
   await appendEvents(slow, [anEvent(app)]);
-  for (let i = 0; i < 5; i++) await app.call('POST', '/transactional/send', { body: goodSend() });
+  for (let i = 0; i < 5; i++) await app.call('POST', '/transactional/send', { body: validMessage() });
 
   // What is later than the open transaction must wait: if it were given out now, the reader would
   // stand behind an event that is not there yet.
@@ -69,7 +69,7 @@ test('a reader beside many writers sees every event exactly once', async () => {
   await Promise.all(
     Array.from({ length: 20 }, async () => {
       for (let i = 0; i < 10; i++) {
-        await app.call('POST', '/transactional/send', { body: goodSend() });
+        await app.call('POST', '/transactional/send', { body: validMessage() });
       }
     }),
   );

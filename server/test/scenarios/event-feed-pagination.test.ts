@@ -8,8 +8,8 @@ import {
   readFeed,
 } from '../../src/events/feed-store.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { openEventSource } from '../harness/event-source-reader.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
@@ -34,7 +34,7 @@ describe('GET /events', () => {
   beforeAll(async () => {
     app = await startApp();
     for (let n = 0; n < 7; n++) {
-      const body = goodSend({ to: { email: `r${n}@example.com` }, tags: [`t${n % 2}`] });
+      const body = validMessage({ to: { email: `r${n}@example.com` }, tags: [`t${n % 2}`] });
       await app.call('POST', '/transactional/send', { body });
     }
     await until(async () => (await all('type=message.delivered')).length === 7);
@@ -86,7 +86,7 @@ describe('GET /events', () => {
   test('what comes in meanwhile does not disturb one who goes back', async () => {
     const before = ids(await all('order=desc'));
     const { json: first } = await app.call('GET', '/events?order=desc&limit=5');
-    await app.call('POST', '/transactional/send', { body: goodSend() });
+    await app.call('POST', '/transactional/send', { body: validMessage() });
     const { json: rest } = await app.call(
       'GET',
       `/events?order=desc&limit=100&cursor=${first.next_cursor}`,
@@ -97,7 +97,7 @@ describe('GET /events', () => {
 
   test('from the newest page on into the stream, and into the feed, without a gap', async () => {
     const { json: page } = await app.call('GET', '/events?order=desc&limit=2&type=message.*');
-    const sent = await app.call('POST', '/transactional/send', { body: goodSend() });
+    const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
     const stream = `${app.url}/api/v1/events/stream?cursor=${page.follow_cursor}`;
     const reader = await openEventSource(stream, app.testKey);
     await until(() => reader.events.length >= 2);
@@ -113,7 +113,7 @@ describe('GET /events', () => {
   test('`latest` is the end of the ledger now', async () => {
     const { json: now } = await app.call('GET', '/events?cursor=latest');
     expect([now.data, now.has_more]).toEqual([[], false]);
-    const sent = await app.call('POST', '/transactional/send', { body: goodSend() });
+    const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
     await until(async () => {
       const { json } = await app.call('GET', `/events?cursor=${now.next_cursor}`);
       return json.data[0]?.data.message_id === sent.json.id;
@@ -158,7 +158,7 @@ describe('GET /events', () => {
     await slow.query('begin');
     const event = { workspaceId: app.workspaceId, mode: 'test' as const, atMs: Date.now() };
     await appendEvents(slow, [{ ...event, type: 'template.published', data: {} }]);
-    await app.call('POST', '/transactional/send', { body: goodSend() });
+    await app.call('POST', '/transactional/send', { body: validMessage() });
     const { json: page } = await app.call('GET', '/events?order=desc&limit=100');
     await slow.query('commit');
     slow.release();
@@ -176,7 +176,7 @@ describe('the room', () => {
   const nowMs = Date.now();
 
   async function scene() {
-    const database = await freshDatabase();
+    const database = await createTestDatabase();
     const workspaceId = await newWorkspace(database.pool, nowMs);
     const scope = { workspaceId, mode: 'test' as const };
     const tell = (times: number[], type: NewEvent['type'] = 'template.published') =>

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { createEventCheck } from '../harness/event-schemas.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: every event that happens has the fields that the OpenAPI document promises to receivers, and
@@ -66,15 +66,15 @@ const SILENT = {
 
 test('what happens is told as documented, in numbered order', async () => {
   await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
-  await using gone = await webhookReceiver({ answer: () => ({ status: 410 }) });
-  await using failing = await webhookReceiver({ answer: () => ({ status: 500 }) });
+  await using gone = await startWebhookReceiver({ answer: () => ({ status: 410 }) });
+  await using failing = await startWebhookReceiver({ answer: () => ({ status: 500 }) });
   const post = async (path: string, body?: object) => {
     const { status, json, text } = await app.call('POST', path, body ? { body } : {});
     expect([path, status < 300, text]).toEqual([path, true, expect.anything()]);
     return json;
   };
   const send = (changes: Record<string, unknown>) =>
-    post('/transactional/send', goodSend({ tags: ['a'], metadata: { b: 'c' }, ...changes }));
+    post('/transactional/send', validMessage({ tags: ['a'], metadata: { b: 'c' }, ...changes }));
 
   for (const part of ['bounced', 'deferred', 'complained', 'suppressed', 'smtp-550-5.7.26']) {
     await send({
@@ -133,7 +133,7 @@ test('what happens is told as documented, in numbered order', async () => {
 
 test('samples are as documented too', async () => {
   await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
-  await using receiver = await webhookReceiver();
+  await using receiver = await startWebhookReceiver();
   const { json } = await app.call('POST', '/webhooks', {
     body: { url: receiver.url, events: ['webhook.disabled'] },
   });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { type EventSourceReader, openEventSource } from '../harness/event-source-reader.ts';
 import { until } from '../harness/until.ts';
-import { makePerson, signedInAs, type Visitor } from '../harness/dashboard-session.ts';
+import { createPerson, signInAs, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whoever may no longer read events stops seeing them at once, on whichever node they read.
@@ -18,7 +18,7 @@ let there: TestApp;
 let people = 0;
 
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await createTestDatabase();
   const streams = { lifetimeMs: 3_600_000 };
   here = await startApp({ database, streams });
   there = await startApp({ database, streams });
@@ -32,27 +32,27 @@ afterAll(async () => {
 interface Scene {
   personId: string;
   /** Acts at the first node. */
-  visitor: Visitor;
+  visitor: SessionClient;
   reader: EventSourceReader;
 }
 
 async function somebodyReads(): Promise<Scene> {
   people += 1;
-  const person = await makePerson(here, `reader${people}@people.example`, 'developer');
-  const visitor = await signedInAs(here, person);
+  const person = await createPerson(here, `reader${people}@people.example`, 'developer');
+  const visitor = await signInAs(here, person);
   return { personId: person.publicId, visitor, reader: await readAs(there, visitor) };
 }
 
-const readAs = (app: TestApp, visitor: Visitor) =>
+const readAs = (app: TestApp, visitor: SessionClient) =>
   openEventSource(`${app.url}/api/v1/events/stream`, {
     cookie: visitor.cookie as string,
     'postrider-workspace': visitor.workspace as string,
     'postrider-mode': visitor.mode,
   });
 
-async function theOwner(): Promise<Visitor> {
+async function theOwner(): Promise<SessionClient> {
   people += 1;
-  return signedInAs(here, await makePerson(here, `owner${people}@people.example`, 'owner'));
+  return signInAs(here, await createPerson(here, `owner${people}@people.example`, 'owner'));
 }
 
 const ended = ({ reader }: Scene) =>
@@ -112,7 +112,7 @@ test('others go on reading', async () => {
   const other = await somebodyReads();
   await scene.visitor.call('DELETE', '/session');
   await ended(scene);
-  await here.call('POST', '/transactional/send', { body: goodSend() });
+  await here.call('POST', '/transactional/send', { body: validMessage() });
   await until(() => other.reader.events.length > 0);
   other.reader.close();
 });
@@ -121,8 +121,8 @@ test('a session that runs out takes its stream with it', async () => {
   const clock = new ManualClock(Date.now());
   const streams = { lifetimeMs: 365 * 86_400_000, heartbeatMs: 365 * 86_400_000 };
   await using late = await startApp({ clock, streams });
-  const person = await makePerson(late, 'late@people.example', 'viewer');
-  const visitor = await signedInAs(late, person);
+  const person = await createPerson(late, 'late@people.example', 'viewer');
+  const visitor = await signInAs(late, person);
   const reader = await readAs(late, visitor);
   clock.advance(7 * 86_400_000 - 1_000);
   await late.call('GET', '/limits');

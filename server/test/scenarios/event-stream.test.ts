@@ -5,8 +5,8 @@ import { encodeEventCursor } from '../../src/http/routes/events/event-query.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { type EventSourceReader, openEventSource } from '../harness/event-source-reader.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 const url = (query = ''): string => `${app.url}/api/v1/events/stream${query}`;
-const send = () => app.call('POST', '/transactional/send', { body: goodSend() });
+const send = () => app.call('POST', '/transactional/send', { body: validMessage() });
 
 test('events come as they happen, and only those of the mode', async () => {
   const reader = await openEventSource(url(), app.testKey);
@@ -134,7 +134,7 @@ async function room(
   limits: ConstructorParameters<typeof EventStreams>[0]['limits'],
   clock = systemClock,
 ) {
-  const database = await freshDatabase();
+  const database = await createTestDatabase();
   const { pool } = database;
   const scope = { workspaceId: await newWorkspace(pool, Date.now()), mode: 'test' as const };
   const streams = new EventStreams({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { sqlTime } from '../../src/db/row-types.ts';
 import { EVENT_LOG_START } from '../../src/events/events-store.ts';
 import { readFeed } from '../../src/events/feed-store.ts';
-import { deliveryRig } from '../harness/delivery-setup.ts';
+import { setUpDelivery } from '../harness/delivery-setup.ts';
 import { expectSigned } from '../harness/signed-live-route.ts';
 import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
 
@@ -15,9 +15,9 @@ import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
 describe('what a server says', () => {
   test('may be cut off within a character, and its event is found all the same', async () => {
     const said = `${'x'.repeat(1023)}\u{1f600}`;
-    await using rig = await deliveryRig({ receivers: [{ onRcpt: () => `550 ${said}` }] });
+    await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => `550 ${said}` }] });
     const id = await rig.send();
-    expect((await rig.settled(id))[0]?.status).toBe('bounced');
+    expect((await rig.waitForStatus(id))[0]?.status).toBe('bounced');
     const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
     const filter = { recipient: 'jane@example.org' };
     const { events } = await readFeed(rig.database.pool, scope, EVENT_LOG_START, 10, filter);
@@ -27,33 +27,33 @@ describe('what a server says', () => {
 
 describe('which server takes the mail', () => {
   test('first MX down: the second gets it in the same attempt', async () => {
-    await using rig = await deliveryRig({ receivers: [{}, {}] });
+    await using rig = await setUpDelivery({ receivers: [{}, {}] });
     await rig.receiver.close();
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
     expect(rig.receivers[1]?.messages).toHaveLength(1);
     const [attempt] = await rig.attempts(id);
     expect(attempt?.smtp?.mx).toBe('mx2.example.test');
-    expect(attempt?.said).toMatch(/connecting to mx1[\s\S]*connecting to mx2/);
+    expect(attempt?.transcript).toMatch(/connecting to mx1[\s\S]*connecting to mx2/);
   });
 
   test('first MX greets with 554: the second is asked', async () => {
-    await using rig = await deliveryRig({ receivers: [{ onConnect: () => '554 No' }, {}] });
+    await using rig = await setUpDelivery({ receivers: [{ onConnect: () => '554 No' }, {}] });
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
   });
 
   test('all MX down: deferred, and delivered when one is back', async () => {
-    await using rig = await deliveryRig({ receivers: [{}, {}] });
+    await using rig = await setUpDelivery({ receivers: [{}, {}] });
     const [first, second] = rig.receivers;
     await first?.close();
     await second?.close();
     const id = await rig.send();
-    await rig.settled(id, 'deferred');
+    await rig.waitForStatus(id, 'deferred');
     const [failed] = await rig.attempts(id);
     expect(failed?.bounce).toMatchObject({ class: 'soft', reason: 'network_unreachable' });
     await second?.listen();
-    expect((await rig.settled(id))[0]?.status).toBe('delivered');
+    expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
     expect(second?.messages).toHaveLength(1);
     const events = (await rig.events()).map((event) => event.type);
     expect(events.at(-1)).toBe('message.delivered');
@@ -61,18 +61,18 @@ describe('which server takes the mail', () => {
   });
 
   test('an MX that is ourselves is a loop, by its greeting or by its address', async () => {
-    await using byName = await deliveryRig({
+    await using byName = await setUpDelivery({
       receivers: [{ onEhlo: () => '250 mail.sender.test' }],
     });
     const id = await byName.send();
-    expect((await byName.settled(id))[0]).toMatchObject({
+    expect((await byName.waitForStatus(id))[0]).toMatchObject({
       status: 'bounced',
       reason: 'protocol_error',
     });
     expect(byName.receiver.messages).toHaveLength(0);
-    await using byAddress = await deliveryRig({ isOwnAddress: (ip) => ip === '127.0.0.1' });
+    await using byAddress = await setUpDelivery({ isOwnAddress: (ip) => ip === '127.0.0.1' });
     const other = await byAddress.send();
-    expect((await byAddress.settled(other))[0]).toMatchObject({ status: 'bounced' });
+    expect((await byAddress.waitForStatus(other))[0]).toMatchObject({ status: 'bounced' });
     expect(byAddress.receiver.sessions).toHaveLength(0);
   });
 });
@@ -80,11 +80,11 @@ describe('which server takes the mail', () => {
 describe('what happens in the middle', () => {
   test('greylisted, then delivered after a minute or so', async () => {
     let asked = 0;
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ onRcpt: () => (++asked === 1 ? '451 4.7.1 Greylisted' : undefined) }],
     });
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
     const [first, second] = await rig.attempts(id);
     expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'greylisted' } });
     const waitedMs = (second?.started_at ?? 0) - (first?.finished_at ?? 0);
@@ -98,7 +98,7 @@ describe('what happens in the middle', () => {
     const gate = Promise.withResolvers<undefined>();
     let held = 0;
     const isOnlyOne = () => rig.receiver.sessions.every(({ closed }) => closed);
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [
         {
           onConnect: () => (isOnlyOne() ? undefined : '421 4.7.0 Too many connections'),
@@ -109,7 +109,7 @@ describe('what happens in the middle', () => {
         },
       ],
     });
-    await rig.settled(await rig.send());
+    await rig.waitForStatus(await rig.send());
     const ids: string[] = [];
     for (let n = 0; n < 12; n++) ids.push(await rig.send({ recipients: [`u${n}@example.org`] }));
     await rig.until(() => held === 2, 10);
@@ -117,7 +117,7 @@ describe('what happens in the middle', () => {
     await rig.until(() => rig.clock.now() > beganAtMs + 20_000, 100);
     gate.resolve(undefined);
     for (const id of ids) {
-      const [state] = await rig.settled(id);
+      const [state] = await rig.waitForStatus(id);
       expect(state).toMatchObject({ status: 'delivered', attempts: 1 });
     }
     expect(rig.receiver.sessions.length).toBeLessThanOrEqual(4);
@@ -126,7 +126,7 @@ describe('what happens in the middle', () => {
   test('of two connections the one is refused before the other is greeted: nothing is put off', async () => {
     const refused = Promise.withResolvers<undefined>();
     let connections = 0;
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [
         {
           onConnect: () => {
@@ -138,32 +138,32 @@ describe('what happens in the middle', () => {
       ],
     });
     // A receiver that is known gets several at a time, and its connection does not outlive the rest.
-    await rig.settled(await rig.send());
+    await rig.waitForStatus(await rig.send());
     await rig.until(() => rig.receiver.sessions[0]?.closed ?? false, 10_000);
     const ids: string[] = [];
     for (let n = 0; n < 4; n++) ids.push(await rig.send({ recipients: [`u${n}@example.org`] }));
     await rig.until(() => rig.receiver.sessions[2]?.closed ?? false, 10);
     refused.resolve(undefined);
     for (const id of ids) {
-      expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+      expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
     }
     expect(connections).toBe(3);
   });
 
   test('421 in the middle of a session: the rest goes over a fresh connection at once', async () => {
     let count = 0;
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ onMail: () => (++count === 3 ? '421 4.7.0 Enough for now' : undefined) }],
     });
     const ids = await Promise.all([rig.send(), rig.send(), rig.send(), rig.send(), rig.send()]);
-    for (const id of ids) expect((await rig.settled(id))[0]?.status).toBe('delivered');
+    for (const id of ids) expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
     expect(rig.receiver.messages).toHaveLength(5);
     expect(rig.receiver.violations).toEqual([]);
   });
 
   test('disconnect in DATA: tried again, with the same bytes and the same signature', async () => {
     let dropped = false;
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [
         {
           onDataBytes: () => {
@@ -175,7 +175,7 @@ describe('what happens in the middle', () => {
       ],
     });
     const id = await rig.send({ html: `<p>${'long '.repeat(60_000)}</p>` });
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
     const [first] = await rig.attempts(id);
     expect(first?.bounce?.reason).toBe('connection_lost');
     expect(rig.receiver.messages.filter((mail) => mail.accepted)).toHaveLength(1);
@@ -184,7 +184,7 @@ describe('what happens in the middle', () => {
 
   test('the reply to the final dot is lost: recorded as ambiguous, sent again byte by byte', async () => {
     let lost = false;
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [
         {
           onMessage: () => {
@@ -196,7 +196,7 @@ describe('what happens in the middle', () => {
       ],
     });
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
     const [first] = await rig.attempts(id);
     expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'connection_lost' } });
     expect(first?.bounce?.explanation).toContain('may have arrived');
@@ -208,7 +208,7 @@ describe('what happens in the middle', () => {
   });
 
   test('a tarpit ends in a time-out and holds up nobody else', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ onConnect: () => SILENCE }, {}],
       dns: {
         'slow.example': { MX: ['10 mx1.example.test'] },
@@ -219,29 +219,29 @@ describe('what happens in the middle', () => {
     await rig.until(() => rig.receiver.sessions.length > 0, 10);
     const quick = await rig.send({ recipients: ['b@quick.example'] });
     await rig.until(() => rig.receivers[1]?.messages.length === 1, 10);
-    expect((await rig.settled(quick))[0]?.status).toBe('delivered');
+    expect((await rig.waitForStatus(quick))[0]?.status).toBe('delivered');
     await rig.until(async () => (await rig.attempts(slow)).length > 0, 10_000);
     expect((await rig.attempts(slow))[0]?.bounce).toMatchObject({ reason: 'timed_out' });
   });
 
   test('a receiver that answers byte by byte, and one with many lines, are understood', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ oneByteAtATime: true, onConnect: () => '220-one\n220-two\n220 three' }],
     });
     const id = await rig.send();
-    expect((await rig.settled(id))[0]?.status).toBe('delivered');
+    expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
   });
 
   test('a receiver that answers one byte a second gets its mail, on a lease that is kept up', async () => {
-    await using rig = await deliveryRig({ receivers: [{ oneByteAtATime: true }] });
+    await using rig = await setUpDelivery({ receivers: [{ oneByteAtATime: true }] });
     const { clock, receiver } = rig;
-    receiver.script.pace = () =>
+    receiver.script.beforeEachByte = () =>
       new Promise((resolve) => {
         clock.after(1_000, resolve);
       });
     const startMs = clock.now();
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
     // Longer than a lease: without its upkeep the delivery would have been taken for lost.
     expect(clock.now() - startMs).toBeGreaterThan(150_000);
     expect(receiver.sessions).toHaveLength(1);
@@ -249,11 +249,11 @@ describe('what happens in the middle', () => {
   });
 
   test('one that takes longer for an answer than the RFC allows is left, and tried again', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ oneByteAtATime: true, onRcpt: () => `250 2.1.5 ${'so slow '.repeat(60)}` }],
     });
     const { clock, receiver } = rig;
-    receiver.script.pace = () =>
+    receiver.script.beforeEachByte = () =>
       new Promise((resolve) => {
         clock.after(1_000, resolve);
       });
@@ -262,28 +262,28 @@ describe('what happens in the middle', () => {
     const [first] = await rig.attempts(id);
     expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'timed_out' } });
     delete receiver.script.onRcpt;
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
   });
 
   test('an answer that is no answer defers, and says so', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ onRcpt: () => Buffer.from('hello?\r\n') }],
     });
     const id = await rig.send();
-    await rig.settled(id, 'deferred');
+    await rig.waitForStatus(id, 'deferred');
     expect((await rig.attempts(id))[0]?.bounce).toMatchObject({ reason: 'protocol_error' });
   });
 });
 
 describe('each recipient by itself', () => {
   test('one of three refused: the others get it, in one transaction, and only one bounces', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{ onRcpt: (to) => (to.startsWith('no') ? '550 5.1.1 No such user' : undefined) }],
     });
     const id = await rig.send({
       recipients: ['a@example.org', 'no@example.org', 'c@example.org'],
     });
-    const states = await rig.settled(id);
+    const states = await rig.waitForStatus(id);
     expect(states.map((state) => state.status)).toEqual(['delivered', 'bounced', 'delivered']);
     expect(rig.receiver.messages).toHaveLength(1);
     expect(rig.receiver.messages[0]?.recipients).toEqual(['a@example.org', 'c@example.org']);
@@ -302,7 +302,7 @@ describe('each recipient by itself', () => {
   });
 
   test('a mailbox that does not exist stays on the list, though somebody had put it there for a while', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [
         {
           onRcpt: async () => {
@@ -317,7 +317,7 @@ describe('each recipient by itself', () => {
       ],
     });
     const id = await rig.send({ recipients: ['jane@example.org'] });
-    expect(await rig.settled(id)).toMatchObject([{ status: 'bounced' }]);
+    expect(await rig.waitForStatus(id)).toMatchObject([{ status: 'bounced' }]);
     const { rows } = await rig.database.pool.query(
       'select id, reason, note, expires_at, evidence is not null as proved from suppressions',
     );
@@ -328,12 +328,12 @@ describe('each recipient by itself', () => {
   });
 
   test('recipients at several domains each go to their own servers', async () => {
-    await using rig = await deliveryRig({
+    await using rig = await setUpDelivery({
       receivers: [{}, {}],
       dns: { 'other.example': { MX: ['10 mx2.example.test'] } },
     });
     const id = await rig.send({ recipients: ['a@example.org', 'b@other.example'] });
-    const states = await rig.settled(id);
+    const states = await rig.waitForStatus(id);
     expect(states.map((state) => state.status)).toEqual(['delivered', 'delivered']);
     expect(rig.receivers.map((one) => one.messages.length)).toEqual([1, 1]);
   });

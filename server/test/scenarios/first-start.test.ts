@@ -7,11 +7,11 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { isReachableByEveryone } from '../../src/db/embedded/run-as.ts';
-import { postrider } from '../harness/cli-process.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { runPostrider } from '../harness/cli-process.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { serverProcess } from '../harness/server-process.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { createServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -23,13 +23,13 @@ import { until } from '../harness/until.ts';
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
 it('makes a key, prints it once, and lets no second server in', async () => {
-  await using folder = await scratchFolder();
-  const server = await serverProcess({
+  await using folder = await createTempDir();
+  const server = await createServerProcess({
     dataDir: folder.path,
     env: { WEBHOOKS_ALLOW_PRIVATE: 'true' },
   });
   await server.start();
-  expect(server.output).toContain('Do you mean WEBHOOK_ALLOW_PRIVATE?');
+  expect(server.output).toContain('Did you mean WEBHOOK_ALLOW_PRIVATE?');
   await expect.poll(() => server.output, { timeout: 20_000 }).toContain('/test/inbox/wait');
   expect(server.output).toMatch(/\/app\/setup#[\w-]{43}\n/);
   const [sending, reading] = pastedRequests(server.output);
@@ -40,7 +40,7 @@ it('makes a key, prints it once, and lets no second server in', async () => {
     message: { subject: 'Hello Jane', text: 'Welcome, Jane!' },
   });
 
-  const second = await postrider(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
+  const second = awaitrunPostriderr(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
   expect(second.code).toBe(1);
   expect(second.stderr).toMatch(/^Another Postrider server .* already uses DATA_DIR .*\n$/);
 
@@ -55,19 +55,19 @@ it('makes a key, prints it once, and lets no second server in', async () => {
   // Data that came without its key would be found out at the first signature otherwise.
   await rm(path.join(folder.path, 'secret.key'));
   for (const command of [['start'], ['keys', 'list']]) {
-    const keyless = await postrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
+    const keyless = awaitrunPostriderr(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
     expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/another key.*\n$/) });
   }
 });
 
 it('tells of a taken port and stops the database it had started', async () => {
-  await using folder = await scratchFolder();
+  await using folder = awaitcreateTempDirr();
   const stranger = createServer();
   stranger.listen(0, '127.0.0.1');
   await once(stranger, 'listening');
   const { port } = stranger.address() as AddressInfo;
   const doors = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
-  const { code, stdout, stderr } = await postrider(['start'], {
+  const { code, stdout, stderr } = awaitrunPostriderr(['start'], {
     env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...doors },
   });
   stranger.close();
@@ -79,12 +79,12 @@ it('tells of a taken port and stops the database it had started', async () => {
 });
 
 it('tells of a data folder that belongs to somebody else', async () => {
-  await using folder = await scratchFolder();
+  await using folder = awaitcreateTempDirr();
   const isRoot = process.getuid?.() === 0;
   // Root may write anywhere, so it asks as nobody, who must be able to read the program.
   if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
-  const { code, stderr } = await postrider(['start'], {
+  const { code, stderr } = awaitrunPostriderr(['start'], {
     env: { DATA_DIR: folder.path, PORT: '0' },
     ...(isRoot ? { uid: 65_534 } : {}),
   });
@@ -93,7 +93,7 @@ it('tells of a data folder that belongs to somebody else', async () => {
 });
 
 it('ends with npm, which ends the shell between and tells nobody else', async () => {
-  await using folder = await scratchFolder();
+  await using folder = awaitcreateTempDirr();
   const npm = spawn('npm', ['start', '--ignore-scripts'], {
     cwd: path.join(import.meta.dirname, '../../..'),
     env: {
@@ -121,7 +121,7 @@ it('ends with npm, which ends the shell between and tells nobody else', async ()
 });
 
 it('leaves at once when it is told to while it waits for a database', async () => {
-  await using folder = await scratchFolder();
+  await using folder = awaitcreateTempDirr();
   const child = spawn(process.execPath, [MAIN, 'start'], {
     env: {
       PATH: process.env.PATH,
@@ -144,9 +144,9 @@ it('leaves at once when it is told to while it waits for a database', async () =
 });
 
 it('hears a signal while its greeting waits for the database', async () => {
-  await using folder = await scratchFolder();
-  await using database = await freshDatabase();
-  const server = await serverProcess({
+  await using folder = awaitcreateTempDirr();
+  await using database = awaitcreateTestDatabasee();
+  const server = awaitcreateServerProcesss({
     dataDir: folder.path,
     env: {
       DATABASE_URL: database.url,

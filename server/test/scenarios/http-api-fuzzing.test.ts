@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { filled } from '../harness/openapi-operations.ts';
+import { fillPath } from '../harness/openapi-operations.ts';
 
 /**
  * Goal: no body, query or path, however wrong, gets a 5xx or an answer that is not documented.
@@ -168,7 +168,7 @@ async function fuzz(path: string, method: string, described: Described): Promise
     fc.asyncProperty(query, body, id, async (asked, sent, name) => {
       const search = new URLSearchParams(asked as Record<string, string>).toString();
       // Dots alone would be taken out of the path before it is sent.
-      const url = filled(path, /^\.*$/.test(name) ? 'x' : name) + (search ? `?${search}` : '');
+      const url = fillPath(path, /^\.*$/.test(name) ? 'x' : name) + (search ? `?${search}` : '');
       const answer = await app.call(method, url, sent === undefined ? {} : { body: sent });
       const documented = Object.keys(described.responses).map(Number);
       const passing = path.includes('{') ? [...documented, 404] : documented;

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { goodSend, startApp } from '../harness/app.ts';
+import { validMessage, startApp } from '../harness/app.ts';
 
 /** Goal: the figures that an operator watches count every answer once, the refusals included. */
 
 test('every answer is counted by operation and status, and timed', async () => {
   await using app = await startApp();
-  await app.call('POST', '/transactional/send', { body: goodSend() });
-  await app.call('POST', '/transactional/send', { body: goodSend() });
+  await app.call('POST', '/transactional/send', { body: validMessage() });
+  await app.call('POST', '/transactional/send', { body: validMessage() });
   await app.call('POST', '/transactional/send', { body: { to: 'nobody' } });
-  await app.call('POST', '/transactional/send', { body: goodSend(), key: 'wrong' });
+  await app.call('POST', '/transactional/send', { body: validMessage(), key: 'wrong' });
   await app.call('GET', '/limits');
   const metrics = await fetch(`${app.url}/metrics`).then((answer) => answer.text());
   const counted = (operation: string): Record<string, number> =>

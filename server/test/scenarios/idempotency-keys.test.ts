@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: a request that is repeated, by a retry or by a race, makes one message and gets one answer.
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 function send(key: string, changes: Record<string, unknown> = {}, path = '/transactional/send') {
-  const body = path.endsWith('batch') ? changes : goodSend(changes);
+  const body = path.endsWith('batch') ? changes : validMessage(changes);
   return app.call('POST', path, { body, headers: { 'idempotency-key': key } });
 }
 
@@ -50,7 +50,7 @@ test('a repeated answer of another POST says where its thing is, like the first'
 });
 
 test('the same body in another spelling is the same body', async () => {
-  const body = { ...goodSend(), tags: ['spelling'] };
+  const body = { ...validMessage(), tags: ['spelling'] };
   const reversed = Object.fromEntries(Object.entries(body).reverse());
   const headers = { 'idempotency-key': 'spelling' };
   const first = await app.call('POST', '/transactional/send', { body, headers });
@@ -84,7 +84,7 @@ test('racing requests make one message', async () => {
 test('racing requests on two nodes make one message', async () => {
   await using other = await startApp({ database: app.database });
   const headers = { 'idempotency-key': 'nodes' };
-  const body = goodSend({ tags: ['nodes'] });
+  const body = validMessage({ tags: ['nodes'] });
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>
       (i % 2 ? app : other).call('POST', '/transactional/send', {
@@ -123,7 +123,7 @@ test('keys belong to one mode and one workspace', async () => {
   const own = await send('mine', { tags: ['mine'] });
   const headers = { 'idempotency-key': 'mine' };
   const theirs = await app.call('POST', '/transactional/send', {
-    body: goodSend({ tags: ['mine'] }),
+    body: validMessage({ tags: ['mine'] }),
     headers,
     key,
   });
@@ -132,7 +132,7 @@ test('keys belong to one mode and one workspace', async () => {
 });
 
 test('a batch is repeated as a whole', async () => {
-  const batch = { messages: [goodSend({ tags: ['batch'] }), goodSend({ tags: ['batch'] })] };
+  const batch = { messages: [validMessage({ tags: ['batch'] }), validMessage({ tags: ['batch'] })] };
   const first = await send('batch', batch, '/transactional/batch');
   const second = await send('batch', batch, '/transactional/batch');
   expect(first.status).toBe(202);
@@ -183,7 +183,7 @@ test('what is kept of a send is of no use to guess it, and a key from before the
   const plain = hashRequest(
     'POST',
     '/api/v1/transactional/send',
-    goodSend({ subject: 'Your code is 123456' }),
+    validMessage({ subject: 'Your code is 123456' }),
   );
   const { pool } = app.database;
   const { rows } = await pool.query<{ hash: string }>(

@@ -3,9 +3,9 @@ import { ROLES } from '../../src/accounts/roles.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { raceFor } from '../harness/row-lock-race.ts';
+import { raceForLock } from '../harness/row-lock-race.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
-import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/dashboard-session.ts';
+import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: people come into a workspace by invitation alone, as what they were invited, and what their
@@ -14,7 +14,7 @@ import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/da
 
 const DAY_MS = 24 * 3_600_000;
 
-function invite(by: Visitor, email: string, role = 'developer') {
+function invite(by: SessionClient, email: string, role = 'developer') {
   return by.call('POST', '/invitations', { body: { email, role } });
 }
 
@@ -23,7 +23,7 @@ function tokenOf(link: string): string {
   return link.split('#')[1] as string;
 }
 
-function accept(by: Visitor, token: string, more: object = {}) {
+function accept(by: SessionClient, token: string, more: object = {}) {
   return by.call('POST', '/invitations/accept', { body: { token, ...more } });
 }
 
@@ -37,7 +37,7 @@ test('an address without an account gets one by its link', async () => {
   expect(made.json.invited_by).toBe(person.publicId);
   const token = tokenOf(made.json.link);
 
-  const joe = new Visitor(app);
+  const joe = new SessionClient(app);
   const seen = await joe.call('POST', '/invitations/inspect', { body: { token } });
   expect(seen.json).toMatchObject({
     workspace_name: 'Test',
@@ -57,7 +57,7 @@ test('an address without an account gets one by its link', async () => {
   expect(joined.json.me.workspaces).toMatchObject([{ name: 'Test', role: 'developer' }]);
   expect((await joe.call('GET', '/me')).json.email).toBe('Joe@people.example');
 
-  expect((await accept(new Visitor(app), token, JOE)).json.code).toBe('invalid_link');
+  expect((await accept(new SessionClient(app), token, JOE)).json.code).toBe('invalid_link');
   const list = await owner.call('GET', '/invitations');
   expect(list.json.data).toMatchObject([{ id: made.json.id, status: 'accepted' }]);
   expect((await invite(owner, 'JOE@people.example')).json.code).toBe('conflict');
@@ -67,15 +67,15 @@ test('an account that exists joins only after its owner has signed in', async ()
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const other = await app.app.workspaces.create('Other');
-  const joe = await makePerson(app, 'joe@people.example', 'owner', other.id);
+  const joe = await createPerson(app, 'joe@people.example', 'owner', other.id);
   const token = tokenOf((await invite(owner, 'joe@people.example', 'viewer')).json.link);
   const stranger = await member(app, 'viewer', 'stranger@people.example');
-  for (const visitor of [new Visitor(app), stranger.visitor]) {
+  for (const visitor of [new SessionClient(app), stranger.visitor]) {
     const refused = await accept(visitor, token, JOE);
     expect([refused.status, refused.json.code]).toEqual([409, 'sign_in_first']);
   }
-  expect((await new Visitor(app).signIn('joe@people.example')).status).toBe(200);
-  const visitor = await signedInAs(app, joe, other.id);
+  expect((await new SessionClient(app).signIn('joe@people.example')).status).toBe(200);
+  const visitor = await signInAs(app, joe, other.id);
   const cookie = visitor.cookie;
   const joined = await accept(visitor, token);
   expect(joined.json.me.workspaces.map((one: { role: string }) => one.role).sort()).toEqual([
@@ -102,7 +102,7 @@ test('with a domain the link goes by mail alone, and is read in no list', async 
   const shown = await owner.call('GET', `/messages/${message.id}/content`);
   expect(shown.json.text).toContain('Accept the invitation');
   expect(shown.text).not.toContain(token);
-  expect((await accept(new Visitor(app), token, JOE)).status).toBe(200);
+  expect((await accept(new SessionClient(app), token, JOE)).status).toBe(200);
 });
 
 test('letters reach people whatever names they gave themselves and their workspace', async () => {
@@ -119,7 +119,7 @@ test('letters reach people whatever names they gave themselves and their workspa
   expect((await route.next('joe@people.example')).subject).toMatch(
     /^Eve Bcc: eve@evil.example +invites you to Sh op on Postrider$/,
   );
-  await new Visitor(app).call('POST', '/password-resets', { body: { email: person.email } });
+  await new SessionClient(app).call('POST', '/password-resets', { body: { email: person.email } });
   await app.app.people.resets.settled();
   const { rows } = await app.database.pool.query<{ subject: string }>(
     'select subject from messages order by id desc limit 1',
@@ -136,19 +136,19 @@ test('links run out, are revoked, and are replaced by newer ones', async () => {
     await invite(owner, 'joe@people.example'),
     await invite(owner, 'late@people.example'),
   ];
-  const first = await accept(new Visitor(app), tokenOf(old.json.link), JOE);
+  const first = await accept(new SessionClient(app), tokenOf(old.json.link), JOE);
   expect(first.json.code).toBe('invalid_link');
   expect((await owner.call('DELETE', `/invitations/${newer.json.id}`)).status).toBe(204);
   const again = await owner.call('DELETE', `/invitations/${newer.json.id}`);
   expect([again.status, again.json.code]).toEqual([409, 'conflict']);
-  expect((await accept(new Visitor(app), tokenOf(newer.json.link), JOE)).json.code).toBe(
+  expect((await accept(new SessionClient(app), tokenOf(newer.json.link), JOE)).json.code).toBe(
     'invalid_link',
   );
   clock.advance(7 * DAY_MS);
   const { visitor } = await member(app, 'admin');
   const lateToken = tokenOf(late.json.link);
-  expect((await accept(new Visitor(app), lateToken, JOE)).json.code).toBe('invalid_link');
-  const inspected = await new Visitor(app).call('POST', '/invitations/inspect', {
+  expect((await accept(new SessionClient(app), lateToken, JOE)).json.code).toBe('invalid_link');
+  const inspected = await new SessionClient(app).call('POST', '/invitations/inspect', {
     body: { token: lateToken },
   });
   expect(inspected.json.code).toBe('invalid_link');
@@ -164,7 +164,7 @@ test('two who use one link at once are one member', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const token = tokenOf((await invite(owner, 'joe@people.example')).json.link);
-  const answers = await Promise.all([1, 2, 3].map(() => accept(new Visitor(app), token, JOE)));
+  const answers = await Promise.all([1, 2, 3].map(() => accept(new SessionClient(app), token, JOE)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   expect((await owner.call('GET', '/members')).json.data).toHaveLength(2);
 });
@@ -198,7 +198,7 @@ test('a change of role and a removal are in force with the next request', async 
   expect([changed.status, changed.json.role]).toEqual([200, 'viewer']);
   expect((await invite(admin, 'y@people.example')).json.code).toBe('insufficient_role');
   const token = tokenOf(promised.json.link);
-  expect((await accept(new Visitor(app), token, JOE)).json.code).toBe('invalid_link');
+  expect((await accept(new SessionClient(app), token, JOE)).json.code).toBe('invalid_link');
   expect((await owner.call('DELETE', path)).status).toBe(204);
   expect((await owner.call('DELETE', path)).status).toBe(404);
   expect((await owner.call('PATCH', path, { body: { role: 'viewer' } })).status).toBe(404);
@@ -219,7 +219,7 @@ test('the last owner stays, also when two owners remove each other at once', asy
     alone.map(() => [409, 'last_owner']),
   );
   const { visitor: two, person: second } = await member(app, 'owner', 'two@people.example');
-  const answers = await raceFor(app, { sql: 'select from memberships for update', values: [] }, [
+  const answers = await raceForLock(app, { sql: 'select from memberships for update', values: [] }, [
     () => one.call('DELETE', `/members/${second.publicId}`),
     () => two.call('DELETE', `/members/${first.publicId}`),
   ]);
@@ -240,7 +240,7 @@ test('of two who demote or remove each other at once, one was too late', async (
   const team = { sql: 'select from workspaces for no key update', values: [] };
   const admins = await both('admin');
   const body = { role: 'viewer' };
-  const demoted = await raceFor(app, team, [
+  const demoted = await raceForLock(app, team, [
     () => admins.one.visitor.call('PATCH', `/members/${admins.two.person.publicId}`, { body }),
     () => admins.two.visitor.call('PATCH', `/members/${admins.one.person.publicId}`, { body }),
   ]);
@@ -249,7 +249,7 @@ test('of two who demote or remove each other at once, one was too late', async (
     [403, 'insufficient_role'],
   ]);
   const owners = await both('owner');
-  const removed = await raceFor(app, team, [
+  const removed = await raceForLock(app, team, [
     () => owners.one.visitor.call('DELETE', `/members/${owners.two.person.publicId}`),
     () => owners.two.visitor.call('DELETE', `/members/${owners.one.person.publicId}`),
   ]);
@@ -270,7 +270,7 @@ test('who is demoted while a request waits does nothing with it', async () => {
       select from workspaces, demoted for no key update of workspaces`,
     values: [person.id],
   };
-  const answers = await raceFor(app, demoting, [
+  const answers = await raceForLock(app, demoting, [
     () => invite(admin, 'jim@people.example'),
     () => admin.call('DELETE', `/invitations/${open.json.id}`),
     () => admin.call('PATCH', `/members/${other.publicId}`, { body: { role: 'admin' } }),
@@ -317,7 +317,7 @@ test('nobody owns more workspaces than the operator allows, however many are mad
   const { visitor: owner } = await member(app, 'owner');
   const make = () => owner.call('POST', '/workspaces', { body: { name: 'Another' } });
   const row = { sql: 'lock table workspaces in share row exclusive mode', values: [] };
-  const answers = await raceFor(app, row, [make, make, make]);
+  const answers = await raceForLock(app, row, [make, make, make]);
   expect(answers.map(({ status, json }) => [status, json.code]).sort()).toEqual([
     [201, undefined],
     [201, undefined],
@@ -331,7 +331,7 @@ test('a second account of an owner makes no more workspaces than the first', asy
   await using app = await startApp({ env: { WORKSPACES_MAX: '3' } });
   const { visitor: owner } = await member(app, 'owner');
   const { visitor: other } = await member(app, 'owner', 'other@people.example');
-  const make = (visitor: Visitor) =>
+  const make = (visitor: SessionClient) =>
     visitor.call('POST', '/workspaces', { body: { name: 'Another' } });
   expect((await make(owner)).status).toBe(201);
   expect((await make(other)).status).toBe(201);
@@ -354,7 +354,7 @@ test('a second account of an owner makes no more workspaces than the first', asy
 test('members are listed in pages', async () => {
   await using app = await startApp();
   const { visitor } = await member(app, 'viewer');
-  for (const role of ROLES) await makePerson(app, `${role}3@people.example`, role);
+  for (const role of ROLES) await createPerson(app, `${role}3@people.example`, role);
   const all = (await visitor.call('GET', '/members')).json.data;
   expect(all).toHaveLength(5);
   const first = await visitor.call('GET', '/members?limit=2');

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: a message is made of a template, the layout around it and the partials inside, all in the
@@ -18,24 +18,24 @@ afterAll(() => app[Symbol.asyncDispose]());
 const post = (path: string, body: unknown = {}) => app.call('POST', path, { body });
 const patch = (path: string, body: unknown) => app.call('PATCH', path, { body });
 
-async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> {
   const { status, json, text } = await answer;
   expect([status < 300, text]).toEqual([true, text]);
   return json;
 }
 
-async function published(path: string, body: Record<string, unknown>): Promise<Answer['json']> {
+async function published(path: string, body: Record<string, unknown>): Promise<TestResponse['json']> {
   await ok(post(path, body));
   return ok(post(`${path}/${body.key}/publish`));
 }
 
-async function republished(path: string, body: unknown): Promise<Answer['json']> {
+async function republished(path: string, body: unknown): Promise<TestResponse['json']> {
   await ok(patch(path, body));
   return ok(post(`${path}/publish`));
 }
 
-function dryRun(key: string, more: Record<string, unknown> = {}): Promise<Answer> {
-  const { subject: _, html: __, ...envelope } = goodSend();
+function dryRun(key: string, more: Record<string, unknown> = {}): Promise<TestResponse> {
+  const { subject: _, html: __, ...envelope } = validMessage();
   return post('/transactional/send?dry_run=true', { ...envelope, template_key: key, ...more });
 }
 

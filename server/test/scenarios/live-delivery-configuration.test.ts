@@ -3,11 +3,11 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase } from '../harness/database.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { type ReceiverScript, smtpReceiver } from '../harness/smtp-receiver.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { type ReceiverScript, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
 
@@ -20,8 +20,8 @@ import { until } from '../harness/until.ts';
 
 interface House extends AsyncDisposable {
   app: TestApp;
-  receiver: Awaited<ReturnType<typeof smtpReceiver>>;
-  dns: Awaited<ReturnType<typeof dnsServer>>;
+  receiver: Awaited<ReturnType<typeof startSmtpReceiver>>;
+  dns: Awaited<ReturnType<typeof startDnsServer>>;
   domainId: string;
 }
 
@@ -30,8 +30,8 @@ async function house(
   script: ReceiverScript,
   env: (port: number) => Record<string, string> = () => ({}),
 ): Promise<House> {
-  const receiver = await smtpReceiver(script);
-  const dns = await dnsServer({
+  const receiver = await startSmtpReceiver(script);
+  const dns = await startDnsServer({
     'example.com': { MX: ['10 mx1.example.test'] },
     'mx1.example.test': { A: ['127.0.0.1'] },
   });
@@ -59,7 +59,7 @@ async function house(
 }
 
 async function send(app: TestApp, more: object = {}): Promise<string> {
-  const body = goodSend({ html: '<p>The secret garden</p>', ...more });
+  const body = validMessage({ html: '<p>The secret garden</p>', ...more });
   const sent = await app.call('POST', '/transactional/send', { key: app.liveKey, body });
   expect(sent.status).toBe(202);
   return sent.json.id;
@@ -133,7 +133,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     const id = await send(it.app, { to: { email: 'anyone@unknown.example' } });
     await becomes(it.app, id, 'delivered');
     expect(seen).toEqual(['us p,w-9137']);
-    expect(it.dns.questions).toEqual([]);
+    expect(it.dns.queries).toEqual([]);
     const told = JSON.stringify(await attempts(it.app, id));
     expect(told).not.toContain('p,w-9137');
     expect(told).not.toContain(Buffer.from('\0us\0p,w-9137').toString('base64'));
@@ -158,7 +158,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
   });
 
   test('the operator’s shaping rules come before the shipped ones, and mistakes in them stop the start', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const file = path.join(folder.path, 'shaping.json');
     const own = {
       name: 'Slow',
@@ -185,9 +185,9 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
   });
 
   test('one node takes the message in, another delivers it', async () => {
-    await using database = await freshDatabase();
-    await using receiver = await smtpReceiver();
-    await using dns = await dnsServer({
+    await using database = await createTestDatabase();
+    await using receiver = await startSmtpReceiver();
+    await using dns = await startDnsServer({
       'example.com': { MX: ['10 mx1.example.test'] },
       'mx1.example.test': { A: ['127.0.0.1'] },
     });
@@ -214,7 +214,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     const asked = receiver.commands.length;
     const again = await app.call('POST', '/transactional/send', {
       key: app.liveKey,
-      body: goodSend(),
+      body: validMessage(),
     });
     expect(again.status).toBe(202);
     expect(again.json.recipients[0]).toMatchObject({ status: 'suppressed', reason: 'hard_bounce' });

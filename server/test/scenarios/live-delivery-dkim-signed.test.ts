@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { parseReturnPath } from '../../src/mail/return-path-address.ts';
-import { expectAsMeant } from '../harness/expect-delivered-unchanged.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { expectDeliveredUnchanged } from '../harness/expect-delivered-unchanged.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { liveRoute, RETURN_PATH_KEY } from '../harness/signed-live-route.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { signedLiveRoute, RETURN_PATH_KEY } from '../harness/signed-live-route.ts';
 import {
   deliveriesOf,
   enqueue,
@@ -14,7 +14,7 @@ import {
   newWorkspace,
   type QueuedMessage,
 } from '../harness/enqueue-messages.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: what the receiver gets is what was meant, byte by byte, with signatures that hold.
@@ -22,9 +22,9 @@ import { smtpReceiver } from '../harness/smtp-receiver.ts';
  * verified by another DKIM implementation.
  */
 test('one message, with its attachment, its return path and its record', async () => {
-  await using database = await freshDatabase();
-  await using receiver = await smtpReceiver();
-  await using dns = await dnsServer({
+  await using database = await createTestDatabase();
+  await using receiver = await startSmtpReceiver();
+  await using dns = await startDnsServer({
     'example.org': { MX: ['10 mx.example.org'] },
     'mx.example.org': { A: ['127.0.0.1'] },
   });
@@ -48,14 +48,14 @@ test('one message, with its attachment, its return path and its record', async (
     metadata: { order: '7' },
   };
   const [id] = (await enqueue(pool, [queued])) as [string];
-  const live = liveRoute({ clock, dns: dns.address, mxPort: receiver.port });
+  const live = signedLiveRoute({ clock, dns: dns.address, mxPort: receiver.port });
   await using _engine = startEngine({ url: database.url, clock, live });
   await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
 
   const [mail] = receiver.messages;
   expect(receiver.messages).toHaveLength(1);
   expect(receiver.violations).toEqual([]);
-  await expectAsMeant(receiver.messages, new Map([[id, queued]]));
+  await expectDeliveredUnchanged(receiver.messages, new Map([[id, queued]]));
   expect(mail?.recipients).toEqual(['jane@example.org']);
   expect(parseReturnPath(mail?.mailFrom ?? '', RETURN_PATH_KEY)).toEqual({
     messageId: id,
@@ -86,9 +86,9 @@ test('one message, with its attachment, its return path and its record', async (
 });
 
 test('hundreds of messages share few connections', async () => {
-  await using database = await freshDatabase();
-  await using receiver = await smtpReceiver();
-  await using dns = await dnsServer({
+  await using database = await createTestDatabase();
+  await using receiver = await startSmtpReceiver();
+  await using dns = await startDnsServer({
     'example.org': { MX: ['10 mx.example.org'] },
     'other.example': { MX: ['10 mx.example.org'] },
     'mx.example.org': { A: ['127.0.0.1'] },
@@ -105,7 +105,7 @@ test('hundreds of messages share few connections', async () => {
     html: `<p>${n}</p>`,
   }));
   const ids = await enqueue(pool, queued);
-  const live = liveRoute({
+  const live = signedLiveRoute({
     clock,
     dns: dns.address,
     mxPort: receiver.port,
@@ -119,7 +119,7 @@ test('hundreds of messages share few connections', async () => {
   expect(receiver.messages).toHaveLength(count);
   expect(new Set(receiver.messages.flatMap((mail) => mail.recipients)).size).toBe(count);
   const byId = ids.map((id, n) => [id, queued[n] as QueuedMessage] as const);
-  await expectAsMeant(receiver.messages, new Map(byId));
+  await expectDeliveredUnchanged(receiver.messages, new Map(byId));
   expect(receiver.violations).toEqual([]);
   const perSession = receiver.sessions.map(
     (session) => receiver.messages.filter((mail) => mail.session === session).length,

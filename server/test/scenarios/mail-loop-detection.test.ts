@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { dnsServer } from '../harness/dns-server.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';
 
@@ -14,7 +14,7 @@ async function bounceOf(app: TestApp) {
   await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
   const sent = await app.call('POST', '/transactional/send', {
     key: app.liveKey,
-    body: goodSend(),
+    body: validMessage(),
   });
   const look = async () =>
     (await app.call('GET', `/messages/${sent.json.id}`, { key: app.liveKey })).json;
@@ -41,7 +41,7 @@ test.each([
 ])(
   'an MX at our own %s is not even asked, with DELIVERY_THREAD %s',
   async (door, DELIVERY_THREAD) => {
-    await using dns = await dnsServer(ZONE);
+    await using dns = await startDnsServer(ZONE);
     const port = String(await freePort());
     await using app = await startApp({
       env: {
@@ -60,7 +60,7 @@ test.each([
 );
 
 test('an MX that greets with our name is one, wherever it listens', async () => {
-  await using dns = await dnsServer(ZONE);
+  await using dns = await startDnsServer(ZONE);
   const HELO_NAME = 'mail.house.test';
   // Another node of ours, behind a port that was redirected.
   await using node = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
-import { liveRoute } from '../harness/signed-live-route.ts';
-import { type SmtpReceiver, smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: whoever asks for another try gets one that makes sense: at once, with the time of a new
@@ -21,14 +21,14 @@ let receiver: SmtpReceiver;
 let answer: string | undefined = '451 4.3.0 Not now';
 
 beforeAll(async () => {
-  receiver = await smtpReceiver({ onRcpt: () => answer });
-  dns = await dnsServer({
+  receiver = await startSmtpReceiver({ onRcpt: () => answer });
+  dns = await startDnsServer({
     'example.com': { MX: ['10 mx.example.test'] },
     'mx.example.test': { A: ['127.0.0.1'] },
   });
   app = await startApp({
     clock,
-    liveRoute: liveRoute({ clock, dns: dns.address, mxPort: receiver.port }),
+    liveRoute: signedLiveRoute({ clock, dns: dns.address, mxPort: receiver.port }),
   });
   await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
 });
@@ -42,7 +42,7 @@ afterAll(async () => {
 async function send(more: object): Promise<string> {
   const sent = await app.call('POST', '/transactional/send', {
     key: app.liveKey,
-    body: goodSend({ ...more }),
+    body: validMessage({ ...more }),
   });
   expect(sent.status).toBe(202);
   return sent.json.id;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeId } from '../../src/lib/ids.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -18,7 +18,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 async function send(changes: Record<string, unknown> = {}) {
-  return (await app.call('POST', '/transactional/send', { body: goodSend(changes) })).json;
+  return (await app.call('POST', '/transactional/send', { body: validMessage(changes) })).json;
 }
 
 async function idsOf(query: string): Promise<string[]> {

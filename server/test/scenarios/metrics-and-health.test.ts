@@ -2,11 +2,11 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { goodSend, startApp } from '../harness/app.ts';
-import { cuttable } from '../harness/database-proxy.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { validMessage, startApp } from '../harness/app.ts';
+import { startDatabaseProxy } from '../harness/database-proxy.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/until.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: an operator can ask every node, whatever its roles, whether it lives, whether it should get
@@ -34,11 +34,11 @@ async function figuresOf(url: string): Promise<Figures> {
 
 test('the figures tell what became of deliveries and webhooks', async () => {
   await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
-  await using receiver = await webhookReceiver();
+  await using receiver = await startWebhookReceiver();
   const endpoint = { url: receiver.url, events: ['message.bounced'] };
   expect((await app.call('POST', '/webhooks', { body: endpoint })).status).toBe(201);
   for (const to of ['jane@example.com', 'john@example.com', 'bounced@simulator.test']) {
-    await app.call('POST', '/transactional/send', { body: goodSend({ to: { email: to } }) });
+    await app.call('POST', '/transactional/send', { body: validMessage({ to: { email: to } }) });
   }
   await until(async () => {
     const { of } = await figuresOf(app.url);
@@ -75,11 +75,11 @@ test('names follow Prometheus: what grows ends in _total, and nothing else does'
 
 test('mail that waits is told by any node, with its age', async () => {
   const clock = new ManualClock(systemClock.now());
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   await using app = await startApp({ database, clock, env: { ROLES: 'api' } });
-  await app.call('POST', '/transactional/send', { body: goodSend() });
+  await app.call('POST', '/transactional/send', { body: validMessage() });
   const inAnHour = new Date(clock.now() + 3_600_000).toISOString();
-  await app.call('POST', '/transactional/send', { body: goodSend({ scheduled_at: inAnHour }) });
+  await app.call('POST', '/transactional/send', { body: validMessage({ scheduled_at: inAnHour }) });
   clock.advance(90_000);
   const { of } = await figuresOf(app.url);
   expect(of('postrider_queue_deliveries{status="queued"}')).toBe(1);
@@ -94,7 +94,7 @@ test('however often it is asked, the database is read once in five seconds', asy
   const queued = async () =>
     (await figuresOf(app.url)).of('postrider_queue_deliveries{status="queued"}');
   expect(await queued()).toBe(0);
-  await app.call('POST', '/transactional/send', { body: goodSend() });
+  await app.call('POST', '/transactional/send', { body: validMessage() });
   clock.advance(4_999);
   expect(await queued()).toBe(0);
   clock.advance(1);
@@ -120,11 +120,11 @@ test.each(['delivery', 'webhooks', 'smtp'])('a node with the role %s alone', asy
 
 test('while the database is gone the rest is told, and no traffic is asked for', async () => {
   const clock = new ManualClock(systemClock.now());
-  await using database = await freshDatabase();
-  await using way = await cuttable(database.url);
+  await using database = await createTestDatabase();
+  await using way = await startDatabaseProxy(database.url);
   await using node = await startApp({ database: { ...database, url: way.url }, clock });
   expect((await figuresOf(node.url)).of('postrider_database_up')).toBe(1);
-  await way.cut();
+  await way.disconnect();
   clock.advance(5_000);
   const { of } = await figuresOf(node.url);
   expect(of('postrider_database_up')).toBe(0);
@@ -132,11 +132,11 @@ test('while the database is gone the rest is told, and no traffic is asked for',
   expect(of('postrider_deliveries_in_memory{state="unrecorded"}')).toBe(0);
   expect((await fetch(`${node.url}/readyz`)).status).toBe(503);
   expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
-  await way.mend();
+  await way.reconnect();
 });
 
 test('nodes that share a machine work without a port, if nobody wished for one', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const taken = createServer();
   // Whoever has it already serves as well.
   await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: slow, idle, huge or hostile requests leave other callers served, and are ended themselves.
@@ -34,7 +34,7 @@ function head(app: TestApp, length: number): string {
 }
 
 async function served(app: TestApp): Promise<void> {
-  const answer = await app.call('POST', '/transactional/send', { body: goodSend() });
+  const answer = await app.call('POST', '/transactional/send', { body: validMessage() });
   expect(answer.status).toBe(202);
 }
 
@@ -72,7 +72,7 @@ test('what is not HTTP is 400 in the form of every problem', async () => {
 
 test('a client that leaves in the middle of its body stores nothing', async () => {
   await using app = await startApp();
-  const body = JSON.stringify(goodSend());
+  const body = JSON.stringify(validMessage());
   const socket = await rawSocket(app);
   socket.write(head(app, body.length) + body.slice(0, -1));
   await new Promise<void>((resolve) => {
@@ -87,8 +87,8 @@ test('bodies of 30 MiB are answered, and others meanwhile', async () => {
   const huge = 'x'.repeat(29 * 1024 * 1024);
   const attachments = [{ filename: 'a.bin', content: 'A'.repeat(24 * 1024 * 1024) }];
   const [tooLong, large] = await Promise.all([
-    app.call('POST', '/transactional/send', { body: goodSend({ html: huge }) }),
-    app.call('POST', '/transactional/send', { body: goodSend({ attachments }) }),
+    app.call('POST', '/transactional/send', { body: validMessage({ html: huge }) }),
+    app.call('POST', '/transactional/send', { body: validMessage({ attachments }) }),
     served(app),
     served(app),
   ]);
@@ -96,7 +96,7 @@ test('bodies of 30 MiB are answered, and others meanwhile', async () => {
   expect(large.status).toBe(202);
   const { json } = await app.call('GET', `/messages/${large.json.id}/content`);
   expect(json.attachments[0].size_bytes).toBe(18 * 1024 * 1024);
-  const many = { ...goodSend(), cc: Array.from({ length: 2_000_000 }, () => 0) };
+  const many = { ...validMessage(), cc: Array.from({ length: 2_000_000 }, () => 0) };
   const hostile = await app.call('POST', '/transactional/send', { body: many });
   expect(hostile.status).toBe(422);
   expect(hostile.json.errors.length).toBeLessThanOrEqual(100);
@@ -108,7 +108,7 @@ test('who sends little does not wait for the commits of those who send much', as
   // Only messages with files come by here: their commits now take as long as we like.
   const unlock = await locked(app, 'message_attachments');
   const attachments = [{ filename: 'a.bin', content: 'A'.repeat(512 * 1024) }];
-  const large = () => app.call('POST', '/transactional/send', { body: goodSend({ attachments }) });
+  const large = () => app.call('POST', '/transactional/send', { body: validMessage({ attachments }) });
   const stuck = async (): Promise<number> => {
     const { rows } = await app.database.pool.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
@@ -135,7 +135,7 @@ test('when too much waits to be stored, more is refused at once, and taken later
   await served(app);
   const unlock = await locked(app, 'messages');
   const sends = Array.from({ length: 600 }, () =>
-    app.call('POST', '/transactional/send', { body: goodSend() }),
+    app.call('POST', '/transactional/send', { body: validMessage() }),
   );
   const refused = await Promise.race(
     sends.map(async (sending) => {
@@ -170,8 +170,8 @@ test('large and small messages wait in the same room', async () => {
   };
   const html = 'x'.repeat(300 * 1024);
   const sends = [
-    ...Array.from({ length: 100 }, () => send('small', goodSend())),
-    ...Array.from({ length: 30 }, () => send('large', goodSend({ html }))),
+    ...Array.from({ length: 100 }, () => send('small', validMessage())),
+    ...Array.from({ length: 30 }, () => send('large', validMessage({ html }))),
   ];
   await expect.poll(() => refused.small > 0 && refused.large > 0).toBe(true);
   const metrics = await fetch(`${app.url}/metrics`).then((answer) => answer.text());
@@ -189,7 +189,7 @@ test('one row that the database refuses does not fail its neighbours', async () 
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>
       app.call('POST', '/transactional/send', {
-        body: goodSend(i === 20 ? { from: { email: 'bad@example.org' } } : {}),
+        body: validMessage(i === 20 ? { from: { email: 'bad@example.org' } } : {}),
       }),
     ),
   );

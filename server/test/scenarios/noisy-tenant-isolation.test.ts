@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { liveRoute } from '../harness/signed-live-route.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { unsignedSenders } from '../harness/live-route.ts';
 import { contentOf, enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
-import { SILENCE, smtpReceiver } from '../harness/smtp-receiver.ts';
+import { SILENCE, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: a tenant with tens of thousands waiting, and a receiver that is slow, cost others a turn and
@@ -21,9 +21,9 @@ const DOMAINS = Array.from({ length: 80 }, (_, n) => `d${n}.example`);
 for (const domain of [...DOMAINS, 'small.example']) DNS[domain] = { MX: ['10 mx.example.org'] };
 
 test("one tenant's flood does not delay another's password reset", async () => {
-  await using database = await freshDatabase();
-  await using dns = await dnsServer(DNS);
-  await using receiver = await smtpReceiver();
+  await using database = await createTestDatabase();
+  await using dns = await startDnsServer(DNS);
+  await using receiver = await startSmtpReceiver();
   const { pool } = database;
   const clock = systemClock;
   const nowMs = clock.now();
@@ -91,9 +91,9 @@ test("one tenant's flood does not delay another's password reset", async () => {
 });
 
 test('a receiver that never answers holds its own places and nobody else', async () => {
-  await using database = await freshDatabase();
-  await using dns = await dnsServer({ ...DNS, ...leadingTo('silent.example') });
-  await using receiver = await smtpReceiver();
+  await using database = await createTestDatabase();
+  await using dns = await startDnsServer({ ...DNS, ...leadingTo('silent.example') });
+  await using receiver = await startSmtpReceiver();
   await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
@@ -118,10 +118,10 @@ test('a receiver that never answers holds its own places and nobody else', async
 });
 
 test('a tenant whose receivers never answer leaves room on the wire to others', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const silentOnes = Array.from({ length: 60 }, (_, n) => `s${n}.example`);
-  await using dns = await dnsServer({ ...DNS, ...leadingTo(...silentOnes) });
-  await using receiver = await smtpReceiver();
+  await using dns = await startDnsServer({ ...DNS, ...leadingTo(...silentOnes) });
+  await using receiver = await startSmtpReceiver();
   await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
@@ -148,9 +148,9 @@ test('a tenant whose receivers never answer leaves room on the wire to others', 
 });
 
 test("what waits in memory for a slow receiver takes no room from others' large mail", async () => {
-  await using database = await freshDatabase();
-  await using dns = await dnsServer({ ...DNS, ...leadingTo('silent.example') });
-  await using receiver = await smtpReceiver();
+  await using database = await createTestDatabase();
+  await using dns = await startDnsServer({ ...DNS, ...leadingTo('silent.example') });
+  await using receiver = await startSmtpReceiver();
   await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
@@ -191,9 +191,9 @@ test("what waits in memory for a slow receiver takes no room from others' large 
 });
 
 test("a tenant's large mail that is taken slowly holds up his own, and not that of others", async () => {
-  await using database = await freshDatabase();
-  await using dns = await dnsServer({ ...DNS, ...leadingTo('silent.example') });
-  await using receiver = await smtpReceiver();
+  await using database = await createTestDatabase();
+  await using dns = await startDnsServer({ ...DNS, ...leadingTo('silent.example') });
+  await using receiver = await startSmtpReceiver();
   await using silent = await silentReceiver(receiver.port);
   const { pool } = database;
   const clock = systemClock;
@@ -234,10 +234,10 @@ function leadingTo(...domains: string[]): typeof DNS {
 }
 
 /** Takes the connection and says nothing to a recipient. */
-function silentReceiver(port: number): ReturnType<typeof smtpReceiver> {
-  return smtpReceiver({ host: '127.0.0.2', port, onRcpt: () => SILENCE });
+function silentReceiver(port: number): ReturnType<typeof startSmtpReceiver> {
+  return startSmtpReceiver({ host: '127.0.0.2', port, onRcpt: () => SILENCE });
 }
 
 function unsignedRoute({ address }: { address: string }, { port }: { port: number }) {
-  return liveRoute({ clock: systemClock, dns: address, mxPort: port, senders: unsignedSenders });
+  return signedLiveRoute({ clock: systemClock, dns: address, mxPort: port, senders: unsignedSenders });
 }

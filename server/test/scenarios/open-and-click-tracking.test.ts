@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { createEventCheck } from '../harness/event-schemas.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { until } from '../harness/until.ts';
@@ -18,7 +18,7 @@ const CART = 'https://shop.example/cart';
 const HTML = `<body><p>Hi</p><a href="${SHOP.replace('&', '&amp;')}">Shop</a> <a href="${CART}">Cart</a> <a href="mailto:a@b.example">Write</a></body>`;
 
 async function send(app: TestApp, changes: object, key?: string): Promise<string> {
-  const body = goodSend({ html: HTML, tags: ['spring'], metadata: { order: '7' }, ...changes });
+  const body = validMessage({ html: HTML, tags: ['spring'], metadata: { order: '7' }, ...changes });
   const sent = await app.call('POST', '/transactional/send', { body, ...(key ? { key } : {}) });
   expect(sent.status).toBe(202);
   return sent.json.id;

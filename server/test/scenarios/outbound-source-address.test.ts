@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startApp } from '../harness/app.ts';
-import { deliveryRig } from '../harness/delivery-setup.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { setUpDelivery } from '../harness/delivery-setup.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: on a machine with several addresses receivers see the one that the operator chose, and a kind
@@ -12,38 +12,38 @@ const NOT_BY_IPV6 = { ipv4: 'any', ipv6: undefined };
 const NOT_BY_IPV4 = { ipv4: undefined, ipv6: 'any' };
 
 test('straight to the receiver, and the attempt says so', async () => {
-  await using rig = await deliveryRig({ outgoing: { ipv4: '127.0.0.9', ipv6: undefined } });
+  await using rig = await setUpDelivery({ outgoing: { ipv4: '127.0.0.9', ipv6: undefined } });
   const id = await rig.send();
-  await rig.settled(id, 'delivered');
+  await rig.waitForStatus(id, 'delivered');
   expect(rig.receiver.sessions.map(({ from }) => from)).toEqual(['127.0.0.9']);
   const [attempt] = await rig.attempts(id);
-  expect(attempt?.said).toMatch(/connecting to mx1\S* \S+ from 127\.0\.0\.9\)/);
+  expect(attempt?.transcript).toMatch(/connecting to mx1\S* \S+ from 127\.0\.0\.9\)/);
 });
 
 test('through a relay', async () => {
-  await using post = await smtpReceiver();
-  await using rig = await deliveryRig({
-    others: [post],
+  await using post = await startSmtpReceiver();
+  await using rig = await setUpDelivery({
+    additionalReceivers: [post],
     outgoing: { ipv4: '127.0.0.9', ipv6: undefined },
     routes: [{ kind: 'relay', host: 'localhost', port: post.port, tls: 'opportunistic' }],
   });
-  await rig.settled(await rig.send(), 'delivered');
+  await rig.waitForStatus(await rig.send(), 'delivered');
   expect(post.sessions.map(({ from }) => from)).toEqual(['127.0.0.9']);
 });
 
 test('by IPv4 alone: a server with both kinds is reached at once', async () => {
-  await using rig = await deliveryRig({ outgoing: NOT_BY_IPV6 });
+  await using rig = await setUpDelivery({ outgoing: NOT_BY_IPV6 });
   rig.dns.set('mx1.example.test', 'AAAA', ['2001:db8::1']);
   rig.receiver.script.onConnect = () => '421 Later';
   const id = await rig.send();
-  await rig.settled(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.said).not.toContain('2001:db8::1');
+  await rig.waitForStatus(id, 'deferred');
+  expect((await rig.attempts(id))[0]?.transcript).not.toContain('2001:db8::1');
 });
 
 test('by the kind that a domain does not have: it waits, and is no unknown domain', async () => {
-  await using rig = await deliveryRig({ outgoing: NOT_BY_IPV4 });
+  await using rig = await setUpDelivery({ outgoing: NOT_BY_IPV4 });
   const id = await rig.send();
-  await rig.settled(id, 'deferred');
+  await rig.waitForStatus(id, 'deferred');
   const [attempt] = await rig.attempts(id);
   expect(attempt?.bounce).toMatchObject({ class: 'soft', reason: 'network_unreachable' });
   expect(attempt?.bounce?.explanation).toContain('OUTGOING_ADDRESSES');
@@ -51,12 +51,12 @@ test('by the kind that a domain does not have: it waits, and is no unknown domai
 });
 
 test('by the kind that a relay does not have: it waits', async () => {
-  await using rig = await deliveryRig({
+  await using rig = await setUpDelivery({
     outgoing: NOT_BY_IPV4,
     routes: [{ kind: 'relay', host: '127.0.0.1', port: 1, tls: 'opportunistic' }],
   });
   const id = await rig.send();
-  await rig.settled(id, 'deferred');
+  await rig.waitForStatus(id, 'deferred');
   expect((await rig.attempts(id))[0]?.bounce?.explanation).toContain('No relay could be reached');
 });
 

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { PASSWORD, Visitor } from '../harness/dashboard-session.ts';
+import { PASSWORD, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: the first visitor becomes the owner, once, and only at the machine itself or with the link
@@ -16,7 +16,7 @@ const OWNER = { email: 'Jane@Shop.example', name: 'Jane Doe', password: PASSWORD
 
 test('at the machine itself the first visit makes the owner, and signs them in', async () => {
   await using app = await startApp(LOCAL);
-  const visitor = new Visitor(app);
+  const visitor = new SessionClient(app);
   const before = await visitor.call('GET', '/setup');
   expect(before.json).toEqual({ needed: true, link_required: false });
 
@@ -26,7 +26,7 @@ test('at the machine itself the first visit makes the owner, and signs them in',
   expect(made.json.me.workspaces).toMatchObject([{ name: 'Shop', role: 'owner' }]);
   expect((await visitor.call('GET', '/me')).json.email).toBe('Jane@shop.example');
 
-  const after = await new Visitor(app).call('GET', '/setup');
+  const after = await new SessionClient(app).call('GET', '/setup');
   expect(after.json).toEqual({ needed: false, link_required: false });
 });
 
@@ -34,11 +34,11 @@ test('nobody becomes the owner twice, also not of many who try at once', async (
   await using app = await startApp(LOCAL);
   const answers = await Promise.all(
     [1, 2, 3, 4].map((n) =>
-      new Visitor(app).call('POST', '/setup', { body: { ...OWNER, email: `o${n}@shop.example` } }),
+      new SessionClient(app).call('POST', '/setup', { body: { ...OWNER, email: `o${n}@shop.example` } }),
     ),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
-  const again = await new Visitor(app).call('POST', '/setup', { body: OWNER });
+  const again = await new SessionClient(app).call('POST', '/setup', { body: OWNER });
   expect([again.status, again.json.code]).toEqual([409, 'conflict']);
 });
 
@@ -48,7 +48,7 @@ test.each([
   ['the server is known under a public name', { BASE_URL: 'https://mail.shop.example' }, {}],
 ])('from elsewhere it takes the link: %s', async (_, env, headers) => {
   await using app = await startApp({ env: { ...LOCAL.env, ...env } });
-  const visitor = new Visitor(app);
+  const visitor = new SessionClient(app);
   visitor.headers = headers;
   expect((await visitor.call('GET', '/setup')).json).toEqual({ needed: true, link_required: true });
   for (const token of [undefined, '', 'x'.repeat(43)]) {
@@ -84,13 +84,13 @@ test('the link of one database is not that of another', async () => {
 test('a password that is weak and an address that is none are told at once', async () => {
   await using app = await startApp(LOCAL);
   const body = { email: 'nobody', name: 'N', password: 'short' };
-  const refused = await new Visitor(app).call('POST', '/setup', { body });
+  const refused = await new SessionClient(app).call('POST', '/setup', { body });
   expect(refused.status).toBe(422);
   expect(refused.json.errors.map((one: { pointer: string }) => one.pointer)).toEqual([
     '/email',
     '/password',
   ]);
-  expect((await new Visitor(app).call('GET', '/setup')).json.needed).toBe(true);
+  expect((await new SessionClient(app).call('GET', '/setup')).json.needed).toBe(true);
 });
 
 /** fetch does not let a test choose Host. */

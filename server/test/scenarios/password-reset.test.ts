@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { raceFor } from '../harness/row-lock-race.ts';
+import { raceForLock } from '../harness/row-lock-race.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
-import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/dashboard-session.ts';
+import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a link in the person's own mailbox sets a new password, once; who asks learns nothing, and
@@ -15,21 +15,21 @@ const HOUR_MS = 3_600_000;
 const NEW = 'kettle rain ladders';
 
 async function tokenIn(app: TestApp, route: ReturnType<typeof mailboxRoute>, email: string) {
-  await new Visitor(app).call('POST', '/password-resets', { body: { email } });
+  await new SessionClient(app).call('POST', '/password-resets', { body: { email } });
   const { html } = await route.next(email);
   return /\/app\/reset-password#([\w-]{43})"/.exec(html)?.[1] as string;
 }
 
 function complete(app: TestApp, token: string, password = NEW) {
-  return new Visitor(app).call('POST', '/password-resets/complete', { body: { token, password } });
+  return new SessionClient(app).call('POST', '/password-resets/complete', { body: { token, password } });
 }
 
 test('the link goes out through the service itself and sets a new password, once', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
-  const person = await makePerson(app, 'jane@people.example', 'viewer');
-  const session = await signedInAs(app, person);
+  const person = await createPerson(app, 'jane@people.example', 'viewer');
+  const session = await signInAs(app, person);
 
   const [first, token] = [
     await tokenIn(app, route, 'jane@people.example'),
@@ -48,22 +48,22 @@ test('the link goes out through the service itself and sets a new password, once
     expect([again.status, again.json.code]).toEqual([422, 'invalid_link']);
   }
   expect((await session.call('GET', '/me')).json.code).toBe('invalid_session');
-  expect((await new Visitor(app).signIn(person.email)).status).toBe(401);
-  expect((await new Visitor(app).signIn(person.email, NEW)).status).toBe(200);
+  expect((await new SessionClient(app).signIn(person.email)).status).toBe(401);
+  expect((await new SessionClient(app).signIn(person.email, NEW)).status).toBe(200);
 });
 
 test('a link from before is worth nothing once the password was changed', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
-  const person = await makePerson(app, 'jane@people.example', 'viewer');
+  const person = await createPerson(app, 'jane@people.example', 'viewer');
   const token = await tokenIn(app, route, person.email);
-  const session = await signedInAs(app, person);
+  const session = await signInAs(app, person);
   const body = { current_password: PASSWORD, new_password: NEW };
   expect((await session.call('POST', '/me/password', { body })).status).toBe(204);
   const late = await complete(app, token, 'another good one');
   expect([late.status, late.json.code]).toEqual([422, 'invalid_link']);
-  expect((await new Visitor(app).signIn(person.email, NEW)).status).toBe(200);
+  expect((await new SessionClient(app).signIn(person.email, NEW)).status).toBe(200);
 });
 
 test('what was begun with a password gets nothing once another one is set', async () => {
@@ -74,8 +74,8 @@ test('what was begun with a password gets nothing once another one is set', asyn
     values: [person.id],
   };
   const body = { current_password: PASSWORD, new_password: NEW };
-  const answers = await raceFor(app, sets, [
-    () => new Visitor(app).signIn(person.email),
+  const answers = await raceForLock(app, sets, [
+    () => new SessionClient(app).signIn(person.email),
     () => visitor.call('POST', '/me/password', { body }),
   ]);
   expect(answers.map(({ status }) => status)).toEqual([401, 422]);
@@ -86,7 +86,7 @@ test('the letter is in the list of messages, and nobody can read the link there'
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
-  await makePerson(app, 'jane@people.example', 'owner');
+  await createPerson(app, 'jane@people.example', 'owner');
   const token = await tokenIn(app, route, 'jane@people.example');
   const { visitor: reader } = await member(app, 'viewer');
   reader.mode = 'live';
@@ -108,8 +108,8 @@ test('without a domain that can send, the link stands in the log', async () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });
   await using app = await startApp({ log });
-  const person = await makePerson(app, 'jane@people.example', 'owner');
-  await new Visitor(app).call('POST', '/password-resets', { body: { email: person.email } });
+  const person = await createPerson(app, 'jane@people.example', 'owner');
+  await new SessionClient(app).call('POST', '/password-resets', { body: { email: person.email } });
   await app.app.people.resets.settled();
   const token = /reset-password#([\w-]{43})/.exec(lines.join(''))?.[1] as string;
   expect((await complete(app, token)).status).toBe(204);
@@ -119,9 +119,9 @@ test('an unknown address gets the same answer, and no letter', async () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });
   await using app = await startApp({ log });
-  await makePerson(app, 'jane@people.example', 'owner');
+  await createPerson(app, 'jane@people.example', 'owner');
   const ask = (email: string) =>
-    new Visitor(app).call('POST', '/password-resets', { body: { email } });
+    new SessionClient(app).call('POST', '/password-resets', { body: { email } });
   const [known, unknown] = [await ask('jane@people.example'), await ask('nobody@people.example')];
   expect([known.status, known.text]).toEqual([unknown.status, unknown.text]);
   expect(known.status).toBe(202);
@@ -135,10 +135,10 @@ test('a link is good for an hour, and an address gets a few of them only', async
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });
   await using app = await startApp({ log, clock });
-  await makePerson(app, 'jane@people.example', 'owner');
+  await createPerson(app, 'jane@people.example', 'owner');
   for (let i = 0; i < 6; i++) {
     const body = { email: 'jane@people.example' };
-    expect((await new Visitor(app).call('POST', '/password-resets', { body })).status).toBe(202);
+    expect((await new SessionClient(app).call('POST', '/password-resets', { body })).status).toBe(202);
     await app.app.people.resets.settled();
   }
   const tokens = [...lines.join('').matchAll(/reset-password#([\w-]{43})/g)].map(([, one]) => one);

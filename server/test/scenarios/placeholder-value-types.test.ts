@@ -2,7 +2,7 @@
 import { Parser } from 'htmlparser2';
 import PostalMime, { decodeWords, type Email } from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: every place of a message takes every kind of value, in both forms of placeholders, and the
@@ -175,7 +175,7 @@ describe('an address that answers go to', () => {
         ...{ subject: 'S', html: 'H', reply_to: { email }, variables, ...more },
       },
     });
-  const replyTo = (answer: Answer): string | undefined =>
+  const replyTo = (answer: TestResponse): string | undefined =>
     answer.json.headers?.find(({ name }: { name: string }) => name === 'Reply-To')?.value;
 
   test('is filled in, and is an address afterwards', async () => {

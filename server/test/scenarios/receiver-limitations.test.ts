@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deliveryRig } from '../harness/delivery-setup.ts';
+import { setUpDelivery } from '../harness/delivery-setup.ts';
 
 /**
  * Goal: what a receiver says it cannot take is not forced on it and not mangled for it.
@@ -7,9 +7,9 @@ import { deliveryRig } from '../harness/delivery-setup.ts';
  */
 
 test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not suppressed', async () => {
-  await using rig = await deliveryRig({ receivers: [{ keywords: ['PIPELINING', '8BITMIME'] }] });
+  await using rig = await setUpDelivery({ receivers: [{ keywords: ['PIPELINING', '8BITMIME'] }] });
   const id = await rig.send({ recipients: ['jörg@example.org'] });
-  expect((await rig.settled(id))[0]).toMatchObject({
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({
     status: 'bounced',
     reason: 'smtputf8_unsupported',
   });
@@ -19,19 +19,19 @@ test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not s
 });
 
 test('SMTPUTF8 offered: delivered to the address as it is', async () => {
-  await using rig = await deliveryRig({
+  await using rig = await setUpDelivery({
     receivers: [{ keywords: ['PIPELINING', '8BITMIME', 'SMTPUTF8'] }],
   });
   const id = await rig.send({ recipients: ['jörg@example.org'] });
-  expect((await rig.settled(id))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
   expect(rig.receiver.messages[0]?.recipients).toEqual(['jörg@example.org']);
   expect(rig.receiver.messages[0]?.mailParameters).toContain('SMTPUTF8');
 });
 
 test('SIZE exceeded: bounced as soft, before anything was sent', async () => {
-  await using rig = await deliveryRig({ receivers: [{ keywords: ['SIZE 1000'] }] });
+  await using rig = await setUpDelivery({ receivers: [{ keywords: ['SIZE 1000'] }] });
   const id = await rig.send({ html: `<p>${'x'.repeat(5000)}</p>` });
-  expect((await rig.settled(id))[0]).toMatchObject({
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({
     status: 'bounced',
     reason: 'message_too_large',
   });
@@ -42,15 +42,15 @@ test('SIZE exceeded: bounced as soft, before anything was sent', async () => {
 
 test('a mailbox that is full bounces as soft: the next message is tried again', async () => {
   let full = true;
-  await using rig = await deliveryRig({
+  await using rig = await setUpDelivery({
     receivers: [{ onRcpt: () => (full ? '552 5.2.2 Mailbox full' : undefined) }],
   });
   const first = await rig.send();
-  expect((await rig.settled(first))[0]).toMatchObject({
+  expect((await rig.waitForStatus(first))[0]).toMatchObject({
     status: 'bounced',
     reason: 'mailbox_full',
   });
   full = false;
   const second = await rig.send();
-  expect((await rig.settled(second))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(second))[0]?.status).toBe('delivered');
 });

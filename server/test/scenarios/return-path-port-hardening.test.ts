@@ -8,11 +8,11 @@ import {
   BOUNCE_HOST,
   crlf,
   dsn,
-  greeted,
-  type ReturnPathHouse,
-  returnPathHouse,
+  connectAndGreet,
+  type ReturnPathServer,
+  startReturnPathServer,
 } from '../harness/return-path-setup.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
@@ -24,10 +24,10 @@ import { until } from '../harness/until.ts';
  */
 
 const SIZE = 1024 * 1024;
-let house: ReturnPathHouse;
+let house: ReturnPathServer;
 
 beforeAll(async () => {
-  house = await returnPathHouse({
+  house = await startReturnPathServer({
     env: {
       MESSAGE_MAX_BYTES: String(SIZE),
       RETURN_PATH_CONNECTIONS_PER_SOURCE: '8',
@@ -48,33 +48,33 @@ async function expectBounced(id: string): Promise<void> {
 }
 
 test('nobody logs in, nothing is relayed, no list is told', async () => {
-  using client = await greeted(house.port);
-  const extensions = (await client.say('EHLO x')).lines.join(' ');
+  using client = await connectAndGreet(house.port);
+  const extensions = (await client.command('EHLO x')).lines.join(' ');
   expect(extensions).not.toMatch(/AUTH|STARTTLS/);
   expect(extensions).toContain(`SIZE ${2 * SIZE}`);
   expect((await client.login(house.app.liveKey)).code).toBeGreaterThanOrEqual(500);
-  expect((await client.say('MAIL FROM:<spammer@example.com>')).code).toBe(250);
+  expect((await client.command('MAIL FROM:<spammer@example.com>')).code).toBe(250);
   for (const to of [
     'victim@example.com',
     `victim%example.com@${BOUNCE_HOST}`,
     `"x@y"@${BOUNCE_HOST}`,
   ]) {
-    expect((await client.say(`RCPT TO:<${to}>`)).code).toBeGreaterThanOrEqual(500);
+    expect((await client.command(`RCPT TO:<${to}>`)).code).toBeGreaterThanOrEqual(500);
   }
-  expect((await client.say('DATA')).code).toBe(503);
-  expect((await client.say('VRFY postmaster')).code).toBe(252);
-  expect((await client.say('EXPN all')).code).toBe(502);
+  expect((await client.command('DATA')).code).toBe(503);
+  expect((await client.command('VRFY postmaster')).code).toBe(252);
+  expect((await client.command('EXPN all')).code).toBe(502);
   expect(
     house.receiver.messages.some(({ recipients }) => recipients.includes('victim@example.com')),
   ).toBe(false);
 });
 
 test('whoever looks for mailboxes is sent away', async () => {
-  using client = await greeted(house.port);
-  await client.say('MAIL FROM:<>');
+  using client = await connectAndGreet(house.port);
+  await client.command('MAIL FROM:<>');
   const codes: number[] = [];
   for (let n = 0; n < 12; n++)
-    codes.push((await client.say(`RCPT TO:<u${n}@${BOUNCE_HOST}>`)).code);
+    codes.push((await client.command(`RCPT TO:<u${n}@${BOUNCE_HOST}>`)).code);
   expect(codes.slice(0, 10)).toEqual(new Array(10).fill(550));
   expect(codes.slice(10)).toEqual([421, 0]);
 });
@@ -93,8 +93,8 @@ test('a report that returns a large mail is read from its beginning, and one abo
   const other = await send();
   const tooLarge = `${dsn()}\r\n${line.repeat((2.2 * SIZE) / line.length)}`;
   expect(await house.report(other.returnPath, tooLarge)).toMatchObject({ code: 552 });
-  using client = await greeted(house.port);
-  expect((await client.say(`MAIL FROM:<> SIZE=${3 * SIZE}`)).code).toBe(552);
+  using client = await connectAndGreet(house.port);
+  expect((await client.command(`MAIL FROM:<> SIZE=${3 * SIZE}`)).code).toBe(552);
   expect((await house.message(other.id)).status).toBe('delivered');
 });
 
@@ -178,7 +178,7 @@ test('so many from one address and no more', async () => {
   });
   const clients: SubmissionClient[] = [];
   try {
-    for (let n = 0; n < 8; n++) clients.push(await greeted(house.port));
+    for (let n = 0; n < 8; n++) clients.push(await connectAndGreet(house.port));
     using late = await SubmissionClient.connect(house.port);
     expect(await late.reply()).toMatchObject({ code: 421, text: expect.stringContaining('4.7.0') });
   } finally {
@@ -193,8 +193,8 @@ test('so many from one address and no more', async () => {
 test('a sender that hangs up before it hears our 250 and comes again counts once', async () => {
   const { id, returnPath } = await send();
   const report = dsn({ recipient: `u${sent}@example.com` });
-  const client = await greeted(house.port);
-  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);
+  const client = await connectAndGreet(house.port);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.command(line);
   client.write(`${report}\r\n.\r\n`);
   await until(async () => (await house.message(id)).status === 'bounced');
   client[Symbol.dispose]();
@@ -205,41 +205,41 @@ test('a sender that hangs up before it hears our 250 and comes again counts once
 
 describe('the door', () => {
   test('nobody stays in the middle of a report, nor for ever', async () => {
-    await using slow = await returnPathHouse({ returnPath: { dataMs: 150, sessionMs: 5000 } });
+    await using slow = await startReturnPathServer({ returnPath: { dataMs: 150, sessionMs: 5000 } });
     const { returnPath } = await slow.send();
-    using client = await greeted(slow.port);
-    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.say(line);
+    using client = await connectAndGreet(slow.port);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.command(line);
     client.write('Subject: x');
     expect((await client.reply()).code).toBe(421);
     expect((await client.reply()).code).toBe(0);
-    using idle = await greeted(slow.port);
+    using idle = await connectAndGreet(slow.port);
     expect((await idle.reply()).code).toBe(421);
   });
 
   test('with the certificate of the submission port it offers TLS', async () => {
-    await using folder = await scratchFolder();
+    await using folder = await createTempDir();
     const cert = path.join(folder.path, 'cert.pem');
     const key = path.join(folder.path, 'key.pem');
     await writeFile(cert, tlsFixtures.good.cert);
     await writeFile(key, tlsFixtures.good.key);
-    await using secure = await returnPathHouse({
+    await using secure = await startReturnPathServer({
       env: { SUBMISSION_TLS_CERT: cert, SUBMISSION_TLS_KEY: key },
     });
     const { id, returnPath } = await secure.send();
-    using client = await greeted(secure.port);
-    expect((await client.say('STARTTLS')).code).toBe(220);
+    using client = await connectAndGreet(secure.port);
+    expect((await client.command('STARTTLS')).code).toBe(220);
     await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
-    await client.say('EHLO x');
+    await client.command('EHLO x');
     expect((await client.send({ from: '', to: [returnPath], data: dsn() })).code).toBe(250);
     expect((await secure.message(id)).status).toBe('bounced');
   });
 
   test('a report in hand is finished while the server closes, and others are sent away', async () => {
-    const closing = await returnPathHouse();
+    const closing = await startReturnPathServer();
     const { returnPath } = await closing.send();
-    using idle = await greeted(closing.port);
-    using busy = await greeted(closing.port);
-    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await busy.say(line);
+    using idle = await connectAndGreet(closing.port);
+    using busy = await connectAndGreet(closing.port);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await busy.command(line);
     const stopped = closing.app.app.stop();
     expect((await idle.reply()).code).toBe(421);
     busy.write(`${dsn()}\r\n.\r\n`);
@@ -257,7 +257,7 @@ describe('the door', () => {
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as net.AddressInfo;
     await expect(startApp({ env: { RETURN_PATH_PORT: String(port) } })).rejects.toThrow(
-      `Another program listens on 127.0.0.1:${port}. Stop it, set RETURN_PATH_PORT, or set it to off.`,
+      `Port ${port} on 127.0.0.1 is already in use. Stop the other program, change RETURN_PATH_PORT, or set it to off.`,
     );
     taken.close();
     const standard = net.createServer().listen(2525, '127.0.0.1');

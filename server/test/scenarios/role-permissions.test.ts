@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROLES, type Role } from '../../src/accounts/roles.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
-import { member, type Visitor } from '../harness/dashboard-session.ts';
+import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+import { member, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: each role may do what it should, and nothing else, in every operation there is.
@@ -12,7 +12,7 @@ import { member, type Visitor } from '../harness/dashboard-session.ts';
 
 let app: TestApp;
 let operations: DocumentedOperation[];
-const visitors = new Map<Role, Visitor>();
+const visitors = new Map<Role, SessionClient>();
 
 beforeAll(async () => {
   app = await startApp();
@@ -30,11 +30,11 @@ const EXPECTED: Record<Role, (scope: string) => boolean> = {
 };
 
 test.each(ROLES)('%s', async (role) => {
-  const visitor = visitors.get(role) as Visitor;
+  const visitor = visitors.get(role) as SessionClient;
   let refusals = 0;
   for (const { id, method, path, scope = '', takesBody } of operations) {
     const body = takesBody ? { rawBody: '{}' } : {};
-    const answer = await visitor.call(method, `${filled(path, 'none')}?unheard_of=1`, body);
+    const answer = await visitor.call(method, `${fillPath(path, 'none')}?unheard_of=1`, body);
     const may = scope === 'any' || scope === 'person' || EXPECTED[role](scope);
     const expected = may ? [422, 'validation_failed'] : [403, 'insufficient_role'];
     expect([id, answer.status, answer.json.code]).toEqual([id, ...expected]);
@@ -44,7 +44,7 @@ test.each(ROLES)('%s', async (role) => {
 });
 
 test('what only test mode has is refused to a session in live mode', async () => {
-  const owner = visitors.get('owner') as Visitor;
+  const owner = visitors.get('owner') as SessionClient;
   const headers = { 'postrider-mode': 'live' };
   const answer = await owner.call('GET', '/test/inbox', { headers });
   expect([answer.status, answer.json.code]).toEqual([403, 'insufficient_scope']);

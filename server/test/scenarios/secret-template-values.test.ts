@@ -6,14 +6,14 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { deleteEncryptedContents } from '../../src/messages/content/message-content-store.ts';
-import { type Answer, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { documentedOperations, filled } from '../harness/openapi-operations.ts';
-import { liveRoute } from '../harness/signed-live-route.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
-import { type WebhookReceiver, webhookReceiver } from '../harness/webhook-receiver.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { type WebhookReceiver, startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: the value of a secret variable reaches the recipient and nobody else.
@@ -56,7 +56,7 @@ let front: TestApp;
 const logged: string[] = [];
 
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await createTestDatabase();
   front = await startApp({
     database,
     env: { ROLES: 'api', WEBHOOK_ALLOW_PRIVATE: 'true' },
@@ -81,7 +81,7 @@ function noted() {
   return createLog({ level: 'trace', destination });
 }
 
-async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> {
   const { status, json, text } = await answer;
   expect([status < 300, text]).toEqual([true, text]);
   return json;
@@ -107,7 +107,7 @@ async function everyAnswer(app: TestApp, key: string, id: string): Promise<strin
   const ofInbox = operations.filter(({ path }) => path.includes('/test/inbox'));
   const answers: string[] = [];
   for (const operation of operations.filter((one) => !ofInbox.includes(one))) {
-    const answer = await app.call('GET', filled(operation.path, id), { key });
+    const answer = await app.call('GET', fillPath(operation.path, id), { key });
     answers.push(`${operation.id} ${JSON.stringify([...answer.headers])} ${answer.text}`);
   }
   expect(answers.length).toBeGreaterThan(20);
@@ -165,7 +165,7 @@ describe('in test mode', () => {
   let receiver: WebhookReceiver;
 
   beforeAll(async () => {
-    receiver = await webhookReceiver();
+    receiver = await startWebhookReceiver();
     const body = { url: receiver.url, events: ['*'] };
     webhookId = (await ok(front.call('POST', '/webhooks', { body }))).id;
     id = await send(front.testKey);
@@ -247,8 +247,8 @@ describe('in test mode', () => {
 
 describe('in live mode', () => {
   test('the recipient gets every word, then the words are forgotten', async () => {
-    await using receiver = await smtpReceiver();
-    await using dns = await dnsServer({
+    await using receiver = await startSmtpReceiver();
+    await using dns = await startDnsServer({
       'example.org': { MX: ['10 mx.example.org'] },
       'mx.example.org': { A: ['127.0.0.1'] },
     });
@@ -258,7 +258,7 @@ describe('in live mode', () => {
       await using _back = await startApp({
         database,
         env: { ROLES: 'delivery' },
-        liveRoute: liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
+        liveRoute: signedLiveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
         log: noted(),
       });
       await receiver.until(({ messages }) => messages.length === 1);
@@ -282,8 +282,8 @@ describe('in live mode', () => {
   });
 
   test('what bounced keeps its words for another try, and what has lost them is not sent', async () => {
-    await using receiver = await smtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
-    await using dns = await dnsServer({
+    await using receiver = await startSmtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
+    await using dns = await startDnsServer({
       'example.org': { MX: ['10 mx.example.org'] },
       'mx.example.org': { A: ['127.0.0.1'] },
     });
@@ -292,7 +292,7 @@ describe('in live mode', () => {
     await using _back = await startApp({
       database,
       env: { ROLES: 'delivery' },
-      liveRoute: liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
+      liveRoute: signedLiveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
       log: noted(),
     });
     const status = async () => (await ok(front.call('GET', `/messages/${id}`, { key }))).status;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { goodSend, startApp } from '../harness/app.ts';
+import { validMessage, startApp } from '../harness/app.ts';
 
 /**
  * Goal: the walk of one message in test mode, from the request to the inbox.
@@ -9,7 +9,7 @@ import { goodSend, startApp } from '../harness/app.ts';
 test('a message is accepted, delivered to the test inbox and explained', async () => {
   await using app = await startApp();
   const sent = await app.call('POST', '/transactional/send', {
-    body: goodSend({
+    body: validMessage({
       subject: 'Hello ${name}',
       html: '<p>Hello {{ name }}, your code is 482913. <a href="https://example.com/in">Go</a></p>',
       variables: { name: 'Jane & Joe' },

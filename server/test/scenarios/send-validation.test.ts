@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: bad input gets a clear error that names every field, and changes nothing.
@@ -146,7 +146,7 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
 ];
 
 test.each(WRONG)('%s', async (_, changes, pointer, code) => {
-  const answer = await app.call('POST', '/transactional/send', { body: goodSend(changes) });
+  const answer = await app.call('POST', '/transactional/send', { body: validMessage(changes) });
   expect(answer.status).toBe(422);
   expect(answer.headers.get('content-type')).toContain('application/problem+json');
   expect(answer.json.errors).toContainEqual(expect.objectContaining({ pointer, code }));
@@ -154,7 +154,7 @@ test.each(WRONG)('%s', async (_, changes, pointer, code) => {
 });
 
 test('all that is wrong is told at once', async () => {
-  const body = goodSend({ to: { email: 'x' }, cc: [{ email: 'y' }], tags: ['a b'], extra: 1 });
+  const body = validMessage({ to: { email: 'x' }, cc: [{ email: 'y' }], tags: ['a b'], extra: 1 });
   const { json } = await app.call('POST', '/transactional/send', { body });
   const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
   expect(pointers).toEqual(['/cc/0/email', '/extra', '/tags/0', '/to/email']);
@@ -162,7 +162,7 @@ test('all that is wrong is told at once', async () => {
 
 test('what is wrong in shape and what is wrong in meaning is told in one answer', async () => {
   const told = async (changes: object) => {
-    const body = { ...goodSend(), ...changes };
+    const body = { ...validMessage(), ...changes };
     const { json } = await app.call('POST', '/transactional/send', { body });
     const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
     return [json.code, ...pointers];
@@ -189,7 +189,7 @@ test('what is wrong in shape and what is wrong in meaning is told in one answer'
 
 test('of a field that has two forms, the fault of the form that was meant is told', async () => {
   const detailOf = async (reply_to: unknown): Promise<string> => {
-    const body = goodSend({ reply_to });
+    const body = validMessage({ reply_to });
     const { json } = await app.call('POST', '/transactional/send', { body });
     expect(json.errors).toHaveLength(1);
     return json.detail;
@@ -203,7 +203,7 @@ test('of a field that has two forms, the fault of the form that was meant is tol
 
 test('an address that comes as a text or a list is shown its form', async () => {
   const form = 'Must be one address as an object: {"email": "jane@example.com", "name": "Jane"}.';
-  const body = goodSend({ from: 'Acme <hello@example.org>', to: ['jane@example.com'] });
+  const body = validMessage({ from: 'Acme <hello@example.org>', to: ['jane@example.com'] });
   const { json } = await app.call('POST', '/transactional/send', { body });
   expect(json.errors).toEqual([
     { pointer: '/to', code: 'invalid_type', detail: form },
@@ -214,7 +214,7 @@ test('an address that comes as a text or a list is shown its form', async () => 
 test('a fault of the whole body is told without a place before it', async () => {
   const recipients = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@example.com` }));
   const answers = await Promise.all([
-    app.call('POST', '/transactional/send', { body: goodSend({ cc: recipients }) }),
+    app.call('POST', '/transactional/send', { body: validMessage({ cc: recipients }) }),
     app.call('POST', '/transactional/send', { body: [] }),
   ]);
   expect(answers.map(({ json }) => json.detail)).toEqual([
@@ -227,13 +227,13 @@ test('an operator who allows more recipients gets them in any field', async () =
   await using wide = await startApp({ env: { ROLES: 'api', RECIPIENTS_MAX: '80' } });
   const cc = Array.from({ length: 79 }, (_, i) => ({ email: `r${i}@example.com` }));
   const { status, json } = await wide.call('POST', '/transactional/send', {
-    body: goodSend({ cc }),
+    body: validMessage({ cc }),
   });
   expect([status, json.recipients?.length]).toEqual([202, 80]);
 });
 
 test('a template that is not there is pointed at', async () => {
-  const body = { ...goodSend(), subject: undefined, html: undefined, template_key: 'none' };
+  const body = { ...validMessage(), subject: undefined, html: undefined, template_key: 'none' };
   const { json } = await app.call('POST', '/transactional/send', { body });
   expect(json.errors).toEqual([
     { pointer: '/template_key', code: 'template_not_found', detail: json.detail },
@@ -242,7 +242,7 @@ test('a template that is not there is pointed at', async () => {
 
 test('content is either inline or a template', async () => {
   const codeOf = async (changes: object): Promise<string> => {
-    const body = { ...goodSend(), ...changes };
+    const body = { ...validMessage(), ...changes };
     return (await app.call('POST', '/transactional/send', { body })).json.code;
   };
   expect(await codeOf({ template_key: 'welcome' })).toBe('content_conflict');
@@ -254,7 +254,7 @@ test('content is either inline or a template', async () => {
 });
 
 test('placeholders without a value are told with their place, and nothing is accepted', async () => {
-  const body = goodSend({
+  const body = validMessage({
     subject: 'Hi ${first_name}',
     html: '<p>\n  {{ order.total }} and {{ nick | default: "you" }}</p>',
     text: '{{ empty }}',
@@ -270,14 +270,14 @@ test('placeholders without a value are told with their place, and nothing is acc
 });
 
 test('a placeholder that is not closed is a syntax error with its place', async () => {
-  const body = goodSend({ html: '<p>{{ name </p>' });
+  const body = validMessage({ html: '<p>{{ name </p>' });
   const { json } = await app.call('POST', '/transactional/send', { body });
   expect(json.code).toBe('template_syntax');
   expect(json.errors[0]).toMatchObject({ pointer: '/html', line: 1 });
 });
 
 test('a live key sends only from a domain of its workspace', async () => {
-  const call = { key: app.liveKey, body: goodSend() };
+  const call = { key: app.liveKey, body: validMessage() };
   const { status, json } = await app.call('POST', '/transactional/send', call);
   expect(status).toBe(403);
   expect(json.code).toBe('domain_not_owned');
@@ -285,13 +285,13 @@ test('a live key sends only from a domain of its workspace', async () => {
 
 test('a key limited to domains sends from no other', async () => {
   const key = await app.newKey({ allowedDomains: ['example.net'] });
-  const { status, json } = await app.call('POST', '/transactional/send', { key, body: goodSend() });
+  const { status, json } = await app.call('POST', '/transactional/send', { key, body: validMessage() });
   expect(status).toBe(403);
   expect(json.code).toBe('domain_not_allowed');
 });
 
 test('a dry run renders everything and stores nothing', async () => {
-  const body = goodSend({
+  const body = validMessage({
     subject: 'Hi ${name}',
     html: '<p>{{ name }}</p>',
     variables: { name: '<Jane>' },
@@ -310,7 +310,7 @@ test('after all of this not one message exists', async () => {
 });
 
 test('what was most likely meant is told', async () => {
-  const body = { ...goodSend(), html: undefined, replyTo: 'a@example.com', Tags: [], texxt: 'Hi' };
+  const body = { ...validMessage(), html: undefined, replyTo: 'a@example.com', Tags: [], texxt: 'Hi' };
   const { json } = await app.call('POST', '/transactional/send?dry_rum=true', { body });
   expect(json.errors).toEqual([
     expect.objectContaining({ parameter: 'dry_rum', detail: expect.stringContaining('dry_run?') }),
@@ -322,7 +322,7 @@ test('what was most likely meant is told', async () => {
     '/texxt': 'This field is not known here. Do you mean text?',
   });
   const textAlone = await app.call('POST', '/transactional/send', {
-    body: goodSend({ html: undefined, text: 'Hi' }),
+    body: validMessage({ html: undefined, text: 'Hi' }),
   });
   expect(detailsOf(textAlone.json.errors)['/html']).toContain('"html": ""');
 });

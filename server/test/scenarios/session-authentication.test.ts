@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
-import { makePerson, member, signedInAs, Visitor } from '../harness/dashboard-session.ts';
+import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+import { createPerson, member, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whatever takes a session refuses one that has ended, one that does not belong to the
@@ -11,7 +11,7 @@ import { makePerson, member, signedInAs, Visitor } from '../harness/dashboard-se
 
 let app: TestApp;
 let all: DocumentedOperation[];
-let owner: Visitor;
+let owner: SessionClient;
 
 beforeAll(async () => {
   app = await startApp({ env: { REQUEST_BODY_MAX_BYTES: '65536' } });
@@ -28,14 +28,14 @@ const signsIn = ({ isPublic, problems }: DocumentedOperation): boolean =>
 
 async function everywhere(
   which: (operation: DocumentedOperation) => boolean,
-  options: (operation: DocumentedOperation) => Parameters<Visitor['call']>[2],
+  options: (operation: DocumentedOperation) => Parameters<SessionClient['call']>[2],
   expected: [number, string],
-  by: Visitor = owner,
+  by: SessionClient = owner,
 ): Promise<void> {
   const chosen = all.filter(which);
   expect(chosen.length).toBeGreaterThan(5);
   for (const operation of chosen) {
-    const path = filled(operation.path, 'none');
+    const path = fillPath(operation.path, 'none');
     const answer = await by.call(operation.method, path, options(operation));
     expect([operation.id, answer.status, answer.json?.code]).toEqual([operation.id, ...expected]);
     if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
@@ -47,8 +47,8 @@ const broken = ({ method }: DocumentedOperation) =>
   method === 'GET' ? {} : { rawBody: '{"broken' };
 
 test('a session that has ended, or never was, is 401 before the body is read', async () => {
-  const person = await makePerson(app, 'gone@people.example', 'owner');
-  const ended = await signedInAs(app, person);
+  const person = await createPerson(app, 'gone@people.example', 'owner');
+  const ended = await signInAs(app, person);
   const cookie = ended.cookie as string;
   await ended.call('DELETE', '/session');
   for (const value of [cookie, 'postrider_session=never', `other=1; ${cookie}; more=2`]) {
@@ -58,7 +58,7 @@ test('a session that has ended, or never was, is 401 before the body is read', a
 });
 
 test('without a cookie it is a request without a key', async () => {
-  const nobody = new Visitor(app);
+  const nobody = new SessionClient(app);
   for (const value of [undefined, 'postrider_session=', 'unrelated=1']) {
     nobody.cookie = value;
     await everywhere(isPrivate, broken, [401, 'missing_api_key'], nobody);
@@ -67,8 +67,8 @@ test('without a cookie it is a request without a key', async () => {
 
 test('a workspace that is not one’s own is 403, in the words for one that never was', async () => {
   const other = await app.app.workspaces.create('Other');
-  const person = await makePerson(app, 'other@people.example', 'owner', other.id);
-  const stranger = await signedInAs(app, person);
+  const person = await createPerson(app, 'other@people.example', 'owner', other.id);
+  const stranger = await signInAs(app, person);
   const theirs = stranger.workspace as string;
   const answers = new Set<string>();
   for (const workspace of [theirs, 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8', 'nonsense']) {
@@ -80,11 +80,11 @@ test('a workspace that is not one’s own is 403, in the words for one that neve
 });
 
 test('a session that does not say where it works is told so', async () => {
-  const lost = new Visitor(app);
+  const lost = new SessionClient(app);
   lost.cookie = owner.cookie;
   for (const operation of all.filter(isOfWorkspace)) {
     const headers = { 'postrider-mode': operation.method === 'GET' ? '' : 'dead' };
-    const path = filled(operation.path, 'none');
+    const path = fillPath(operation.path, 'none');
     const answer = await lost.call(operation.method, path, { headers });
     expect([operation.id, answer.status]).toEqual([operation.id, 422]);
     const parameters = answer.json.errors.map((one: { parameter: string }) => one.parameter);
@@ -189,7 +189,7 @@ describe('what signs in', () => {
   test('is 503 without its database', async () => {
     await using lost = await startApp();
     await lost.app.storage.pool.end();
-    const visitor = new Visitor(lost);
+    const visitor = new SessionClient(lost);
     visitor.cookie = 'postrider_session=some';
     for (const operation of all.filter((one) => signsIn(one) || one.id === 'getSetup')) {
       const { exampleBody } = operation;

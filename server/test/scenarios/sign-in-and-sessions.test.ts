@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp } from '../harness/app.ts';
-import { makePerson, member, PASSWORD, signedInAs, Visitor } from '../harness/dashboard-session.ts';
+import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: a session begins with a password and a new secret, ends when it should, everywhere at once,
@@ -14,8 +14,8 @@ const DAY_MS = 24 * HOUR_MS;
 
 test('a person signs in, works, and signs out', async () => {
   await using app = await startApp();
-  await makePerson(app, 'jane@people.example', 'owner');
-  const visitor = new Visitor(app);
+  await createPerson(app, 'jane@people.example', 'owner');
+  const visitor = new SessionClient(app);
   const signedIn = await visitor.signIn('JANE@People.example');
   expect(signedIn.status).toBe(200);
   expect(signedIn.json).toMatchObject({ second_factor_required: false, challenge: null });
@@ -39,25 +39,25 @@ test('nobody who is not known yet has large bodies read', async () => {
   await using app = await startApp();
   const body = { email: 'jane@people.example', password: 'x'.repeat(70_000) };
   for (const path of ['/session', '/setup', '/password-resets', '/invitations/inspect']) {
-    const answer = await new Visitor(app).call('POST', path, { body });
+    const answer = await new SessionClient(app).call('POST', path, { body });
     expect([path, answer.status, answer.json.code]).toEqual([path, 413, 'body_too_large']);
   }
 });
 
 test('the cookie is for the server alone', async () => {
   await using plain = await startApp();
-  await makePerson(plain, 'jane@people.example', 'owner');
+  await createPerson(plain, 'jane@people.example', 'owner');
   const [line = ''] = (
-    await new Visitor(plain).signIn('jane@people.example')
+    await new SessionClient(plain).signIn('jane@people.example')
   ).headers.getSetCookie();
   expect(line).toMatch(
     /^postrider_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/,
   );
 
   await using secure = await startApp({ env: { BASE_URL: 'https://mail.shop.example' } });
-  await makePerson(secure, 'jane@people.example', 'owner');
+  await createPerson(secure, 'jane@people.example', 'owner');
   const [safe = ''] = (
-    await new Visitor(secure).signIn('jane@people.example')
+    await new SessionClient(secure).signIn('jane@people.example')
   ).headers.getSetCookie();
   expect(safe).toMatch(/^__Host-postrider_session=[\w-]{43}; .*HttpOnly; SameSite=Strict; Secure$/);
 });
@@ -65,13 +65,13 @@ test('the cookie is for the server alone', async () => {
 test('a secret from before the sign-in is worth nothing after it', async () => {
   await using app = await startApp();
   const attacker = await member(app, 'viewer', 'attacker@people.example');
-  await makePerson(app, 'jane@people.example', 'owner');
+  await createPerson(app, 'jane@people.example', 'owner');
   for (const planted of [attacker.visitor.cookie, `postrider_session=${'x'.repeat(43)}`]) {
-    const victim = new Visitor(app);
+    const victim = new SessionClient(app);
     victim.cookie = planted;
     await victim.signIn('jane@people.example');
     expect(victim.cookie).not.toBe(planted);
-    const thief = new Visitor(app);
+    const thief = new SessionClient(app);
     thief.cookie = planted;
     expect((await thief.call('GET', '/me')).json.code).toBe('invalid_session');
     expect((await victim.call('GET', '/me')).json.email).toBe('jane@people.example');
@@ -80,10 +80,10 @@ test('a secret from before the sign-in is worth nothing after it', async () => {
 
 test('a wrong password and an unknown address get the same answer', async () => {
   await using app = await startApp();
-  await makePerson(app, 'jane@people.example', 'owner');
-  const wrong = await new Visitor(app).signIn('jane@people.example', 'kettle rain ladders');
-  const unknown = await new Visitor(app).signIn('nobody@people.example', 'kettle rain ladders');
-  const noAddress = await new Visitor(app).signIn('no address at all', 'kettle rain ladders');
+  await createPerson(app, 'jane@people.example', 'owner');
+  const wrong = await new SessionClient(app).signIn('jane@people.example', 'kettle rain ladders');
+  const unknown = await new SessionClient(app).signIn('nobody@people.example', 'kettle rain ladders');
+  const noAddress = await new SessionClient(app).signIn('no address at all', 'kettle rain ladders');
   expect(wrong.status).toBe(401);
   const words = ({ json: { request_id: _, ...rest } }: typeof wrong): unknown => rest;
   expect(words(unknown)).toEqual(words(wrong));
@@ -94,7 +94,7 @@ test('a session ends after a week without use, and after thirty days in any case
   const clock = new ManualClock(Date.now());
   await using app = await startApp({ clock });
   const { visitor: idle, person } = await member(app, 'owner');
-  const busy = await signedInAs(app, person);
+  const busy = await signInAs(app, person);
   for (let day = 0; day < 29; day++) {
     clock.advance(DAY_MS);
     expect([day, (await busy.call('GET', '/me')).status]).toEqual([day, 200]);
@@ -108,7 +108,7 @@ test('a session ends after a week without use, and after thirty days in any case
 test('sessions are listed, and signed out one by one or all at once', async () => {
   await using app = await startApp();
   const { person, visitor } = await member(app, 'developer');
-  const [phone, laptop] = [await signedInAs(app, person), await signedInAs(app, person)];
+  const [phone, laptop] = [await signInAs(app, person), await signInAs(app, person)];
   const other = await member(app, 'viewer');
 
   const { data } = (await visitor.call('GET', '/me/sessions')).json;
@@ -139,7 +139,7 @@ test('sessions are listed, and signed out one by one or all at once', async () =
 test('a new password needs the old one, and ends every other session', async () => {
   await using app = await startApp();
   const { person, visitor } = await member(app, 'admin');
-  const elsewhere = await signedInAs(app, person);
+  const elsewhere = await signInAs(app, person);
   const change = (current_password: string, new_password: string) =>
     visitor.call('POST', '/me/password', { body: { current_password, new_password } });
 
@@ -155,8 +155,8 @@ test('a new password needs the old one, and ends every other session', async () 
   expect(visitor.cookie).not.toBe(before);
   expect((await visitor.call('GET', '/me')).status).toBe(200);
   expect((await elsewhere.call('GET', '/me')).json.code).toBe('invalid_session');
-  expect((await new Visitor(app).signIn(person.email)).status).toBe(401);
-  expect((await new Visitor(app).signIn(person.email, 'kettle rain ladders')).status).toBe(200);
+  expect((await new SessionClient(app).signIn(person.email)).status).toBe(401);
+  expect((await new SessionClient(app).signIn(person.email, 'kettle rain ladders')).status).toBe(200);
 });
 
 test('a name is changed', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { makePerson, PASSWORD, signedInAs, Visitor } from '../harness/dashboard-session.ts';
+import { createPerson, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: whoever guesses passwords has to wait longer and longer, by account and by source, whether
@@ -19,12 +19,12 @@ let app: TestApp;
 beforeEach(async () => {
   clock = new ManualClock(Date.now());
   app = await startApp({ clock, env: { TRUST_PROXY: '127.0.0.1' } });
-  await makePerson(app, 'jane@people.example', 'owner');
+  await createPerson(app, 'jane@people.example', 'owner');
 });
 afterEach(() => app[Symbol.asyncDispose]());
 
-function from(ip: string): Visitor {
-  const visitor = new Visitor(app);
+function from(ip: string): SessionClient {
+  const visitor = new SessionClient(app);
   visitor.headers = { 'x-forwarded-for': ip };
   return visitor;
 }
@@ -114,8 +114,8 @@ test('a thousand at once are no more than a few one after the other', async () =
 });
 
 test('the password asked for again behind a session is counted too', async () => {
-  const person = await makePerson(app, 'joe@people.example', 'owner');
-  const visitor = await signedInAs(app, person);
+  const person = await createPerson(app, 'joe@people.example', 'owner');
+  const visitor = await signInAs(app, person);
   const body = { current_password: 'a guess', new_password: 'kettle rain ladders' };
   for (let i = 0; i < 5; i++) {
     expect((await visitor.call('POST', '/me/password', { body })).status).toBe(422);
@@ -127,8 +127,8 @@ test('the password asked for again behind a session is counted too', async () =>
 });
 
 test('a source that has used its tries up is refused wherever guessing costs us', async () => {
-  const person = await makePerson(app, 'joe@people.example', 'owner');
-  const visitor = await signedInAs(app, person);
+  const person = await createPerson(app, 'joe@people.example', 'owner');
+  const visitor = await signInAs(app, person);
   const source = { headers: { 'x-forwarded-for': '192.0.2.7' } };
   for (let n = 0; n < 20; n++) await from('192.0.2.7').signIn(`p${n}@people.example`, 'a guess');
   const token = 'x'.repeat(43);

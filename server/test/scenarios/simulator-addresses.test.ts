@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: test mode runs the whole way of a message and each simulator address ends as it promises.
@@ -16,7 +16,7 @@ const WAITING = new Set(['queued', 'deferred', 'scheduled']);
 
 async function outcomeOf(local: string) {
   const email = `${local}@simulator.test`;
-  const sent = await app.call('POST', '/transactional/send', { body: goodSend({ to: { email } }) });
+  const sent = await app.call('POST', '/transactional/send', { body: validMessage({ to: { email } }) });
   expect(sent.status).toBe(202);
   for (;;) {
     const { json } = await app.call('GET', `/messages/${sent.json.id}`);
@@ -55,7 +55,7 @@ test.each([
   ]);
   expect(message.recipients[0].attempts).toBe(deferrals + 1);
   const { json } = await app.call('GET', `/messages/${message.id}/attempts`);
-  expect(json.data.map((attempt: { number: number }) => attempt.number)).toEqual(
+  expect(json.data.map((attempt: { number }) => attempt.number)).toEqual(
     Array.from({ length: deferrals + 1 }, (_, index) => index + 1),
   );
   const sequences = message.events.map((event: { sequence: number }) => event.sequence);
@@ -84,7 +84,7 @@ test('a simulator address is never suppressed by its bounces, another test addre
 });
 
 test('several recipients: each has its own end', async () => {
-  const body = goodSend({
+  const body = validMessage({
     to: { email: 'delivered@simulator.test' },
     cc: [{ email: 'bounced@simulator.test' }],
     bcc: [{ email: 'suppressed@simulator.test' }, { email: 'DELIVERED@simulator.test' }],
@@ -114,7 +114,7 @@ test('several recipients: each has its own end', async () => {
 });
 
 test('a ttl ends the message at that moment, not at the next try', async () => {
-  const body = goodSend({ to: { email: 'defer-50@simulator.test' }, ttl_seconds: 1 });
+  const body = validMessage({ to: { email: 'defer-50@simulator.test' }, ttl_seconds: 1 });
   const sent = await app.call('POST', '/transactional/send', { body });
   for (;;) {
     const { json } = await app.call('GET', `/messages/${sent.json.id}`);

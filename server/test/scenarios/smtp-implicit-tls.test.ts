@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../harness/app.ts';
 import { freePort } from '../harness/free-port.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
@@ -19,11 +19,11 @@ const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\
 const GOOD = { to: ['a@example.com'], data: MAIL };
 const CLIENT = { ca: tlsFixtures.authority, servername: 'localhost' };
 
-let folder: Awaited<ReturnType<typeof scratchFolder>>;
+let folder: Awaited<ReturnType<typeof createTempDir>>;
 let certificate: { SUBMISSION_TLS_CERT: string; SUBMISSION_TLS_KEY: string };
 
 beforeAll(async () => {
-  folder = await scratchFolder();
+  folder = await createTempDir();
   certificate = await certificateFiles('standard', tlsFixtures.good);
 });
 afterAll(() => folder?.[Symbol.asyncDispose]());
@@ -58,15 +58,15 @@ async function greetedBy(port: number): Promise<SubmissionClient> {
 test('a mail is handed in as on the other port, without STARTTLS', async () => {
   await using app = await startTlsApp();
   using client = await greetedBy(app.tlsPort);
-  const { lines } = await client.say('EHLO x');
+  const { lines } = await client.command('EHLO x');
   expect(lines).toContain('AUTH PLAIN LOGIN');
   expect(lines).not.toContain('STARTTLS');
-  expect((await client.say('STARTTLS')).code).toBe(503);
+  expect((await client.command('STARTTLS')).code).toBe(503);
   expect((await client.login(app.testKey)).code).toBe(235);
   expect((await client.send(GOOD)).code).toBe(250);
   using other = await SubmissionClient.connect(app.app.submission.port as number);
   await other.reply();
-  expect((await other.say('EHLO x')).lines).toContain('STARTTLS');
+  expect((await other.command('EHLO x')).lines).toContain('STARTTLS');
   expect((await app.call('GET', '/smtp')).json).toMatchObject({
     open: true,
     port: app.app.submission.port,
@@ -79,7 +79,7 @@ test('it can be the only port, and one that was asked for and is taken stops the
   await using app = await startTlsApp({ SUBMISSION_PORT: 'off' });
   expect(app.app.submission.port).toBeUndefined();
   using client = await greetedBy(app.tlsPort);
-  await client.say('EHLO x');
+  await client.command('EHLO x');
   expect((await client.login(app.testKey)).code).toBe(235);
   expect((await app.call('GET', '/smtp')).json).toMatchObject({
     open: true,
@@ -105,7 +105,7 @@ test('a renewed certificate is taken up without a restart', async () => {
   await certificateFiles('renewed', tlsFixtures.good);
   await app.app.submission.renewCertificate();
   using client = await greetedBy(app.tlsPort);
-  expect((await client.say('NOOP')).code).toBe(250);
+  expect((await client.command('NOOP')).code).toBe(250);
 });
 
 describe('who does not shake hands', () => {
@@ -121,7 +121,7 @@ describe('who does not shake hands', () => {
       expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/220|ESMTP/);
     }
     using client = await greetedBy(app.tlsPort);
-    await client.say('EHLO x');
+    await client.command('EHLO x');
     expect((await client.login(app.testKey)).code).toBe(235);
   });
 

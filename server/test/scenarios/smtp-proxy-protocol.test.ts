@@ -4,7 +4,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
@@ -23,12 +23,12 @@ const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\
 const ARRIVAL_MS = 300;
 const PER_SOURCE = 5;
 
-let folder: Awaited<ReturnType<typeof scratchFolder>>;
+let folder: Awaited<ReturnType<typeof createTempDir>>;
 let app: TestApp;
 let port: number;
 
 beforeAll(async () => {
-  folder = await scratchFolder();
+  folder = await createTempDir();
   const SUBMISSION_TLS_CERT = path.join(folder.path, 'cert.pem');
   const SUBMISSION_TLS_KEY = path.join(folder.path, 'key.pem');
   await writeFile(SUBMISSION_TLS_CERT, tlsFixtures.good.cert);
@@ -92,14 +92,14 @@ async function proxied(header: string | Buffer, to = port): Promise<SubmissionCl
 /** After the greeting and EHLO. */
 async function offered(client: SubmissionClient): Promise<string[]> {
   expect((await client.reply()).code).toBe(220);
-  return (await client.say('EHLO x')).lines;
+  return (await client.command('EHLO x')).lines;
 }
 
 async function secured(client: SubmissionClient): Promise<void> {
   expect(await offered(client)).toContain('STARTTLS');
-  expect((await client.say('STARTTLS')).code).toBe(220);
+  expect((await client.command('STARTTLS')).code).toBe(220);
   await client.startTls(TLS);
-  await client.say('EHLO x');
+  await client.command('EHLO x');
 }
 
 describe('the address that is told', () => {
@@ -180,7 +180,7 @@ describe('TLS that ends at the proxy', () => {
     const lines = await offered(client);
     expect(lines).toContain('AUTH PLAIN LOGIN');
     expect(lines).not.toContain('STARTTLS');
-    expect((await client.say('STARTTLS')).code).toBe(503);
+    expect((await client.command('STARTTLS')).code).toBe(503);
     expect((await client.login(key)).code).toBe(235);
     expect((await client.send({ to: ['a@example.com'], data: MAIL })).code).toBe(250);
   });
@@ -218,10 +218,10 @@ describe('nobody gives himself an address', () => {
     const { client } = await connect(STRANGER);
     using stranger = client;
     expect((await stranger.reply()).code).toBe(220);
-    const { code } = await stranger.say(line(CLIENT).trimEnd());
+    const { code } = await stranger.command(line(CLIENT).trimEnd());
     expect(code).toBeGreaterThanOrEqual(400);
     const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
-    expect((await stranger.say('EHLO x')).code).toBe(250);
+    expect((await stranger.command('EHLO x')).code).toBe(250);
     expect(await stranger.login(key)).toMatchObject({
       code: 535,
       text: expect.stringContaining(STRANGER),
@@ -231,8 +231,8 @@ describe('nobody gives himself an address', () => {
   test('a second header is one command too many', async () => {
     using client = await proxied(line(CLIENT));
     expect((await client.reply()).code).toBe(220);
-    expect((await client.say(line('127.0.0.1').trimEnd())).code).toBe(500);
-    expect((await client.say('EHLO x')).lines.join()).not.toContain('AUTH');
+    expect((await client.command(line('127.0.0.1').trimEnd())).code).toBe(500);
+    expect((await client.command('EHLO x')).lines.join()).not.toContain('AUTH');
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { RouteSetting } from '../../src/delivery/delivery-route.ts';
-import { deliveryRig } from '../harness/delivery-setup.ts';
+import { setUpDelivery } from '../harness/delivery-setup.ts';
 import { expectSigned } from '../harness/signed-live-route.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
@@ -23,7 +23,7 @@ function relay(port: number, more: Partial<Extract<RouteSetting, { kind: 'relay'
 
 test('a relay with user and password takes everything, whatever the MX', async () => {
   const seen: string[] = [];
-  await using post = await smtpReceiver({
+  await using post = await startSmtpReceiver({
     tls: tlsFixtures.good,
     keywords: ['AUTH PLAIN'],
     onAuth: (user, password) => {
@@ -31,115 +31,115 @@ test('a relay with user and password takes everything, whatever the MX', async (
       return undefined;
     },
   });
-  await using rig = await deliveryRig({
-    others: [post],
+  await using rig = await setUpDelivery({
+    additionalReceivers: [post],
     routes: [relay(post.port, { tls: 'required', auth: { user: 'us', password: 'secret' } })],
   });
   const id = await rig.send({ recipients: ['a@example.org', 'b@nowhere.example'] });
-  const states = await rig.settled(id);
+  const states = await rig.waitForStatus(id);
   expect(states.map((state) => state.status)).toEqual(['delivered', 'delivered']);
   expect(seen[0]).toBe('us:secret');
   expect(rig.receiver.sessions).toHaveLength(0);
   expect(post.messages[0]?.tls).not.toBeNull();
   await expectSigned(post.messages[0]?.raw as Buffer);
-  for (const attempt of await rig.attempts(id)) expect(attempt.said).not.toContain('secret');
+  for (const attempt of await rig.attempts(id)) expect(attempt.transcript).not.toContain('secret');
 });
 
 test('TLS from the first byte', async () => {
-  await using post = await smtpReceiver({ tls: tlsFixtures.good, implicitTls: true });
-  await using rig = await deliveryRig({
-    others: [post],
+  await using post = await startSmtpReceiver({ tls: tlsFixtures.good, implicitTls: true });
+  await using rig = await setUpDelivery({
+    additionalReceivers: [post],
     routes: [relay(post.port, { tls: 'implicit' })],
   });
   const id = await rig.send();
-  expect((await rig.settled(id))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
   expect(post.messages[0]?.tls).not.toBeNull();
 });
 
 test('a relay that refuses the password: deferred, nobody suppressed, no password in the record', async () => {
   let right = 'old';
-  await using post = await smtpReceiver({
+  await using post = await startSmtpReceiver({
     tls: tlsFixtures.good,
     keywords: ['AUTH PLAIN LOGIN'],
     onAuth: (_user, password) =>
       password === right ? undefined : '535 5.7.8 Authentication credentials invalid',
   });
-  await using rig = await deliveryRig({
-    others: [post],
+  await using rig = await setUpDelivery({
+    additionalReceivers: [post],
     routes: [relay(post.port, { auth: { user: 'us', password: 'new-secret' } })],
   });
   const id = await rig.send();
-  await rig.settled(id, 'deferred');
+  await rig.waitForStatus(id, 'deferred');
   const [attempt] = await rig.attempts(id);
   expect(attempt?.bounce).toMatchObject({ class: 'soft', reason: 'relaying_denied' });
   expect(attempt?.bounce?.explanation).toContain('DELIVERY_ROUTE');
   expect(JSON.stringify(attempt)).not.toMatch(/new-secret|bmV3LXNlY3JldA|AHVzAG5ldy/);
   expect((await rig.database.pool.query('select from suppressions')).rowCount).toBe(0);
   right = 'new-secret';
-  expect((await rig.settled(id))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
 });
 
 test('the second relay is the fallback of the first, and direct delivery that of both', async () => {
-  await using first = await smtpReceiver();
-  await using second = await smtpReceiver({ onConnect: () => '421 Not now' });
-  await using rig = await deliveryRig({
-    others: [first, second],
+  await using first = await startSmtpReceiver();
+  await using second = await startSmtpReceiver({ onConnect: () => '421 Not now' });
+  await using rig = await setUpDelivery({
+    additionalReceivers: [first, second],
     routes: [relay(first.port), relay(second.port), { kind: 'direct' }],
   });
   first.script.port = first.port;
   await first.close();
   const one = await rig.send();
-  expect((await rig.settled(one))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+  expect((await rig.waitForStatus(one))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
   expect(second.sessions.length).toBeGreaterThan(0);
   expect(rig.receiver.messages).toHaveLength(1);
 
   second.script.onConnect = () => undefined;
   rig.clock.advance(60_000);
   const two = await rig.send();
-  expect((await rig.settled(two))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(two))[0]?.status).toBe('delivered');
   expect(second.messages).toHaveLength(1);
 
   await first.listen();
   rig.clock.advance(60_000);
   const three = await rig.send();
-  expect((await rig.settled(three))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(three))[0]?.status).toBe('delivered');
   expect(first.messages).toHaveLength(1);
 });
 
 test('a second account at the same relay is a fallback too', async () => {
-  await using post = await smtpReceiver({
+  await using post = await startSmtpReceiver({
     keywords: ['AUTH PLAIN'],
     onAuth: (user) => (user === 'old' ? '535 Incorrect authentication data' : undefined),
   });
   const accounts = ['old', 'new'].map((user) => ({ user, password: 'secret' }));
-  await using rig = await deliveryRig({
-    others: [post],
+  await using rig = await setUpDelivery({
+    additionalReceivers: [post],
     routes: accounts.map((auth) => relay(post.port, { auth })),
   });
   const id = await rig.send();
-  expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
 });
 
 test("a recipient's bounce by a relay counts like any other", async () => {
-  await using post = await smtpReceiver({ onRcpt: () => '550 5.1.1 No such user' });
-  await using rig = await deliveryRig({ routes: [relay(post.port)] });
+  await using post = await startSmtpReceiver({ onRcpt: () => '550 5.1.1 No such user' });
+  await using rig = await setUpDelivery({ routes: [relay(post.port)] });
   const id = await rig.send();
-  expect((await rig.settled(id))[0]).toMatchObject({
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({
     status: 'bounced',
     reason: 'unknown_mailbox',
   });
 });
 
 test('a relay that is down is not asked again for every message, and less and less often', async () => {
-  await using down = await smtpReceiver({ onConnect: () => '421 Not now' });
-  await using rig = await deliveryRig({
-    others: [down],
+  await using down = await startSmtpReceiver({ onConnect: () => '421 Not now' });
+  await using rig = await setUpDelivery({
+    additionalReceivers: [down],
     routes: [relay(down.port), { kind: 'direct' }],
   });
   const delivered = async () => {
     const id = await rig.send();
-    expect((await rig.settled(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
-    return (await rig.attempts(id))[0]?.said ?? '';
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    return (await rig.attempts(id))[0]?.transcript ?? '';
   };
   await delivered();
   expect(down.sessions).toHaveLength(1);

@@ -7,8 +7,8 @@ import { uuidv7 } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { StatsAggregator } from '../../src/stats/stats-aggregator.ts';
 import { readUncounted } from '../../src/stats/stats-store.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
 
@@ -126,7 +126,7 @@ describe('rollups', () => {
   let database: TestDatabase;
   let workspaceId: string;
   beforeAll(async () => {
-    database = await freshDatabase();
+    database = await createTestDatabase();
     workspaceId = await newWorkspace(database.pool, systemClock.now());
   });
   afterAll(() => database[Symbol.asyncDispose]());
@@ -222,7 +222,7 @@ describe('GET /stats', () => {
 
   test('tells what became of messages, by group and over time', async () => {
     const send = (changes: Record<string, unknown>) =>
-      app.call('POST', '/transactional/send', { body: goodSend(changes) });
+      app.call('POST', '/transactional/send', { body: validMessage(changes) });
     await send({ tags: ['welcome'], to: { email: 'a@gmail.com' } });
     await send({ tags: ['welcome'], to: { email: 'bounced@simulator.test' } });
     await send({ to: { email: 'complained@simulator.test' }, from: { email: 'x@two.example' } });
@@ -309,7 +309,7 @@ describe('GET /stats', () => {
     const workspace = await app.app.workspaces.create('Two nodes');
     const key = await app.newKey({ workspaceId: workspace.id });
     for (let n = 0; n < 10; n++) {
-      const body = goodSend({ tags: ['two'] });
+      const body = validMessage({ tags: ['two'] });
       for (const node of [app, other])
         await node.call('POST', '/transactional/send', { body, key });
     }

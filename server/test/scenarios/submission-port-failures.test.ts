@@ -3,11 +3,11 @@ import net from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp } from '../harness/app.ts';
-import { cuttable } from '../harness/database-proxy.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { startDatabaseProxy } from '../harness/database-proxy.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
-import { scratchFolder } from '../harness/temp-dir.ts';
-import { removeDataDir, serverProcess } from '../harness/server-process.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
+import { removeDataDir, createServerProcess } from '../harness/server-process.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
@@ -26,14 +26,14 @@ const GOOD = { to: ['a@example.com'], data: MAIL };
 test('without its database it answers 451 and keeps nothing, and goes on when it is back', {
   timeout: 60_000,
 }, async () => {
-  await using database = await freshDatabase();
-  await using way = await cuttable(database.url);
+  await using database = await createTestDatabase();
+  await using way = await startDatabaseProxy(database.url);
   await using app = await startApp({ env: OPEN, database: { ...database, url: way.url } });
   const port = app.app.submission.port as number;
-  using client = await SubmissionClient.loggedIn(port, app.testKey);
+  using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
   expect((await client.send(GOOD)).code).toBe(250);
-  for (const line of TRANSACTION) expect((await client.say(line)).code).toBeLessThan(400);
-  await way.cut();
+  for (const line of TRANSACTION) expect((await client.command(line)).code).toBeLessThan(400);
+  await way.disconnect();
   client.write(`${MAIL}\r\n.\r\n`);
   expect(await client.reply()).toMatchObject({
     code: 451,
@@ -41,18 +41,18 @@ test('without its database it answers 451 and keeps nothing, and goes on when it
   });
   using stranger = await SubmissionClient.connect(port);
   await stranger.reply();
-  await stranger.say('EHLO client.example');
+  await stranger.command('EHLO client.example');
   expect((await stranger.login(app.liveKey)).code).toBe(454);
-  await way.mend();
+  await way.reconnect();
   await expect.poll(async () => (await client.send(GOOD)).code, { timeout: 30_000 }).toBe(250);
   const { rows } = await database.pool.query('select count(*)::int as n from messages');
   expect(rows[0]?.n).toBe(2);
 });
 
 test('a server killed after 250 has lost nothing', { timeout: 240_000 }, async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const port = await freePort();
-  const server = await serverProcess({
+  const server = await createServerProcess({
     dataDir: folder.path,
     env: { SUBMISSION_PORT: String(port), LEASE_SECONDS: '10' },
   });
@@ -63,7 +63,7 @@ test('a server killed after 250 has lost nothing', { timeout: 240_000 }, async (
       key = /pr_test_\w+/.exec(server.output)?.[0] ?? '';
       return key !== '';
     });
-    using client = await SubmissionClient.loggedIn(port, key);
+    using client = await SubmissionClient.connectAndLogIn(port, key);
     const ids: string[] = [];
     for (let index = 0; index < 20; index++) {
       const { text } = await client.send(GOOD);
@@ -93,10 +93,10 @@ test('a server killed after 250 has lost nothing', { timeout: 240_000 }, async (
 test('a message in hand is finished while the server closes, and others are sent away', async () => {
   const app = await startApp({ env: OPEN });
   const port = app.app.submission.port as number;
-  using idle = await SubmissionClient.loggedIn(port, app.testKey);
-  using busy = await SubmissionClient.loggedIn(port, app.testKey);
+  using idle = await SubmissionClient.connectAndLogIn(port, app.testKey);
+  using busy = await SubmissionClient.connectAndLogIn(port, app.testKey);
   for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
-    await busy.say(line);
+    await busy.command(line);
   }
   busy.write(MAIL);
   // Only once the server has seen DATA is the message in its hands; the reply above says so.
@@ -115,7 +115,7 @@ test('a message in hand is finished while the server closes, and others are sent
 });
 
 test('with a certificate a key is taken only under TLS, and a renewed one is taken up', async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const cert = path.join(folder.path, 'cert.pem');
   const key = path.join(folder.path, 'key.pem');
   await writeFile(cert, tlsFixtures.good.cert);
@@ -128,15 +128,15 @@ test('with a certificate a key is taken only under TLS, and a renewed one is tak
   const secured = async (): Promise<SubmissionClient> => {
     const client = await SubmissionClient.connect(port);
     await client.reply();
-    expect((await client.say('EHLO x')).lines.join()).not.toContain('AUTH');
+    expect((await client.command('EHLO x')).lines.join()).not.toContain('AUTH');
     expect((await client.login(app.testKey)).code).toBe(538);
-    expect((await client.say('MAIL FROM:<a@example.org>')).code).toBe(530);
-    expect((await client.say('STARTTLS')).code).toBe(220);
+    expect((await client.command('MAIL FROM:<a@example.org>')).code).toBe(530);
+    expect((await client.command('STARTTLS')).code).toBe(220);
     await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
     return client;
   };
   using client = await secured();
-  expect((await client.say('EHLO x')).lines).toContain('AUTH PLAIN LOGIN');
+  expect((await client.command('EHLO x')).lines).toContain('AUTH PLAIN LOGIN');
   expect((await client.login(app.testKey)).code).toBe(235);
   expect((await client.send(GOOD)).code).toBe(250);
   expect((await app.call('GET', '/smtp')).json).toMatchObject({ open: true, starttls: true });
@@ -144,57 +144,57 @@ test('with a certificate a key is taken only under TLS, and a renewed one is tak
   // What was sent along with STARTTLS came unencrypted, and is nobody's.
   using early = await SubmissionClient.connect(port);
   await early.reply();
-  await early.say('EHLO x');
+  await early.command('EHLO x');
   early.write('STARTTLS\r\nNOOP\r\n');
   expect((await early.reply()).code).toBe(220);
   await early.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
-  expect((await early.say('RSET')).text).toContain('Flushed');
+  expect((await early.command('RSET')).text).toContain('Flushed');
 
   await writeFile(cert, tlsFixtures.selfSigned.cert);
   await expect(app.app.submission.renewCertificate()).rejects.toThrow(
     'no certificate with its key',
   );
   using before = await secured();
-  expect((await before.say('NOOP')).code).toBe(250);
+  expect((await before.command('NOOP')).code).toBe(250);
   await writeFile(key, tlsFixtures.selfSigned.key);
   await app.app.submission.renewCertificate();
   await expect(secured()).rejects.toThrow('self-signed certificate');
 });
 
 test('a client that closes its side behind its final dot, as Exim does, hears what became of it', async () => {
-  await using folder = await scratchFolder();
+  await using folder = await createTempDir();
   const cert = path.join(folder.path, 'cert.pem');
   const key = path.join(folder.path, 'key.pem');
   await writeFile(cert, tlsFixtures.good.cert);
   await writeFile(key, tlsFixtures.good.key);
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const env = { ...OPEN, SUBMISSION_TLS_CERT: cert, SUBMISSION_TLS_KEY: key };
   await using app = await startApp({ env, database });
   const port = app.app.submission.port as number;
   for (const encrypted of [false, true]) {
     using client = await SubmissionClient.connect(port);
     await client.reply();
-    await client.say('EHLO x');
+    await client.command('EHLO x');
     if (encrypted) {
-      expect((await client.say('STARTTLS')).code).toBe(220);
+      expect((await client.command('STARTTLS')).code).toBe(220);
       await client.startTls({ ca: tlsFixtures.authority, servername: 'localhost' });
-      await client.say('EHLO x');
+      await client.command('EHLO x');
     }
     expect((await client.login(app.testKey)).code).toBe(235);
-    for (const line of TRANSACTION) await client.say(line);
-    client.closeOwnSide(`${MAIL}\r\n.\r\nQUIT\r\n`);
+    for (const line of TRANSACTION) await client.command(line);
+    client.endWriting(`${MAIL}\r\n.\r\nQUIT\r\n`);
     expect((await client.reply()).code).toBe(250);
     expect((await client.reply()).code).toBe(221);
     expect((await client.reply()).code).toBe(0);
   }
   // Whoever closes it anywhere else has gone, and leaves nothing behind.
   using early = await SubmissionClient.connect(port);
-  early.closeOwnSide();
+  early.endWriting();
   expect((await early.reply()).code).toBe(220);
   expect((await early.reply()).code).toBe(0);
-  using cut = await SubmissionClient.loggedIn(port, app.testKey);
-  for (const line of TRANSACTION) await cut.say(line);
-  cut.closeOwnSide(MAIL);
+  using cut = await SubmissionClient.connectAndLogIn(port, app.testKey);
+  for (const line of TRANSACTION) await cut.command(line);
+  cut.endWriting(MAIL);
   expect((await cut.reply()).code).toBe(0);
   const { rows } = await database.pool.query('select count(*)::int as n from messages');
   expect(rows[0]?.n).toBe(2);
@@ -204,18 +204,18 @@ test('without a certificate a key crosses no network, unless the operator says s
   await using app = await startApp({ env: OPEN, submission: { isLocal: () => false } });
   using client = await SubmissionClient.connect(app.app.submission.port as number);
   await client.reply();
-  expect((await client.say('EHLO x')).lines.join()).not.toMatch(/AUTH|STARTTLS/);
+  expect((await client.command('EHLO x')).lines.join()).not.toMatch(/AUTH|STARTTLS/);
   expect(await client.login(app.testKey)).toMatchObject({
     code: 538,
-    text: expect.stringContaining('no certificate'),
+    text: expect.stringContaining('no TLS certificate'),
   });
-  expect((await client.say('MAIL FROM:<a@example.org>')).code).toBe(530);
+  expect((await client.command('MAIL FROM:<a@example.org>')).code).toBe(530);
 
   await using open = await startApp({
     env: { ...OPEN, SUBMISSION_ALLOW_PLAINTEXT: 'true' },
     submission: { isLocal: () => false },
   });
-  using other = await SubmissionClient.loggedIn(open.app.submission.port as number, open.testKey);
+  using other = await SubmissionClient.connectAndLogIn(open.app.submission.port as number, open.testKey);
   expect((await other.send(GOOD)).code).toBe(250);
 });
 
@@ -225,8 +225,8 @@ test('nobody stays without a key, nor in the middle of a message', async () => {
   using silent = await SubmissionClient.connect(port);
   expect((await silent.reply()).code).toBe(220);
   expect((await silent.reply()).code).toBe(421);
-  using slow = await SubmissionClient.loggedIn(port, app.testKey);
-  for (const line of TRANSACTION) await slow.say(line);
+  using slow = await SubmissionClient.connectAndLogIn(port, app.testKey);
+  for (const line of TRANSACTION) await slow.command(line);
   slow.write('From: a');
   expect((await slow.reply()).code).toBe(421);
   expect((await slow.reply()).code).toBe(0);
@@ -237,7 +237,7 @@ test('a port that was asked for and is taken stops the start; the default does n
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as net.AddressInfo;
   await expect(startApp({ env: { SUBMISSION_PORT: String(port) } })).rejects.toThrow(
-    `Another program listens on 127.0.0.1:${port}. Stop it, set SUBMISSION_PORT, or set it to off.`,
+    `Port ${port} on 127.0.0.1 is already in use. Stop the other program, change SUBMISSION_PORT, or set it to off.`,
   );
   taken.close();
   // Whoever has the default port already serves as well as we do.
@@ -306,11 +306,11 @@ test('people are told where they reach the door, wherever it listens', async () 
 });
 
 test('certificates that cannot be used are told in a sentence', async () => {
-  await using folder = await scratchFolder();
+  await usincreateTempDirait scratchFolder();
   const file = path.join(folder.path, 'not.pem');
   await writeFile(file, 'nothing');
   const env = { ...OPEN, SUBMISSION_TLS_CERT: file, SUBMISSION_TLS_KEY: `${file}.gone` };
   await expect(startApp({ env })).rejects.toThrow(/^SUBMISSION_TLS_KEY: .*not\.pem\.gone cannot/);
   await copyFile(file, `${file}.gone`);
-  await expect(startApp({ env })).rejects.toThrow(/are no certificate with its key/);
+  await expect(startApp({ env })).rejects.toThrow(/are not a certificate and its private key/);
 });

@@ -37,7 +37,7 @@ async function kept(): Promise<number> {
 }
 
 async function submit(data: string | Buffer): Promise<Reply & { id: string }> {
-  using client = await SubmissionClient.loggedIn(port, app.testKey);
+  using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
   const reply = await client.send({ to: ['a@example.com'], data });
   return { ...reply, id: /msg_\w+/.exec(reply.text)?.[0] ?? '' };
 }
@@ -69,23 +69,23 @@ describe('a message ends where it ends', () => {
   });
 
   test('however the bytes are cut, it is one message', async () => {
-    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
-      await client.say(line);
+      await client.command(line);
     }
     for (const byte of `${HEAD}\r\nHi\r\n..\r\n.\r\n`) {
       client.write(byte);
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect((await client.reply()).code).toBe(250);
-    expect((await client.say('NOOP')).code).toBe(250);
+    expect((await client.command('NOOP')).code).toBe(250);
   });
 });
 
 describe('sizes', () => {
   test('a message that says it is too large, and one that is', async () => {
-    using client = await SubmissionClient.loggedIn(port, app.testKey);
-    expect(await client.say(`MAIL FROM:<a@example.org> SIZE=${SIZE + 1}`)).toMatchObject({
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
+    expect(await client.command(`MAIL FROM:<a@example.org> SIZE=${SIZE + 1}`)).toMatchObject({
       code: 552,
       text: expect.stringMatching(/^5\.3\.4 /),
     });
@@ -98,7 +98,7 @@ describe('sizes', () => {
   });
 
   test('one that sends without end lets others speak after each piece', async () => {
-    using client = await SubmissionClient.loggedIn(port, app.testKey);
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     const pieces = 256;
     const piece = 64 * 1024;
     let turns = 0;
@@ -117,12 +117,12 @@ describe('sizes', () => {
   });
 
   test('more than can be held is put off, not lost', async () => {
-    using first = await SubmissionClient.loggedIn(port, app.testKey);
-    using second = await SubmissionClient.loggedIn(port, app.testKey);
+    using first = await SubmissionClient.connectAndLogIn(port, app.testKey);
+    using second = await SubmissionClient.connectAndLogIn(port, app.testKey);
     const line = `${'x'.repeat(70)}\r\n`;
     for (const client of [first, second]) {
       for (const command of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
-        await client.say(command);
+        await client.command(command);
       }
     }
     const half = `${HEAD}\r\n${line.repeat(Math.floor((SIZE * 0.6) / line.length))}`;
@@ -227,19 +227,19 @@ describe('what hides in a mail', () => {
 
 describe('commands', () => {
   test('what is not offered is refused', async () => {
-    using client = await SubmissionClient.loggedIn(port, app.testKey);
-    const offered = (await client.say('EHLO client.example')).lines;
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
+    const offered = (await client.command('EHLO client.example')).lines;
     expect(offered).toEqual(
       expect.arrayContaining(['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES']),
     );
     expect(offered).toContain(`SIZE ${SIZE}`);
     expect(offered.join()).not.toMatch(/CHUNKING|BINARYMIME|STARTTLS|XCLIENT|DSN/);
-    expect((await client.say('VRFY jane')).code).toBe(252);
-    expect((await client.say('EXPN staff')).code).toBe(502);
+    expect((await client.command('VRFY jane')).code).toBe(252);
+    expect((await client.command('EXPN staff')).code).toBe(502);
     for (const command of ['BDAT 5 LAST', 'STARTTLS', 'XCLIENT ADDR=192.0.2.1', 'WIZ', 'TURN']) {
-      expect((await client.say(command)).code).toBe(500);
+      expect((await client.command(command)).code).toBe(500);
     }
-    expect((await client.say('DATA')).code).toBe(503);
+    expect((await client.command('DATA')).code).toBe(503);
   });
 
   test('a line without end is cut off', async () => {
@@ -306,13 +306,13 @@ test('no input breaks the server', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(session, async ({ loggedIn, lines, mail }) => {
       using client = loggedIn
-        ? await SubmissionClient.loggedIn(port, app.testKey)
+        ? await SubmissionClient.connectAndLogIn(port, app.testKey)
         : await SubmissionClient.connect(port);
       client.write(lines.map((line) => `${line}\r\n`).join(''));
-      using other = await SubmissionClient.loggedIn(port, app.testKey);
+      using other = await SubmissionClient.connectAndLogIn(port, app.testKey);
       const { code } = await other.send({ to: ['a@example.com'], data: withDotsDoubled(mail) });
       expect([250, 550, 552]).toContain(code);
-      expect((await other.say('NOOP')).code).toBe(250);
+      expect((await other.command('NOOP')).code).toBe(250);
     }),
     { numRuns: 60 },
   );
@@ -329,10 +329,10 @@ test('clients that leave in the middle leave nothing behind', async () => {
     const socket = net.connect(port, '127.0.0.1');
     const client = new SubmissionClient(socket);
     await client.reply();
-    await client.say('EHLO x');
+    await client.command('EHLO x');
     await client.login(app.testKey);
     for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
-      await client.say(line);
+      await client.command(line);
     }
     client.write(HEAD + end);
     socket.resetAndDestroy();

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { createAddressHash } from '../../src/suppressions/erased-address.ts';
 import { Suppressions } from '../../src/suppressions/suppressions.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { eventsOf as ledgerOf } from '../harness/enqueue-messages.ts';
 
 /**
@@ -69,7 +69,7 @@ test('an address is suppressed, read, changed and let go, each with its event', 
 test('the effect on sends: an address, a whole domain, and no more once it is lifted', async () => {
   const statuses = async (): Promise<string[]> => {
     const { json } = await app.call('POST', '/transactional/send', {
-      body: goodSend({
+      body: validMessage({
         to: { email: 'stop@one.test' },
         cc: [{ email: 'any@two.test' }, { email: 'free@one.test' }],
       }),
@@ -280,7 +280,7 @@ function withClock({ pool }: TestDatabase) {
 }
 
 test('an entry ends by itself, with an event, and can be made anew', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { suppressions, clock, scope, inAMinute: expires_at } = withClock(database);
   const { suppression } = await suppressions.add(scope, { email: 'short@one.test', expires_at });
   const page = { after: undefined, limit: 10 };
@@ -309,7 +309,7 @@ test('an entry ends by itself, with an event, and can be made anew', async () =>
 });
 
 test('what a receiver said outlasts an entry that was to end', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { suppressions, clock, scope, inAMinute: expires_at } = withClock(database);
   const pause = { email: 'pause@one.test', note: 'On holiday', expires_at };
   const { suppression } = await suppressions.add(scope, pause);
@@ -336,7 +336,7 @@ test('what a receiver said outlasts an entry that was to end', async () => {
 test('a clock that is wrong by years ends no entry: it counts again when the clock is right', async () => {
   const nowMs = Date.now();
   const yearsMs = 10 * 365 * 86_400_000;
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const clock = new ManualClock(nowMs);
   const hash = createAddressHash(Buffer.alloc(32));
   const suppressions = new Suppressions({ pool: database.pool, clock, hash });

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: before a template goes out its author is told what is wrong with it, and can see it: checks,
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> {
   const { status, json, text } = await answer;
   expect([status < 300, text]).toEqual([true, text]);
   return json;
@@ -176,7 +176,7 @@ describe('a test send', () => {
 
   test('a live key sends a draft only as a test', async () => {
     const draft = { template_key: 'preview', template_version: 'draft' };
-    const { subject: _, html: __, ...envelope } = goodSend(draft);
+    const { subject: _, html: __, ...envelope } = validMessage(draft);
     const sent = await app.call('POST', '/transactional/send', {
       body: envelope,
       key: app.liveKey,

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: the life of a template by API. A draft changes nothing of what sends use; a version, once
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> {
   const { status, json, text } = await answer;
   expect([status < 300, text]).toEqual([true, text]);
   return json;
@@ -26,8 +26,8 @@ const patch = (path: string, body: unknown) => app.call('PATCH', path, { body })
 const get = (path: string) => app.call('GET', path);
 
 /** Renders by a dry run: the words a send would go out with. */
-function dryRun(key: string, more: Record<string, unknown> = {}): Promise<Answer> {
-  const { subject: _, html: __, ...envelope } = goodSend();
+function dryRun(key: string, more: Record<string, unknown> = {}): Promise<TestResponse> {
+  const { subject: _, html: __, ...envelope } = validMessage();
   return post('/transactional/send?dry_run=true', { ...envelope, template_key: key, ...more });
 }
 
@@ -78,7 +78,7 @@ test('contact and message are there for every send, and are nobody else’s to f
   const attributes = { plan: 'pro', address: { city: 'Wien' } };
   await ok(app.call('PUT', '/contacts/Max@example.com', { body: { last_name: 'M', attributes } }));
   const body = {
-    ...goodSend({ to: { email: 'max@example.com' } }),
+    ...validMessage({ to: { email: 'max@example.com' } }),
     subject: '${message.from} to ${message.to}',
     html: '{{ contact.last_name }} {{ contact.plan }} {{ contact.address.city }} {{ contact.email }} {{ message.id }}',
   };
@@ -376,7 +376,7 @@ describe('deleting', () => {
   test('is refused while scheduled messages were made from it, unless forced', async () => {
     await ok(post('/templates', { key: 'soon', subject: 'S', html: 'H' }));
     await ok(post('/templates/soon/publish'));
-    const { subject: _, html: __, ...envelope } = goodSend();
+    const { subject: _, html: __, ...envelope } = validMessage();
     const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
     const sent = await ok(
       post('/transactional/send', { ...envelope, template_key: 'soon', scheduled_at }),

@@ -3,12 +3,12 @@ import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
-import { type Answer, startApp, type TestApp } from '../harness/app.ts';
-import { freshDatabase, type TestDatabase } from '../harness/database.ts';
+import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { liveRoute } from '../harness/signed-live-route.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: sends that run side by side never share a value, and a publication is seen whole or not at
@@ -22,7 +22,7 @@ let app: TestApp;
 let other: TestApp;
 
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await createTestDatabase();
   app = await startApp({ database, env: { ROLES: 'api' } });
   other = await startApp({ database, env: { ROLES: 'api' } });
 });
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-async function ok(answer: Promise<Answer>): Promise<Answer['json']> {
+async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> {
   const { status, json, text } = await answer;
   expect([status < 300, text]).toEqual([true, text]);
   return json;
@@ -50,7 +50,7 @@ function send(
   by: TestApp,
   key: string,
   more: Record<string, unknown> = {},
-): Promise<Answer['json']> {
+): Promise<TestResponse['json']> {
   const body = {
     to: { email: 'jane@example.com' },
     from: { email: 'hello@example.org' },
@@ -115,15 +115,15 @@ test('two thousand sends side by side each arrive with their own values', {
     };
     await ok((n % 2 ? app : other).call('POST', '/transactional/send', { body, key }));
   });
-  await using receiver = await smtpReceiver();
-  await using dns = await dnsServer({
+  await using receiver = await startSmtpReceiver();
+  await using dns = await startDnsServer({
     'example.org': { MX: ['10 mx.example.org'] },
     'mx.example.org': { A: ['127.0.0.1'] },
   });
   await using _back = await startApp({
     database,
     env: { ROLES: 'delivery' },
-    liveRoute: liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
+    liveRoute: signedLiveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
   });
   await receiver.until(({ messages }) => messages.length === 2_000);
   const mails = await Promise.all(receiver.messages.map(({ raw }) => PostalMime.parse(raw)));

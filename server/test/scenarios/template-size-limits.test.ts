@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
  * Goal: a template reaches so many partials, and so large ones, and no more: all of them are held in
@@ -43,13 +43,13 @@ async function made(key: string, html: string): Promise<void> {
   expect((await app.call('PATCH', `/templates/${key}`, { body: { html } })).status).toBe(200);
 }
 
-function expectLimit(answer: Answer, words: RegExp): void {
+function expectLimit(answer: TestResponse, words: RegExp): void {
   expect([answer.status, answer.json.code]).toEqual([422, 'template_limit']);
   expect(answer.json.errors).toMatchObject([{ code: 'template_limit' }]);
   expect(answer.json.detail).toMatch(words);
 }
 
-const { subject: _, html: __, ...envelope } = goodSend();
+const { subject: _, html: __, ...envelope } = validMessage();
 
 test('by their number', async () => {
   await made('many', await partials('few', 99, 1));

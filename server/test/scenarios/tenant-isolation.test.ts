@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, filled } from '../harness/openapi-operations.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
 import { until } from '../harness/until.ts';
-import { makePerson, member, signedInAs, type Visitor } from '../harness/dashboard-session.ts';
+import { createPerson, member, signInAs, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: to another tenant, and to the other mode, a record does not exist: same status, same words
@@ -14,7 +14,7 @@ import { makePerson, member, signedInAs, type Visitor } from '../harness/dashboa
 let app: TestApp;
 let neighbour: string;
 let neighbourLive: string;
-let neighbourPerson: Visitor;
+let neighbourPerson: SessionClient;
 const ids = new Map<string, string>();
 
 /** What stands in the path, by the first segments after /api/v1. A new kind must be added here. */
@@ -44,15 +44,15 @@ beforeAll(async () => {
   const workspace = await app.app.workspaces.create('Neighbour');
   neighbour = await app.newKey({ workspaceId: workspace.id });
   neighbourLive = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
-  const person = await makePerson(app, 'neighbour@people.example', 'owner', workspace.id);
-  neighbourPerson = await signedInAs(app, person, workspace.id);
+  const person = await createPerson(app, 'neighbour@people.example', 'owner', workspace.id);
+  neighbourPerson = await signInAs(app, person, workspace.id);
   await makeOneOfEach();
   await makePeople();
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function makeOneOfEach(): Promise<void> {
-  const sent = await app.call('POST', '/transactional/send', { body: goodSend() });
+  const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
   ids.set('messages', sent.json.id);
   await app.call('GET', '/test/inbox/wait');
   ids.set('test/inbox', sent.json.id);
@@ -117,7 +117,7 @@ test('a neighbour gets the answer of an id that never was', async () => {
       [neighbourPerson, { ...body, headers: { 'postrider-mode': 'live' } }],
     ] as const) {
       const [theirs, none] = [real, never as string].map((id) =>
-        by.call(operation.method, filled(operation.path, id), call),
+        by.call(operation.method, fillPath(operation.path, id), call),
       );
       const [a, b] = [await theirs, await none];
       expect([operation.id, a?.status]).toEqual([operation.id, b?.status]);

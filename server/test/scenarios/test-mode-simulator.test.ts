@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
 import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
 
@@ -36,7 +36,7 @@ const PARTS: Record<string, { status: string; events: string[]; code: number; re
 };
 
 test('every part ends as it should, with its events in order', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const clock = new ManualClock(systemClock.now());
   const workspaceId = await newWorkspace(pool, clock.now());
@@ -103,7 +103,7 @@ test('every part ends as it should, with its events in order', async () => {
 });
 
 test('the suppressed part is never tried, also when it was scheduled', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const clock = new ManualClock(systemClock.now());
   const workspaceId = await newWorkspace(database.pool, clock.now());
   const [id] = await enqueue(database.pool, [
@@ -128,7 +128,7 @@ test('the suppressed part is never tried, also when it was scheduled', async () 
 });
 
 test('parts are played at the simulator domain only: another mailbox of that name is delivered to', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const clock = new ManualClock(systemClock.now());
   const workspaceId = await newWorkspace(pool, clock.now());

@@ -5,8 +5,8 @@ import { codeAt } from '../../src/accounts/people/totp.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { fromBase32 } from '../harness/base32.ts';
-import { raceFor } from '../harness/row-lock-race.ts';
-import { member, PASSWORD, Visitor } from '../harness/dashboard-session.ts';
+import { raceForLock } from '../harness/row-lock-race.ts';
+import { member, PASSWORD, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: who has set up a second factor gets in with a code of the app or a recovery code, each of
@@ -20,7 +20,7 @@ const EMAIL = 'owner@people.example';
 
 let clock: ManualClock;
 let app: TestApp;
-let visitor: Visitor;
+let visitor: SessionClient;
 let secret: Buffer;
 let recovery: string[];
 
@@ -40,13 +40,13 @@ afterEach(() => app[Symbol.asyncDispose]());
 const now = (): string => codeAt(secret, clock.now());
 
 async function challenge(): Promise<string> {
-  const half = await new Visitor(app).signIn(EMAIL);
+  const half = await new SessionClient(app).signIn(EMAIL);
   expect(half.json).toMatchObject({ second_factor_required: true, me: null });
   expect(half.headers.getSetCookie()).toEqual([]);
   return half.json.challenge;
 }
 
-function finish(given: { challenge: string; code: string }, by = new Visitor(app)) {
+function finish(given: { challenge: string; code: string }, by = new SessionClient(app)) {
   return by.call('POST', '/session/second-factor', { body: given });
 }
 
@@ -61,7 +61,7 @@ test('a code finishes the sign-in, and works once', async () => {
   const token = await challenge();
   const other = await challenge();
   const code = now();
-  const browser = new Visitor(app);
+  const browser = new SessionClient(app);
   expect((await finish({ challenge: token, code: ` ${code}` }, browser)).json.me.email).toBe(EMAIL);
   expect((await browser.call('GET', '/me')).status).toBe(200);
   expect((await finish({ challenge: token, code })).json.code).toBe('invalid_link');
@@ -75,7 +75,7 @@ test('of two who bring the same code at once, one gets in', async () => {
   clock.advance(STEP_MS);
   const [one, two] = [await challenge(), await challenge()];
   const code = now();
-  const answers = await raceFor(
+  const answers = await raceForLock(
     app,
     { sql: 'select from people for update', values: [] },
     [one, two].map((token) => () => finish({ challenge: token, code })),
@@ -120,12 +120,12 @@ test('a password that was set anew does not take the second factor’s place', a
   const half = await challenge();
   const token = await resetToken();
   const body = { token, password: 'kettle rain ladders' };
-  expect((await new Visitor(app).call('POST', '/password-resets/complete', { body })).status).toBe(
+  expect((await new SessionClient(app).call('POST', '/password-resets/complete', { body })).status).toBe(
     204,
   );
   clock.advance(STEP_MS);
   expect((await finish({ challenge: half, code: now() })).json.code).toBe('invalid_link');
-  const signedIn = await new Visitor(app).signIn(EMAIL, 'kettle rain ladders');
+  const signedIn = await new SessionClient(app).signIn(EMAIL, 'kettle rain ladders');
   expect(signedIn.json.second_factor_required).toBe(true);
 });
 
@@ -151,12 +151,12 @@ test('it is set up, renewed and removed only with the password, and in that orde
   expect((await post('/me/totp/recovery-codes', { password: PASSWORD })).json.code).toBe(
     'conflict',
   );
-  expect((await new Visitor(app).signIn(EMAIL)).json.second_factor_required).toBe(false);
+  expect((await new SessionClient(app).signIn(EMAIL)).json.second_factor_required).toBe(false);
 
   const again = await post('/me/totp', { password: PASSWORD });
   const wrong = await post('/me/totp/confirm', { code: '000000' });
   expect(wrong.json.errors).toMatchObject([{ pointer: '/code', code: 'wrong_code' }]);
-  expect((await new Visitor(app).signIn(EMAIL)).json.second_factor_required).toBe(false);
+  expect((await new SessionClient(app).signIn(EMAIL)).json.second_factor_required).toBe(false);
   secret = fromBase32(again.json.secret);
   expect((await post('/me/totp/confirm', { code: now() })).status).toBe(200);
 });

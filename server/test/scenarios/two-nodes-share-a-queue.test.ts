@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
-import { freshDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { startNode } from '../harness/delivery-node-process.ts';
-import { dnsServer } from '../harness/dns-server.ts';
+import { startDeliveryNode } from '../harness/delivery-node-process.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
 import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
  * Goal: nodes that share one queue send every message once.
  * Method: two processes and 20,000 messages; the receiver counts.
  */
 test('two nodes and 20,000 messages without a duplicate', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const domains = Array.from({ length: 50 }, (_, n) => `d${n}.example`);
-  await using dns = await dnsServer({
+  await using dns = await startDnsServer({
     ...Object.fromEntries(
       domains.map((domain) => [domain, { MX: ['10 mx.example.org'], ttlSeconds: 60 }]),
     ),
@@ -22,7 +22,7 @@ test('two nodes and 20,000 messages without a duplicate', async () => {
   });
   const seen = new Set<string>();
   let doubles = 0;
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     onMessage: (mail) => {
       for (const recipient of mail.recipients) {
         if (seen.has(recipient)) doubles += 1;
@@ -48,8 +48,8 @@ test('two nodes and 20,000 messages without a duplicate', async () => {
     );
   }
   const options = { url: database.url, dns: dns.address, mxPort: receiver.port, leaseMs: 60_000 };
-  await using _one = await startNode({ ...options, nodeName: 'one' });
-  await using _two = await startNode({ ...options, nodeName: 'two' });
+  await using _one = await startDeliveryNode({ ...options, nodeName: 'one' });
+  await using _two = await startDeliveryNode({ ...options, nodeName: 'two' });
   const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;
   await until(async () => (await pool.query<{ n: number }>(left)).rows[0]?.n === 0, {
     timeoutMs: 200_000,

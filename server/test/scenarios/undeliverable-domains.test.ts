@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deliveryRig } from '../harness/delivery-setup.ts';
+import { setUpDelivery } from '../harness/delivery-setup.ts';
 
 /**
  * Goal: what the DNS says for good ends a delivery at once, what it cannot say now is asked again.
@@ -7,9 +7,9 @@ import { deliveryRig } from '../harness/delivery-setup.ts';
  */
 
 test('null MX: bounced at once, for good, and suppressed', async () => {
-  await using rig = await deliveryRig({ dns: { 'never.example': { MX: ['0 .'] } } });
+  await using rig = await setUpDelivery({ dns: { 'never.example': { MX: ['0 .'] } } });
   const id = await rig.send({ recipients: ['jane@never.example'] });
-  expect((await rig.settled(id))[0]).toMatchObject({
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({
     status: 'bounced',
     reason: 'unknown_domain',
     attempts: 1,
@@ -20,24 +20,24 @@ test('null MX: bounced at once, for good, and suppressed', async () => {
 });
 
 test('NXDOMAIN: bounced at once', async () => {
-  await using rig = await deliveryRig();
+  await using rig = await setUpDelivery();
   const id = await rig.send({ recipients: ['jane@exampel.org'] });
-  expect((await rig.settled(id))[0]).toMatchObject({ status: 'bounced', reason: 'unknown_domain' });
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'bounced', reason: 'unknown_domain' });
   const [attempt] = await rig.attempts(id);
   expect(attempt?.bounce?.explanation).toContain('does not exist');
 });
 
 test('SERVFAIL: deferred, and delivered when the name server is well again', async () => {
-  await using rig = await deliveryRig({ dns: { 'ill.example': 'SERVFAIL' } });
+  await using rig = await setUpDelivery({ dns: { 'ill.example': 'SERVFAIL' } });
   const id = await rig.send({ recipients: ['jane@ill.example'] });
-  await rig.settled(id, 'deferred');
+  await rig.waitForStatus(id, 'deferred');
   expect((await rig.attempts(id))[0]?.bounce).toMatchObject({ reason: 'network_unreachable' });
   rig.dns.setName('ill.example', { MX: ['10 mx1.example.test'] });
-  expect((await rig.settled(id))[0]?.status).toBe('delivered');
+  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
 });
 
 test('a domain without MX takes mail at its own address, also by a CNAME and as an IDN', async () => {
-  await using rig = await deliveryRig({
+  await using rig = await setUpDelivery({
     dns: {
       'plain.example': { A: ['127.0.0.1'] },
       'alias.example': { MX: ['10 mail.alias.example'] },
@@ -47,14 +47,14 @@ test('a domain without MX takes mail at its own address, also by a CNAME and as 
   });
   for (const domain of ['plain.example', 'alias.example', 'xn--bcher-kva.example']) {
     const id = await rig.send({ recipients: [`jane@${domain}`] });
-    expect((await rig.settled(id))[0]?.status, domain).toBe('delivered');
+    expect((await rig.waitForStatus(id))[0]?.status, domain).toBe('delivered');
   }
   expect(rig.receiver.messages).toHaveLength(3);
 });
 
 test('servers without an address: bounced, but the address is not suppressed', async () => {
-  await using rig = await deliveryRig({ dns: { 'broken.example': { MX: ['10 gone.example'] } } });
+  await using rig = await setUpDelivery({ dns: { 'broken.example': { MX: ['10 gone.example'] } } });
   const id = await rig.send({ recipients: ['jane@broken.example'] });
-  expect((await rig.settled(id))[0]).toMatchObject({ status: 'bounced', reason: 'unknown_domain' });
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'bounced', reason: 'unknown_domain' });
   expect((await rig.database.pool.query('select from suppressions')).rowCount).toBe(0);
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
 import { listDeliveries } from '../../src/webhooks/webhook-delivery-list.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
-import { webhookRig } from '../harness/webhook-setup.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
+import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
  * Goal: whoever looks at a message, an event or an endpoint finds what was sent, to all endpoints or to
@@ -22,8 +22,8 @@ const messages: string[] = [];
 
 beforeAll(async () => {
   app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
-  good = await webhookReceiver();
-  bad = await webhookReceiver({ answer: () => ({ status: 410 }) });
+  good = await startWebhookReceiver();
+  bad = await startWebhookReceiver({ answer: () => ({ status: 410 }) });
   goodId = await endpoint(good.url, ['message.*']);
   badId = await endpoint(bad.url, ['message.accepted']);
   messages.push(await send());
@@ -42,7 +42,7 @@ async function endpoint(url: string, events: string[]): Promise<string> {
 }
 
 async function send(): Promise<string> {
-  return (await app.call('POST', '/transactional/send', { body: goodSend() })).json.id;
+  return (await app.call('POST', '/transactional/send', { body: validMessage() })).json.id;
 }
 
 interface Found {
@@ -146,11 +146,11 @@ test('what does not exist, and what is somebody else’s, is nowhere', async () 
 });
 
 test('a rare one among many is found in steps, with no row left out between endpoints', async () => {
-  await using rig = await webhookRig();
-  await rig.room.dispatcher?.stop(100);
+  await using rig = await setUpWebhooks();
+  await rig.node.dispatcher?.stop(100);
   const { pool, scope } = rig;
   const endpoints: string[] = [];
-  for (const n of [1, 2]) endpoints.push((await rig.endpoint(`http://127.0.0.1:${n}/`)).id);
+  for (const n of [1, 2]) endpoints.push((await rig.createEndpoint(`http://127.0.0.1:${n}/`)).id);
   // The one has 12,000 rows and the other 40: their pages end at different events.
   for (const [n, count] of [12_000, 40].entries()) {
     await pool.query(

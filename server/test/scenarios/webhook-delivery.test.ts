@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: what happens to a message reaches its owner's endpoints: the right events, of the right mode,
@@ -23,7 +23,7 @@ async function endpoint(url: string, events: string[], key = app.testKey) {
 }
 
 function send(changes: Record<string, unknown> = {}) {
-  return app.call('POST', '/transactional/send', { body: goodSend(changes) });
+  return app.call('POST', '/transactional/send', { body: validMessage(changes) });
 }
 
 function typesOf(received: { body: string }[]): string[] {
@@ -31,7 +31,7 @@ function typesOf(received: { body: string }[]): string[] {
 }
 
 test('every event of a message arrives, signed, with the id and the words of the feed', async () => {
-  await using receiver = await webhookReceiver();
+  await using receiver = await startWebhookReceiver();
   const { secret } = await endpoint(receiver.url, ['message.*']);
   const { json: message } = await send({ metadata: { order: 'Nº 7 “ä”' }, tags: ['receipt'] });
   await until(() => receiver.received.length === 2);
@@ -46,8 +46,8 @@ test('every event of a message arrives, signed, with the id and the words of the
 });
 
 test('an endpoint gets only what it asked for', async () => {
-  await using some = await webhookReceiver();
-  await using all = await webhookReceiver();
+  await using some = await startWebhookReceiver();
+  await using all = await startWebhookReceiver();
   await endpoint(some.url, ['message.bounced', 'suppression.*']);
   await endpoint(all.url, ['*']);
   await send({ to: { email: 'bounced@simulator.test' } });
@@ -58,9 +58,9 @@ test('an endpoint gets only what it asked for', async () => {
 });
 
 test('test events never reach a live endpoint, nor another tenant’s', async () => {
-  await using live = await webhookReceiver();
-  await using stranger = await webhookReceiver();
-  await using own = await webhookReceiver();
+  await using live = await startWebhookReceiver();
+  await using stranger = await startWebhookReceiver();
+  await using own = await startWebhookReceiver();
   const neighbour = await app.app.workspaces.create('Neighbour');
   await endpoint(live.url, ['*'], app.liveKey);
   await endpoint(stranger.url, ['*'], await app.newKey({ workspaceId: neighbour.id }));
@@ -73,10 +73,10 @@ test('test events never reach a live endpoint, nor another tenant’s', async ()
 });
 
 test('an endpoint gets nothing from before it was made, and nothing from while it was off', async () => {
-  await using first = await webhookReceiver();
+  await using first = await startWebhookReceiver();
   await endpoint(first.url, ['message.accepted']);
   const { json: before } = await send();
-  await using receiver = await webhookReceiver();
+  await using receiver = await startWebhookReceiver();
   const { id } = await endpoint(receiver.url, ['message.accepted']);
   const { json: one } = await send();
   await until(() => receiver.received.length === 1);
@@ -93,7 +93,7 @@ test('an endpoint gets nothing from before it was made, and nothing from while i
 });
 
 test('during a rotation both secrets verify, and afterwards only the new one', async () => {
-  await using receiver = await webhookReceiver();
+  await using receiver = await startWebhookReceiver();
   const { id, secret: old } = await endpoint(receiver.url, ['message.accepted']);
   const rotate = (grace_seconds: number) =>
     app.call('POST', `/webhooks/${id}/rotate-secret`, { body: { grace_seconds } });
@@ -114,7 +114,7 @@ test('during a rotation both secrets verify, and afterwards only the new one', a
 });
 
 test('extra headers are sent, and the receiver’s word is kept try by try', async () => {
-  await using receiver = await webhookReceiver({
+  await using receiver = await startWebhookReceiver({
     answer: () => ({ status: 200, body: 'noted' }),
   });
   const { json } = await app.call('POST', '/webhooks', {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { type Answer, webhookReceiver } from '../harness/webhook-receiver.ts';
-import { type WebhookRig, webhookRig } from '../harness/webhook-setup.ts';
+import { type ScriptedResponse, startWebhookReceiver } from '../harness/webhook-receiver.ts';
+import { type WebhookSetup, setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
  * Goal: an endpoint that is dead, with a great many events waiting for it, takes nothing from one
@@ -14,16 +14,16 @@ import { type WebhookRig, webhookRig } from '../harness/webhook-setup.ts';
 
 const BACKLOG = Number(process.env.BACKLOG ?? 5_000);
 
-test.each<[string, Answer]>([
+test.each<[string, ScriptedResponse]>([
   ['hangs', 'hang'],
   ['closes', 'close'],
   ['refuses', { status: 500 }],
 ])(`one that %s, with ${BACKLOG} events waiting`, { timeout: 300_000 }, async (_, answer) => {
-  await using rig = await webhookRig({ deadlineMs: 2_000 });
-  await using dead = await webhookReceiver({ answer: () => answer });
-  await using live = await webhookReceiver();
-  await rig.endpoint(dead.url, ['template.*']);
-  await rig.endpoint(live.url, ['domain.*']);
+  await using rig = await setUpWebhooks({ deadlineMs: 2_000 });
+  await using dead = await startWebhookReceiver({ answer: () => answer });
+  await using live = await startWebhookReceiver();
+  await rig.createEndpoint(dead.url, ['template.*']);
+  await rig.createEndpoint(live.url, ['domain.*']);
   await backlog(rig, BACKLOG);
   await until(async () => (await waiting(rig)) >= BACKLOG, { timeoutMs: 120_000 });
   await until(() => dead.received.length >= 12, { timeoutMs: 60_000 });
@@ -31,16 +31,16 @@ test.each<[string, Answer]>([
   const before = dead.received.length;
   const startedAtMs = systemClock.now();
   for (let n = 0; n < 40; n++) {
-    await rig.tell(1, 'domain.verified');
+    await rig.appendEvents(1, 'domain.verified');
     await until(() => live.received.length === n + 1);
   }
   const seconds = (systemClock.now() - startedAtMs) / 1000;
   // Once it is known to be dead: one at a time, ever more seldom, down to one in five seconds.
   expect(dead.received.length - before).toBeLessThanOrEqual(6 + seconds);
-  expect(rig.room.dispatcher?.stats.ready).toBeLessThan(100);
+  expect(rig.node.dispatcher?.stats.ready).toBeLessThan(100);
 });
 
-async function backlog(rig: WebhookRig, count: number): Promise<void> {
+async function backlog(rig: WebhookSetup, count: number): Promise<void> {
   for (let told = 0; told < count; told += 1_000) {
     await rig.pool.query(
       `insert into events (workspace_id, mode, tx, id, type, created_at, data)
@@ -51,7 +51,7 @@ async function backlog(rig: WebhookRig, count: number): Promise<void> {
       [rig.scope.workspaceId, Math.min(1_000, count - told), timePart(systemClock.now())],
     );
   }
-  rig.room.dispatcher?.wake();
+  rig.node.dispatcher?.wake();
 }
 
 /** The first 48 bits of a UUIDv7. */
@@ -59,7 +59,7 @@ function timePart(ms: number): string {
   return ms.toString(16).padStart(12, '0');
 }
 
-async function waiting(rig: WebhookRig): Promise<number> {
+async function waiting(rig: WebhookSetup): Promise<number> {
   const { rows } = await rig.pool.query<{ n: number }>(
     `select count(*) as n from webhook_deliveries where event_type = 'template.published'`,
   );

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * Goal: endpoints are made, read, changed, tested and removed by API; secrets are shown once; what is
@@ -213,7 +213,7 @@ describe('what is refused', () => {
 
 describe('a test', () => {
   test('sends a real sample of every type and tells what came back', async () => {
-    await using receiver = await webhookReceiver({ answer: () => ({ status: 201, body: 'hi' }) });
+    await using receiver = await startWebhookReceiver({ answer: () => ({ status: 201, body: 'hi' }) });
     const { id, secret } = await made({ url: receiver.url, enabled: false });
     for (const type of EVENT_TYPES) {
       const { status, json } = await app.call('POST', `/webhooks/${id}/test`, { body: { type } });
@@ -238,7 +238,7 @@ describe('a test', () => {
   });
 
   test('at most four wait at the same time', async () => {
-    await using receiver = await webhookReceiver({ answer: () => 'hang' });
+    await using receiver = await startWebhookReceiver({ answer: () => 'hang' });
     const { id } = await made({ url: receiver.url });
     const waiting = Array.from({ length: 4 }, () => app.call('POST', `/webhooks/${id}/test`));
     while (receiver.received.length < 4) await new Promise((r) => setTimeout(r, 5));

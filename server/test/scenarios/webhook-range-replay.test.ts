@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { appendEvents } from '../../src/events/events-store.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { webhookRig } from '../harness/webhook-setup.ts';
+import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
  * Goal: who replays more than one request queues, and goes on from `next_from`, gets every event of
@@ -16,7 +16,7 @@ const AT_ONCE = 5_000;
 test('what is left of a range is found from where the request before ended', {
   timeout: 120_000,
 }, async () => {
-  await using rig = await webhookRig({ limits: { inFlightMax: 0 } });
+  await using rig = await setUpWebhooks({ limits: { inFlightMax: 0 } });
   const beganMs = Date.now() - 5 * 60_000;
   for (let n = 0; n < COUNT; n += AT_ONCE) {
     const events = Array.from({ length: AT_ONCE }, (_, i) => ({
@@ -31,13 +31,13 @@ test('what is left of a range is found from where the request before ended', {
     const { rowCount } = await rig.pool.query('select from events where tx >= event_log_horizon()');
     return rowCount === 0;
   });
-  const { id } = await rig.endpoint('http://127.0.0.1:9/');
+  const { id } = await rig.createEndpoint('http://127.0.0.1:9/');
   const outside = 1_000;
   const range = { toMs: Date.now(), onlyFailed: false };
   const froms = [beganMs + outside];
   let replayed = 0;
   for (const fromMs of froms) {
-    const step = await rig.room.history.replayRange(rig.scope, id, { ...range, fromMs });
+    const step = await rig.node.history.replayRange(rig.scope, id, { ...range, fromMs });
     replayed += step.replayed;
     if (step.nextFromMs !== null) froms.push(step.nextFromMs);
   }

@@ -6,8 +6,8 @@ import { disableWebhook } from '../../src/webhooks/disable-webhook.ts';
 import { RETRY_DELAYS_MS } from '../../src/webhooks/webhook-retry-schedule.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { eventsOf } from '../harness/enqueue-messages.ts';
-import { type Answer, webhookReceiver } from '../harness/webhook-receiver.ts';
-import { type StoredDelivery, type WebhookRig, webhookRig } from '../harness/webhook-setup.ts';
+import { type ScriptedResponse, startWebhookReceiver } from '../harness/webhook-receiver.ts';
+import { type StoredDelivery, type WebhookSetup, setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
  * Goal: a receiver that fails is tried again as the contract says, for as long as it says, and is
@@ -20,11 +20,11 @@ const DAY_MS = 24 * HOUR_MS;
 /** The clock passes days while a request is under way: the deadline has its own test. */
 const deadlineMs = 1_000 * DAY_MS;
 
-async function rigWith(answer: () => Answer, events?: string[]) {
+async function rigWith(answer: () => ScriptedResponse, events?: string[]) {
   const clock = new ManualClock(Date.now());
-  const rig = await webhookRig({ clock, deadlineMs, limits: { leaseMs: 30 * DAY_MS } });
-  const receiver = await webhookReceiver({ answer });
-  const { id } = await rig.endpoint(receiver.url, events);
+  const rig = await setUpWebhooks({ clock, deadlineMs, limits: { leaseMs: 30 * DAY_MS } });
+  const receiver = await startWebhookReceiver({ answer });
+  const { id } = await rig.createEndpoint(receiver.url, events);
   const soon = { clock, stepMs: 20 };
   return {
     clock,
@@ -40,14 +40,14 @@ async function rigWith(answer: () => Answer, events?: string[]) {
 }
 
 /** Waits until a try of the only delivery is over and written. */
-async function tried(rig: WebhookRig, tries: number, soon: Parameters<typeof until>[1]) {
+async function tried(rig: WebhookSetup, tries: number, soon: Parameters<typeof until>[1]) {
   await until(async () => (await rig.deliveries())[0]?.tries === tries, soon);
   const all = await rig.deliveries();
   expect(all).toHaveLength(1);
   return all[0] as StoredDelivery;
 }
 
-async function triedOnce(rig: WebhookRig, count: number, soon: Parameters<typeof until>[1]) {
+async function triedOnce(rig: WebhookSetup, count: number, soon: Parameters<typeof until>[1]) {
   await until(
     async () => (await rig.deliveries()).filter((one) => one.tries === 1).length === count,
     soon,
@@ -57,38 +57,38 @@ async function triedOnce(rig: WebhookRig, count: number, soon: Parameters<typeof
 /** First of all: it goes by the times in ids, which never run backwards within a process. */
 test('a replay of a range sends events that the endpoint never had, and only those of the range', async () => {
   const clock = new ManualClock(Date.now());
-  await using rig = await webhookRig({ clock, deadlineMs });
-  await using receiver = await webhookReceiver();
-  await rig.tell(2);
+  await using rig = await setUpWebhooks({ clock, deadlineMs });
+  await using receiver = await startWebhookReceiver();
+  await rig.appendEvents(2);
   clock.advance(HOUR_MS);
-  const wanted = await rig.tell(3);
-  await rig.tell(1, 'domain.verified');
+  const wanted = await rig.appendEvents(3);
+  await rig.appendEvents(1, 'domain.verified');
   clock.advance(HOUR_MS);
-  await rig.tell(2);
+  await rig.appendEvents(2);
   clock.advance(HOUR_MS);
-  const { id } = await rig.endpoint(receiver.url, ['template.*']);
+  const { id } = await rig.createEndpoint(receiver.url, ['template.*']);
   const now = clock.now();
   const range = { fromMs: now - 2.5 * HOUR_MS, toMs: now - 1.5 * HOUR_MS, onlyFailed: false };
-  expect((await rig.room.history.replayRange(rig.scope, id, range)).replayed).toBe(3);
+  expect((await rig.node.history.replayRange(rig.scope, id, range)).replayed).toBe(3);
   await until(() => receiver.received.length === 3, { clock, stepMs: 20 });
   expect(receiver.received.map((one) => one.id).toSorted()).toEqual(wanted.toSorted());
   await triedOnce(rig, 3, { clock, stepMs: 20 });
-  const again = await rig.room.history.replayRange(rig.scope, id, range);
+  const again = await rig.node.history.replayRange(rig.scope, id, range);
   expect(again.replayed).toBe(3);
 });
 
 test('a replay goes back as far as deliveries are kept, though events are kept for longer', async () => {
   const clock = new ManualClock(Date.now());
-  await using rig = await webhookRig({ clock, deadlineMs });
-  await using receiver = await webhookReceiver();
-  await rig.tell(2);
+  await using rig = await setUpWebhooks({ clock, deadlineMs });
+  await using receiver = await startWebhookReceiver();
+  await rig.appendEvents(2);
   clock.advance(8 * DAY_MS);
-  const kept = await rig.tell(1);
-  const { id } = await rig.endpoint(receiver.url);
+  const kept = await rig.appendEvents(1);
+  const { id } = await rig.createEndpoint(receiver.url);
   const retention = { recordDays: 1_000, contentDays: 1_000, webhookDays: -4 };
   await dropExpired(rig.pool, clock.now(), retention);
   const range = { fromMs: clock.now() - 30 * DAY_MS, toMs: clock.now() + 1, onlyFailed: false };
-  expect((await rig.room.history.replayRange(rig.scope, id, range)).replayed).toBe(1);
+  expect((await rig.node.history.replayRange(rig.scope, id, range)).replayed).toBe(1);
   await until(() => receiver.received.length === 1, { clock, stepMs: 20 });
   expect(receiver.received.map((one) => one.id)).toEqual(kept);
 });
@@ -96,7 +96,7 @@ test('a replay goes back as far as deliveries are kept, though events are kept f
 test('nine retries over three days, at the times of the contract, then it has failed', async () => {
   await using scene = await rigWith(() => ({ status: 500, body: 'broken' }));
   const { rig, clock, receiver, soon } = scene;
-  const [eventId] = await rig.tell(1);
+  const [eventId] = await rig.appendEvents(1);
   await until(() => receiver.received.length === 1, soon);
   for (const [n, plannedMs] of RETRY_DELAYS_MS.entries()) {
     const delivery = await tried(rig, n + 1, soon);
@@ -112,7 +112,7 @@ test('nine retries over three days, at the times of the contract, then it has fa
   expect(last).toMatchObject({ status: 'failed', due_at: null });
   expect(new Set(receiver.received.map(({ id }) => id))).toEqual(new Set([eventId]));
   expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
-  const tries = await rig.room.history.get(rig.scope, scene.id, xorIds(scene.id, last.event_id));
+  const tries = await rig.node.history.get(rig.scope, scene.id, xorIds(scene.id, last.event_id));
   expect(tries.tries.map(({ number, response_body }) => [number, response_body])).toEqual(
     Array.from({ length: 10 }, (_, n) => [n + 1, 'broken']),
   );
@@ -122,16 +122,16 @@ test('a receiver that recovers gets what waited, and is well again', async () =>
   let broken = true;
   await using scene = await rigWith(() => ({ status: broken ? 503 : 200 }));
   const { rig, receiver, soon, id } = scene;
-  await rig.tell(3);
+  await rig.appendEvents(3);
   await triedOnce(rig, 3, soon);
-  expect((await rig.room.webhooks.get(rig.scope, id)).failingSinceMs).not.toBeNull();
+  expect((await rig.node.webhooks.get(rig.scope, id)).failingSinceMs).not.toBeNull();
   broken = false;
   await until(async () => (await rig.deliveries()).every((one) => one.status === 'succeeded'), {
     ...soon,
     stepMs: 100,
   });
   expect(receiver.received).toHaveLength(6);
-  expect((await rig.room.webhooks.get(rig.scope, id)).failingSinceMs).toBeNull();
+  expect((await rig.node.webhooks.get(rig.scope, id)).failingSinceMs).toBeNull();
 });
 
 describe('Retry-After', () => {
@@ -141,13 +141,13 @@ describe('Retry-After', () => {
       limited ? { status: 429, headers: { 'retry-after': '120' } } : { status: 200 },
     );
     const { rig, clock, receiver, soon } = scene;
-    await rig.tell(1);
+    await rig.appendEvents(1);
     const delivery = await tried(rig, 1, soon);
     const waitMs = (delivery.due_at ?? 0) - clock.now();
     expect(waitMs).toBeGreaterThan(110_000);
     expect(waitMs).toBeLessThanOrEqual(120_000);
     limited = false;
-    await rig.tell(1);
+    await rig.appendEvents(1);
     for (let n = 0; n < 50; n++) {
       clock.advance(100);
       await new Promise((resolve) => setTimeout(resolve, 2));
@@ -159,28 +159,28 @@ describe('Retry-After', () => {
 });
 
 describe('an endpoint is switched off', () => {
-  async function disabledEvents(rig: WebhookRig) {
+  async function disabledEvents(rig: WebhookSetup) {
     const events = await eventsOf(rig.pool, rig.scope.workspaceId);
     return events.filter(({ type }) => type === 'webhook.disabled').map(({ data }) => data);
   }
 
   test('by 410, once, with an event that says why', async () => {
-    await using other = await webhookReceiver();
+    await using other = await startWebhookReceiver();
     await using scene = await rigWith(() => ({ status: 410 }), ['template.published']);
     const { rig, receiver, soon, id } = scene;
-    await rig.endpoint(other.url, ['webhook.disabled']);
-    await rig.tell(3);
+    await rig.createEndpoint(other.url, ['webhook.disabled']);
+    await rig.appendEvents(3);
     await until(async () => (await disabledEvents(rig)).length > 0, soon);
-    rig.room.dispatcher?.wake();
+    rig.node.dispatcher?.wake();
     await until(() => other.received.length > 0, soon);
     const event = JSON.parse(other.received[0]?.body ?? '{}');
     expect(event.data).toMatchObject({ reason: 'gone', webhook: { url: receiver.url } });
-    expect(await rig.room.webhooks.get(rig.scope, id)).toMatchObject({
+    expect(await rig.node.webhooks.get(rig.scope, id)).toMatchObject({
       enabled: false,
       disabledReason: 'gone',
     });
     const sent = receiver.received.length;
-    await rig.tell(2);
+    await rig.appendEvents(2);
     await until(async () => (await disabledEvents(rig)).length === 1, soon);
     expect(receiver.received).toHaveLength(sent);
   });
@@ -191,22 +191,22 @@ describe('an endpoint is switched off', () => {
     // An endpoint that only fails rests for seconds between tries, of which there are more every day.
     const soon = { clock, stepMs: 250 };
     for (let day = 0; day < 5; day++) {
-      await rig.tell(1);
+      await rig.appendEvents(1);
       await until(async () => ((await rig.deliveries()).at(-1)?.tries ?? 0) >= 1, soon);
-      expect([day, (await rig.room.webhooks.get(rig.scope, id)).enabled]).toEqual([day, true]);
+      expect([day, (await rig.node.webhooks.get(rig.scope, id)).enabled]).toEqual([day, true]);
       clock.advance(DAY_MS);
     }
     // Whichever is tried first now, one of these days or a new one, is the last.
-    await rig.tell(1);
-    await until(async () => !(await rig.room.webhooks.get(rig.scope, id)).enabled, soon);
+    await rig.appendEvents(1);
+    await until(async () => !(await rig.node.webhooks.get(rig.scope, id)).enabled, soon);
     expect(await disabledEvents(rig)).toMatchObject([{ reason: 'failing' }]);
   });
 
   test('not for what its address before said, nor for failures that are over', async () => {
     await using scene = await rigWith(() => ({ status: 500 }));
     const { rig, clock, soon, id, receiver } = scene;
-    const { webhooks } = rig.room;
-    await rig.tell(1);
+    const { webhooks } = rig.node;
+    await rig.appendEvents(1);
     await tried(rig, 1, soon);
     expect((await webhooks.get(rig.scope, id)).failingSinceMs).not.toBeNull();
     const url = `${receiver.url}/moved`;
@@ -229,12 +229,12 @@ describe('an endpoint is switched off', () => {
     let broken = true;
     await using scene = await rigWith(() => (broken ? { status: 500 } : { status: 200 }));
     const { rig, clock, soon, id, receiver } = scene;
-    await rig.tell(1);
+    await rig.appendEvents(1);
     await tried(rig, 1, soon);
-    await rig.room.webhooks.change(rig.scope, id, { enabled: false });
+    await rig.node.webhooks.change(rig.scope, id, { enabled: false });
     clock.advance(10_000);
     broken = false;
-    await rig.room.webhooks.change(rig.scope, id, { enabled: true });
+    await rig.node.webhooks.change(rig.scope, id, { enabled: true });
     await until(() => receiver.received.length === 2, soon);
   });
 });
@@ -242,11 +242,11 @@ describe('an endpoint is switched off', () => {
 test('what waited for an endpoint that is deleted leaves the queue', async () => {
   await using it = await rigWith(() => ({ status: 500 }));
   const { rig, soon } = it;
-  await using other = await webhookReceiver({ answer: () => ({ status: 500 }) });
-  await rig.endpoint(other.url);
-  await rig.tell(3);
+  await using other = await startWebhookReceiver({ answer: () => ({ status: 500 }) });
+  await rig.createEndpoint(other.url);
+  await rig.appendEvents(3);
   await triedOnce(rig, 6, soon);
-  await rig.room.webhooks.remove(rig.scope, it.id);
+  await rig.node.webhooks.remove(rig.scope, it.id);
   it.clock.advance(2 * 60_000);
   await until(async () => {
     const gone = (await rig.deliveries()).filter((one) => one.webhook_id === it.id);
@@ -261,7 +261,7 @@ describe('a replay', () => {
     let works = false;
     const scene = await rigWith(() => (works ? { status: 200 } : { status: 400 }));
     const { rig, soon } = scene;
-    await rig.tell(count);
+    await rig.appendEvents(count);
     await triedOnce(rig, count, soon);
     await rig.pool.query(`update webhook_deliveries set status = 'failed', due_at = null`);
     works = true;
@@ -281,7 +281,7 @@ describe('a replay', () => {
     const { rig, receiver, id } = scene;
     const [, chosen] = await rig.deliveries();
     const deliveryId = xorIds(id, chosen?.event_id ?? '');
-    expect(await rig.room.history.replayDelivery(rig.scope, id, deliveryId)).toEqual({
+    expect(await rig.node.history.replayDelivery(rig.scope, id, deliveryId)).toEqual({
       replayed: 1,
       nextFromMs: null,
     });
@@ -299,22 +299,22 @@ describe('a replay', () => {
         where event_id = (select min(event_id::text)::uuid from webhook_deliveries)`,
     );
     const range = { fromMs: 0, toMs: clock.now() + 30 * DAY_MS, onlyFailed: true };
-    expect((await rig.room.history.replayRange(rig.scope, id, range)).replayed).toBe(4);
+    expect((await rig.node.history.replayRange(rig.scope, id, range)).replayed).toBe(4);
     await succeeded(scene, 5);
     expect(receiver.received).toHaveLength(9);
-    expect((await rig.room.history.replayRange(rig.scope, id, range)).replayed).toBe(0);
+    expect((await rig.node.history.replayRange(rig.scope, id, range)).replayed).toBe(0);
   });
 
   test('needs an endpoint that is on, and a delivery that exists', async () => {
     await using scene = await broken(1);
     const { rig, id } = scene;
     const none = '01900000-0000-7000-8000-000000000000';
-    await expect(rig.room.history.replayDelivery(rig.scope, id, none)).rejects.toMatchObject({
+    await expect(rig.node.history.replayDelivery(rig.scope, id, none)).rejects.toMatchObject({
       code: 'not_found',
     });
-    await rig.room.webhooks.change(rig.scope, id, { enabled: false });
+    await rig.node.webhooks.change(rig.scope, id, { enabled: false });
     const range = { fromMs: 0, toMs: Date.now(), onlyFailed: true };
-    await expect(rig.room.history.replayRange(rig.scope, id, range)).rejects.toMatchObject({
+    await expect(rig.node.history.replayRange(rig.scope, id, range)).rejects.toMatchObject({
       code: 'conflict',
     });
   });
@@ -323,7 +323,7 @@ describe('a replay', () => {
 test('an event that is past its retention is given up, not sent without its words', async () => {
   await using scene = await rigWith(() => ({ status: 500 }));
   const { rig, clock, soon, receiver } = scene;
-  await rig.tell(1);
+  await rig.appendEvents(1);
   await tried(rig, 1, soon);
   await rig.pool.query('delete from events');
   clock.advance(10_000);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { until } from '../harness/delivery-engine.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
-import { webhookRig } from '../harness/webhook-setup.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
+import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
  * Goal: no tenant can make us talk to our own network, by whatever name.
@@ -12,29 +12,29 @@ import { webhookRig } from '../harness/webhook-setup.ts';
  */
 
 test('a name that turns inwards after the endpoint was made is not followed', async () => {
-  await using dns = await dnsServer({ 'hooks.tenant.example': { A: ['93.184.216.34'] } });
-  await using inside = await webhookReceiver();
-  await using rig = await webhookRig({ dns: dns.address, allowPrivate: false });
-  const { id } = await rig.endpoint(`http://hooks.tenant.example:${inside.port}/`);
+  await using dns = await startDnsServer({ 'hooks.tenant.example': { A: ['93.184.216.34'] } });
+  await using inside = await startWebhookReceiver();
+  await using rig = await setUpWebhooks({ dns: dns.address, allowPrivate: false });
+  const { id } = await rig.createEndpoint(`http://hooks.tenant.example:${inside.port}/`);
   dns.set('hooks.tenant.example', 'A', ['127.0.0.1']);
-  await rig.tell(1);
+  await rig.appendEvents(1);
   await until(async () => (await rig.deliveries())[0]?.tries === 1);
   const [delivery] = await rig.deliveries();
   expect(delivery).toMatchObject({ status: 'pending', last_status: null });
   expect(delivery?.last_error).toContain('webhooks may not reach');
   expect(inside.connections).toBe(0);
-  expect((await rig.room.webhooks.get(rig.scope, id)).enabled).toBe(true);
+  expect((await rig.node.webhooks.get(rig.scope, id)).enabled).toBe(true);
 });
 
 test('one inward address among public ones refuses the endpoint', async () => {
-  await using dns = await dnsServer({
+  await using dns = await startDnsServer({
     'mixed.tenant.example': { A: ['93.184.216.34'], AAAA: ['fd00::1'] },
     'alias.tenant.example': { CNAME: 'metadata.tenant.example' },
     'metadata.tenant.example': { A: ['169.254.169.254'] },
   });
-  await using rig = await webhookRig({ dns: dns.address, allowPrivate: false });
+  await using rig = await setUpWebhooks({ dns: dns.address, allowPrivate: false });
   for (const host of ['mixed.tenant.example', 'alias.tenant.example']) {
-    await expect(rig.endpoint(`https://${host}/`)).rejects.toMatchObject({
+    await expect(rig.createEndpoint(`https://${host}/`)).rejects.toMatchObject({
       code: 'validation_failed',
       errors: [{ pointer: '/url', code: 'private_target' }],
     });
@@ -42,42 +42,42 @@ test('one inward address among public ones refuses the endpoint', async () => {
 });
 
 test('a change of the address is checked like a new one', async () => {
-  await using dns = await dnsServer({ 'inside.tenant.example': { A: ['10.0.0.7'] } });
-  await using rig = await webhookRig({ dns: dns.address, allowPrivate: false });
-  const { id } = await rig.endpoint('https://93.184.216.34/');
+  await using dns = await startDnsServer({ 'inside.tenant.example': { A: ['10.0.0.7'] } });
+  await using rig = await setUpWebhooks({ dns: dns.address, allowPrivate: false });
+  const { id } = await rig.createEndpoint('https://93.184.216.34/');
   for (const url of ['https://inside.tenant.example/', 'https://10.0.0.7/']) {
-    await expect(rig.room.webhooks.change(rig.scope, id, { url })).rejects.toMatchObject({
+    await expect(rig.node.webhooks.change(rig.scope, id, { url })).rejects.toMatchObject({
       errors: [{ pointer: '/url', code: 'private_target' }],
     });
   }
 });
 
 test('what a tenant could once reach is not reached after the operator closed it', async () => {
-  await using inside = await webhookReceiver();
-  await using rig = await webhookRig({ allowPrivate: false, dns: '127.0.0.1:1' });
-  const { id } = await rig.endpoint('https://93.184.216.34/');
+  await using inside = await startWebhookReceiver();
+  await using rig = await setUpWebhooks({ allowPrivate: false, dns: '127.0.0.1:1' });
+  const { id } = await rig.createEndpoint('https://93.184.216.34/');
   await rig.pool.query('update webhooks set url = $1, revision = revision + 1 where id = $2', [
     inside.url,
     id,
   ]);
-  await rig.tell(1);
+  await rig.appendEvents(1);
   await until(async () => (await rig.deliveries())[0]?.tries === 1);
   expect(inside.connections).toBe(0);
 });
 
 test('a port that the operator closed is closed for endpoints from before', async () => {
-  await using receiver = await webhookReceiver();
+  await using receiver = await startWebhookReceiver();
   let closed = false;
-  await using rig = await webhookRig({ portAllowed: () => !closed });
-  const { id } = await rig.endpoint(receiver.url);
+  await using rig = await setUpWebhooks({ portAllowed: () => !closed });
+  const { id } = await rig.createEndpoint(receiver.url);
   closed = true;
-  await rig.tell(1);
+  await rig.appendEvents(1);
   await until(async () => (await rig.deliveries())[0]?.tries === 1);
   const [delivery] = await rig.deliveries();
   const why = `Port ${receiver.port} is not allowed by the operator.`;
   expect(delivery).toMatchObject({ status: 'pending', last_status: null, last_error: why });
   const sample = { type: 'template.published', data: {} } as const;
-  expect(await rig.room.tester.test(rig.scope, id, sample)).toMatchObject({
+  expect(await rig.node.tester.test(rig.scope, id, sample)).toMatchObject({
     succeeded: false,
     error: why,
   });

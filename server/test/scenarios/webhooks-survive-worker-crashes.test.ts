@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { webhookReceiver } from '../harness/webhook-receiver.ts';
-import { tellEvents, webhookRig } from '../harness/webhook-setup.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
+import { appendTestEvents, setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
  * Goal: every event reaches the receiver at least once with the same id and the same bytes, whatever
@@ -23,17 +23,17 @@ const WORKERS = 2;
 test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
   timeout: 300_000 + EVENTS * 120,
 }, async () => {
-  await using rig = await webhookRig();
+  await using rig = await setUpWebhooks();
   // Its own dispatcher is not wanted here: the workers do it all.
-  await rig.room.dispatcher?.stop(1_000);
-  await using receiver = await webhookReceiver({
+  await rig.node.dispatcher?.stop(1_000);
+  await using receiver = await startWebhookReceiver({
     answer: () => {
       const dice = randomInt(100);
       if (dice >= 30) return { status: 204 };
       return dice < 10 ? { status: 500 } : dice < 20 ? 'close' : { status: 503, body: 'later' };
     },
   });
-  await rig.endpoint(receiver.url);
+  await rig.createEndpoint(receiver.url);
   const workers = Array.from({ length: WORKERS }, () => startWorker(rig.database.url));
   const expected = new Set<string>();
   const over = new AbortController();
@@ -52,7 +52,7 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
     return kills;
   })();
   for (let told = 0; told < EVENTS; told += 200) {
-    const ids = await tellEvents(rig.pool, rig.scope, systemClock, 200);
+    const ids = await appendTestEvents(rig.pool, rig.scope, systemClock, 200);
     for (const id of ids) expected.add(id);
   }
   await until(() => new Set(receiver.received.map(({ id }) => id)).size >= EVENTS / 2, {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
-import { goodSend, startApp, type TestApp } from '../harness/app.ts';
-import { environmentOf, postrider } from '../harness/cli-process.ts';
-import { dnsServer } from '../harness/dns-server.ts';
-import { smtpReceiver } from '../harness/smtp-receiver.ts';
+import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { until } from '../harness/until.ts';
 import { member } from '../harness/dashboard-session.ts';
@@ -16,11 +16,11 @@ import { member } from '../harness/dashboard-session.ts';
 const REASON = 'Complaints about you. Write to abuse@host.example.';
 
 async function command(app: TestApp, ...args: string[]) {
-  return postrider(['workspaces', ...args], { env: environmentOf(app.database) });
+  return runPostrider(['workspaces', ...args], { env: databaseEnv(app.database) });
 }
 
 function send(app: TestApp, key: string, more: Record<string, unknown> = {}) {
-  return app.call('POST', '/transactional/send', { key, body: goodSend(more) });
+  return app.call('POST', '/transactional/send', { key, body: validMessage(more) });
 }
 
 async function attemptsOf(app: TestApp, id: string) {
@@ -29,8 +29,8 @@ async function attemptsOf(app: TestApp, id: string) {
 }
 
 test('until it is resumed', async () => {
-  await using receiver = await smtpReceiver({ onRcpt: () => '451 4.3.0 Later' });
-  await using dns = await dnsServer({
+  await using receiver = await startSmtpReceiver({ onRcpt: () => '451 4.3.0 Later' });
+  await using dns = await startDnsServer({
     'example.com': { MX: ['10 mx.example.test'] },
     'mx.example.test': { A: ['127.0.0.1'] },
   });
@@ -83,7 +83,7 @@ test('by SMTP neither, and the program is told why', async () => {
   const [workspace] = await app.app.workspaces.list();
   await app.app.workspaces.suspend(workspace as NonNullable<typeof workspace>, REASON);
   const port = app.app.submission.port as number;
-  using client = await SubmissionClient.loggedIn(port, app.liveKey);
+  using client = await SubmissionClient.connectAndLogIn(port, app.liveKey);
   const data = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
   const { code, text } = await client.send({ to: ['a@example.com'], data });
   expect(code).toBe(550);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { IpRanges } from './ip-ranges.ts';
 
-test('addresses are found by themselves and by their network, in every notation', () => {
+test('matches addresses and networks in every notation', () => {
   const networks = new IpRanges(['10.1.0.0/16', '192.0.2.1', '2001:db8::/32', '::1']);
   const known = ['10.1.2.3', '::ffff:10.1.2.3', '192.0.2.1', '2001:DB8::9', '::1'];
   expect(known.filter((ip) => !networks.includes(ip))).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isOwnListener } from './local-listeners.ts';
 
-test('an address and a port on which we listen, whatever the way it is written', () => {
+test('recognizes an address and port of our own listeners in every notation', () => {
   const at = (address: string, port = 2525) => [{ address, port, family: 'IPv4' }];
   expect(isOwnListener(at('127.0.0.1'), '127.0.0.1', 2525)).toBe(true);
   expect(isOwnListener(at('127.0.0.1'), '::ffff:127.0.0.1', 2525)).toBe(true);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isPublicAddress } from './public-address.ts';
 
 test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '64:ff9b::808:808', '2002:808:808::1'])(
-  '%s may be connected to',
+  '%s is public',
   (ip) => expect(isPublicAddress(ip)).toBe(true),
 );
 
@@ -32,4 +32,4 @@ test.each([
   '::127.0.0.1',
   'example.com',
   '',
-])('%s may not', (ip) => expect(isPublicAddress(ip)).toBe(false));
+])('%s is not public', (ip) => expect(isPublicAddress(ip)).toBe(false));

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { dnsServer, type Script } from '../../../test/harness/dns-server.ts';
+import { startDnsServer, type Script } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from './resolver.ts';
@@ -9,7 +9,7 @@ import { createResolver } from './resolver.ts';
 // where the clock is moved.
 
 async function resolverFor(script: Script) {
-  const server = await dnsServer(script);
+  const server = await startDnsServer(script);
   const clock = new ManualClock(0);
   const resolver = createResolver({ servers: [server.address], clock });
   return { server, clock, resolver, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
@@ -79,7 +79,7 @@ describe('an answer', () => {
   test('that DNS could never carry is absent, and not asked for', async () => {
     await using dns = await resolverFor({});
     expect(await dns.resolver.lookup('MX', 'a b\r\n.test')).toMatchObject({ kind: 'nxdomain' });
-    expect(dns.server.questions).toEqual([]);
+    expect(dns.server.queries).toEqual([]);
   });
 
   test.each(['SERVFAIL', 'REFUSED', 'FORMERR'] as const)('%s is a failure', async (trouble) => {
@@ -98,7 +98,7 @@ describe('an answer', () => {
     });
     expect(await dns.resolver.lookup('A', 'cut.test')).toMatchObject({ records: ['192.0.2.1'] });
     expect(await dns.resolver.lookup('TXT', 'large.test')).toMatchObject({ kind: 'found' });
-    expect(dns.server.questions.map((question) => question.transport)).toEqual([
+    expect(dns.server.queries.map((question) => question.transport)).toEqual([
       'udp',
       'tcp',
       'udp',
@@ -124,9 +124,9 @@ describe('a silent server', () => {
   test('fails the look-up after two tries', async () => {
     await using dns = await resolverFor({ 'example.test': 'silence' });
     const pending = dns.resolver.lookup('MX', 'example.test');
-    await vi.waitUntil(() => dns.server.questions.length === 1);
+    await vi.waitUntil(() => dns.server.queries.length === 1);
     dns.clock.advance(2000);
-    await vi.waitUntil(() => dns.server.questions.length === 2);
+    await vi.waitUntil(() => dns.server.queries.length === 2);
     dns.clock.advance(2000);
     expect(await pending).toMatchObject({
       kind: 'failed',
@@ -135,32 +135,32 @@ describe('a silent server', () => {
   });
 
   test('gives way to the next one, which is then asked first', async () => {
-    await using silent = await dnsServer({ 'example.test': 'silence', 'other.test': 'silence' });
-    await using good = await dnsServer({
+    await using silent = await startDnsServer({ 'example.test': 'silence', 'other.test': 'silence' });
+    await using good = await startDnsServer({
       'example.test': a('192.0.2.1'),
       'other.test': a('192.0.2.2'),
     });
     const clock = new ManualClock(0);
     const resolver = createResolver({ servers: [silent.address, good.address], clock });
     const pending = resolver.lookup('A', 'example.test');
-    await vi.waitUntil(() => silent.questions.length === 1);
+    await vi.waitUntil(() => silent.queries.length === 1);
     clock.advance(2000);
     expect(await pending).toMatchObject({ records: ['192.0.2.1'] });
     expect(await resolver.lookup('A', 'other.test')).toMatchObject({ records: ['192.0.2.2'] });
-    expect(silent.questions).toHaveLength(1);
+    expect(silent.queries).toHaveLength(1);
   });
 
   test('whose port is closed does not hold anybody up', async () => {
-    const gone = await dnsServer({});
+    const gone = await startDnsServer({});
     await gone[Symbol.asyncDispose]();
-    await using good = await dnsServer({ 'example.test': a('192.0.2.1') });
+    await using good = await startDnsServer({ 'example.test': a('192.0.2.1') });
     const servers = [gone.address, good.address];
     const resolver = createResolver({ servers, clock: new ManualClock(0) });
     expect(await resolver.lookup('A', 'example.test')).toMatchObject({ kind: 'found' });
   });
 
   test('to which there is no way does not hold anybody up', async () => {
-    await using good = await dnsServer({ 'example.test': a('192.0.2.1') });
+    await using good = await startDnsServer({ 'example.test': a('192.0.2.1') });
     // The kernel refuses to connect to it, as it does to any address while the network is down.
     const servers = ['255.255.255.255', good.address];
     const resolver = createResolver({ servers, clock: new ManualClock(0) });
@@ -173,12 +173,12 @@ describe('a silent server', () => {
   });
 
   test('that says SERVFAIL is not asked again, its neighbour is', async () => {
-    await using sick = await dnsServer({ 'example.test': 'SERVFAIL' });
-    await using good = await dnsServer({ 'example.test': a('192.0.2.1') });
+    await using sick = await startDnsServer({ 'example.test': 'SERVFAIL' });
+    await using good = await startDnsServer({ 'example.test': a('192.0.2.1') });
     const servers = [sick.address, good.address];
     const resolver = createResolver({ servers, clock: new ManualClock(0) });
     expect(await resolver.lookup('A', 'example.test')).toMatchObject({ kind: 'found' });
-    expect(sick.questions).toHaveLength(1);
+    expect(sick.queries).toHaveLength(1);
   });
 });
 
@@ -193,18 +193,18 @@ describe('a datagram that is not the answer to our question', () => {
   ];
 
   test.each(forgeries)('(%s) is dropped, and TCP asked instead', async (_, forge) => {
-    await using server = await dnsServer(
+    await using server = await startDnsServer(
       { 'example.test': a('192.0.2.1') },
       // The forger is faster than the honest server.
       { forgeUdp: (reply) => [withAddress(forge(Buffer.from(reply)), '198.51.100.66'), reply] },
     );
     const resolver = createResolver({ servers: [server.address], clock: new ManualClock(0) });
     expect(await resolver.lookup('A', 'example.test')).toMatchObject({ records: ['192.0.2.1'] });
-    expect(server.questions.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
+    expect(server.queries.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
   });
 
   test('may not bring records of other names along', async () => {
-    await using server = await dnsServer(
+    await using server = await startDnsServer(
       { 'example.test': a('192.0.2.1') },
       // The first letter of the answer's owner name, behind header and question.
       { forgeUdp: (reply) => [withByte(Buffer.from(reply), 12 + 18 + 1, () => 0x7a)] },
@@ -226,7 +226,7 @@ function withAddress(reply: Buffer, address: string): Buffer {
 
 test('the case of the letters is a new secret for every question', async () => {
   const spellings = new Set<string>();
-  await using server = await dnsServer(
+  await using server = await startDnsServer(
     { 'averylongname.test': a('192.0.2.1') },
     {
       forgeUdp(reply, query) {
@@ -241,7 +241,7 @@ test('the case of the letters is a new secret for every question', async () => {
 });
 
 test('a server too old for EDNS is asked without it', async () => {
-  await using server = await dnsServer(
+  await using server = await startDnsServer(
     { 'example.test': a('192.0.2.1') },
     {
       forgeUdp(reply, query) {
@@ -267,7 +267,7 @@ describe('memory', () => {
     expect(await dns.resolver.lookup('A', 'example.test')).toMatchObject({
       records: ['192.0.2.2'],
     });
-    expect(dns.server.questions).toHaveLength(2);
+    expect(dns.server.queries).toHaveLength(2);
   });
 
   test('holds an absence too, and a failure for five seconds', async () => {
@@ -280,11 +280,11 @@ describe('memory', () => {
     dns.clock.advance(4999);
     await dns.resolver.lookup('MX', 'example.test');
     await dns.resolver.lookup('MX', 'sick.test');
-    expect(dns.server.questions).toHaveLength(2);
+    expect(dns.server.queries).toHaveLength(2);
     dns.clock.advance(1);
     await dns.resolver.lookup('MX', 'example.test');
     await dns.resolver.lookup('MX', 'sick.test');
-    expect(dns.server.questions.map(({ name }) => name)).toEqual([
+    expect(dns.server.queries.map(({ name }) => name)).toEqual([
       'example.test',
       'sick.test',
       'sick.test',
@@ -299,7 +299,7 @@ describe('memory', () => {
     await dns.resolver.lookup('A', 'alias.test');
     dns.clock.advance(10_000);
     await dns.resolver.lookup('A', 'alias.test');
-    expect(dns.server.questions).toHaveLength(2);
+    expect(dns.server.queries).toHaveLength(2);
   });
 
   test('of years is cut to an hour', async () => {
@@ -307,7 +307,7 @@ describe('memory', () => {
     await dns.resolver.lookup('A', 'example.test');
     dns.clock.advance(3_600_000);
     await dns.resolver.lookup('A', 'example.test');
-    expect(dns.server.questions).toHaveLength(2);
+    expect(dns.server.queries).toHaveLength(2);
   });
 
   test('is passed over by a fresh look-up, which renews it', async () => {
@@ -317,11 +317,11 @@ describe('memory', () => {
     const fresh = await dns.resolver.lookup('A', 'example.test', { fresh: true });
     expect(fresh).toMatchObject({ records: ['192.0.2.2'] });
     expect(await dns.resolver.lookup('A', 'example.test')).toBe(fresh);
-    expect(dns.server.questions).toHaveLength(2);
+    expect(dns.server.queries).toHaveLength(2);
   });
 
   test('is bounded: the oldest answer leaves first', async () => {
-    await using server = await dnsServer({
+    await using server = await startDnsServer({
       'a.test': a('192.0.2.1', 60),
       'b.test': a('192.0.2.2', 60),
       'c.test': a('192.0.2.3', 60),
@@ -334,7 +334,7 @@ describe('memory', () => {
     for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) {
       await resolver.lookup('A', name);
     }
-    expect(server.questions.map(({ name }) => name)).toEqual([
+    expect(server.queries.map(({ name }) => name)).toEqual([
       'a.test',
       'b.test',
       'c.test',
@@ -347,23 +347,23 @@ test('equal questions at the same moment travel once', async () => {
   await using dns = await resolverFor({ 'example.test': a('192.0.2.1') });
   const names = ['example.test', 'Example.test', 'example.test.'];
   await Promise.all(names.map((name) => dns.resolver.lookup('A', name)));
-  expect(dns.server.questions).toHaveLength(1);
+  expect(dns.server.queries).toHaveLength(1);
   await dns.resolver.lookup('A', 'example.test');
-  expect(dns.server.questions).toHaveLength(2);
+  expect(dns.server.queries).toHaveLength(2);
 });
 
 test('a crowd of questions shares a bounded number of sockets, and all are answered', async () => {
   const script: Script = {};
   for (let i = 0; i < 50; i++) script[`n${i}.test`] = 'silence';
-  await using server = await dnsServer(script);
+  await using server = await startDnsServer(script);
   const clock = new ManualClock(0);
   const resolver = createResolver({ servers: [server.address], clock, inFlightMax: 3 });
   const crowd = Object.keys(script).map((name) => resolver.lookup('A', name));
-  await vi.waitUntil(() => server.questions.length === 3);
+  await vi.waitUntil(() => server.queries.length === 3);
   // Loopback keeps order: had a fourth one left, it would be here before these come back.
   const bystander = createResolver({ servers: [server.address], clock });
   for (let i = 0; i < 5; i++) await bystander.lookup('A', 'bystander.test');
-  expect(server.questions.filter(({ name }) => name !== 'bystander.test')).toHaveLength(3);
+  expect(server.queries.filter(({ name }) => name !== 'bystander.test')).toHaveLength(3);
 
   for (const name of Object.keys(script)) server.setName(name, a('192.0.2.1'));
   clock.advance(2000);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dnsServer, type Script, type ScriptedTlsa } from '../../../test/harness/dns-server.ts';
+import { startDnsServer, type Script, type ScriptedTlsa } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { lookUpDane } from './dane.ts';
@@ -25,7 +25,7 @@ function signed(records: readonly ScriptedTlsa[]): Script {
 }
 
 async function find(script: Script) {
-  await using server = await dnsServer(script);
+  await using server = await startDnsServer(script);
   const resolver = createResolver({ servers: [server.address], clock: systemClock });
   const route = await resolveRoute('example.test', resolver, { addressAllowed: () => true });
   if (route.kind !== 'hosts') throw new Error(route.kind);
@@ -38,7 +38,7 @@ async function find(script: Script) {
     },
     resolver,
   );
-  const asked = server.questions.filter(({ type }) => type === 'TLSA').map(({ name }) => name);
+  const asked = server.queries.filter(({ type }) => type === 'TLSA').map(({ name }) => name);
   return { finding, asked };
 }
 

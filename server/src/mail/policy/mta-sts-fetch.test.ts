@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { dnsServer } from '../../../test/harness/dns-server.ts';
+import { startDnsServer } from '../../../test/harness/dns-server.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from '../dns/resolver.ts';
@@ -20,7 +20,7 @@ async function rig(
   const server = createServer(certificate, listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const dns = await dnsServer({ 'mta-sts.example.test': { A: ['127.0.0.1'] } });
+  const dns = await startDnsServer({ 'mta-sts.example.test': { A: ['127.0.0.1'] } });
   const clock = new ManualClock(0);
   const fetchPolicy = createPolicyFetcher({
     resolver: createResolver({ servers: [dns.address], clock }),

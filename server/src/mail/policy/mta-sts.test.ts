@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dnsServer } from '../../../test/harness/dns-server.ts';
+import { startDnsServer } from '../../../test/harness/dns-server.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createMtaSts } from './mta-sts.ts';
@@ -19,7 +19,7 @@ function file(mode: string, maxAgeSeconds = 7 * 24 * 3600): FetchedPolicy {
 const away: FetchedPolicy = { kind: 'failed', detail: 'away' };
 
 async function rig(first: FetchedPolicy, entriesMax = 100) {
-  const server = await dnsServer({ '_mta-sts.example.test': { TXT: ['v=STSv1; id=1;'] } });
+  const server = await startDnsServer({ '_mta-sts.example.test': { TXT: ['v=STSv1; id=1;'] } });
   const clock = new ManualClock(0);
   const web = { answer: first, fetches: [] as string[] };
   const sts = createMtaSts({

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { dnsServer, type Script } from '../../../test/harness/dns-server.ts';
+import { startDnsServer, type Script } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { type Answer, createResolver, type Resolver } from '../dns/resolver.ts';
 import { type MxRoute, type RouteSettings, resolveRoute } from './mx.ts';
@@ -13,7 +13,7 @@ async function routeFor(
   script: Script,
   settings: Partial<RouteSettings> = {},
 ): Promise<MxRoute> {
-  await using server = await dnsServer(script);
+  await using server = await startDnsServer(script);
   const resolver = createResolver({ servers: [server.address], clock: systemClock });
   return await resolveRoute(domain, resolver, { addressAllowed: () => true, ...settings });
 }

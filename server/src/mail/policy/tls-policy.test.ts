@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dnsServer, type Script } from '../../../test/harness/dns-server.ts';
+import { startDnsServer, type Script } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createMtaSts } from './mta-sts.ts';
@@ -29,7 +29,7 @@ async function decide(
   script: Script,
   more: { mode?: string; mx?: string; required?: boolean } = {},
 ) {
-  await using server = await dnsServer(script);
+  await using server = await startDnsServer(script);
   const resolver = createResolver({ servers: [server.address], clock: systemClock });
   const { mode = 'enforce', mx = 'mx.test', required = false } = more;
   const text = `version: STSv1\nmode: ${mode}\nmx: ${mx}\nmax_age: 600\n`;

@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { smtpReceiver } from '../../../test/harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
 import { openTo } from '../../../test/harness/smtp-sender.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
 import type { TlsaRecord } from '../dns/dns-message.ts';
@@ -111,7 +111,7 @@ async function verifiedBy(
   host: { key: string; cert: string },
   names = ['mx.example.test'],
 ): Promise<string> {
-  await using receiver = await smtpReceiver({ tls: host });
+  await using receiver = await startSmtpReceiver({ tls: host });
   const opened = await openTo(receiver, { tls: { kind: 'dane', names, records } });
   if (!opened.ok) return opened.failure.kind;
   opened.connection.destroy();

@@ -4,7 +4,7 @@ import {
   HANG_UP,
   type ReceiverScript,
   SILENCE,
-  smtpReceiver,
+  startSmtpReceiver,
 } from '../../../test/harness/smtp-receiver.ts';
 import {
   connectionTo,
@@ -21,7 +21,7 @@ import { RFC_TIMEOUTS } from './timeouts.ts';
 
 describe('a session', () => {
   test('opens with EHLO and knows what is offered and who answers', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     expect(receiver.sessions[0]?.heloName).toBe('sender.example.test');
     expect(connection.capabilities).toMatchObject({ pipelining: true, sizeMaxBytes: 26214400 });
@@ -36,7 +36,7 @@ describe('a session', () => {
   });
 
   test('falls back to HELO when EHLO is refused, and then assumes nothing', async () => {
-    await using receiver = await smtpReceiver({ onEhlo: () => '502 5.5.1 what?', keywords: [] });
+    await using receiver = await startSmtpReceiver({ onEhlo: () => '502 5.5.1 what?', keywords: [] });
     const connection = await connectionTo(receiver);
     expect(connection.capabilities).toMatchObject({ pipelining: false, size: false });
     const result = await connection.send(smtpMessage());
@@ -46,13 +46,13 @@ describe('a session', () => {
   });
 
   test('opens over IPv6', async () => {
-    await using receiver = await smtpReceiver({ host: '::1' });
+    await using receiver = await startSmtpReceiver({ host: '::1' });
     const connection = await connectionTo(receiver);
     expect((await connection.send(smtpMessage())).session.ip).toBe('::1');
   });
 
   test('understands a receiver that sends every byte alone', async () => {
-    await using receiver = await smtpReceiver({ oneByteAtATime: true });
+    await using receiver = await startSmtpReceiver({ oneByteAtATime: true });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
     expect(result.recipients[0]).toMatchObject({ accepted: true, reply: { code: 250 } });
@@ -100,7 +100,7 @@ describe('the fact is', () => {
       broken('greeting'),
     ],
   ])('%s', async (_what, script, failure) => {
-    await using receiver = await smtpReceiver(script);
+    await using receiver = await startSmtpReceiver(script);
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({ ok: false, failure });
   });
@@ -121,7 +121,7 @@ describe('the fact is', () => {
   });
 
   test('an address that cannot be left from', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const opened = await openTo(receiver, { localAddress: '192.0.2.1' });
     expect(opened).toMatchObject({ ok: false, failure: { kind: 'network_unreachable' } });
   });
@@ -130,7 +130,7 @@ describe('the fact is', () => {
     ['no greeting', { onConnect: () => SILENCE }, 'greeting', 'greetingMs'],
     ['no answer to EHLO', { onEhlo: () => SILENCE }, 'ehlo', 'ehloMs'],
   ])('%s in the time of the RFC', async (_what, script, stage, timeout) => {
-    await using receiver = await smtpReceiver(script);
+    await using receiver = await startSmtpReceiver(script);
     const clock = new ManualClock(0);
     const opening = openTo(receiver, {}, { clock });
     if (stage === 'ehlo') await receiver.untilCommand('EHLO');
@@ -144,7 +144,7 @@ describe('the fact is', () => {
   });
 
   test('an abort, whatever was awaited', async () => {
-    await using receiver = await smtpReceiver({ onEhlo: () => SILENCE });
+    await using receiver = await startSmtpReceiver({ onEhlo: () => SILENCE });
     const abort = new AbortController();
     const opening = openTo(receiver, {}, { signal: abort.signal });
     await receiver.untilCommand('EHLO');
@@ -156,7 +156,7 @@ describe('the fact is', () => {
 });
 
 test('the conversation of a failed opening is kept', async () => {
-  await using receiver = await smtpReceiver({ onConnect: () => '554-5.7.1 no\n554 5.7.1 never' });
+  await using receiver = await startSmtpReceiver({ onConnect: () => '554-5.7.1 no\n554 5.7.1 never' });
   const opened = await openTo(receiver);
   expect(opened.ok).toBe(false);
   if (opened.ok) return;

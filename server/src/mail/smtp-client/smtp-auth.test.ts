@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { smtpReceiver } from '../../../test/harness/smtp-receiver.ts';
+import { startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
 import { connectionTo, openTo, smtpMessage } from '../../../test/harness/smtp-sender.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
 
@@ -9,7 +9,7 @@ const auth = { user: 'relay-user', password: 'pässword-1' };
 
 test.each(['PLAIN LOGIN', 'PLAIN', 'LOGIN'])('AUTH %s logs in', async (mechanisms) => {
   const seen: string[] = [];
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     tls: tlsFixtures.good,
     keywords: ['PIPELINING', `AUTH ${mechanisms}`],
     onAuth: (user, password) => {
@@ -33,7 +33,7 @@ test.each(['PLAIN LOGIN', 'PLAIN', 'LOGIN'])('AUTH %s logs in', async (mechanism
 
 test('a refused password is a fact of the stage auth, and a relay that quotes it is not quoted', async () => {
   const secret = base64(`\0${auth.user}\0${auth.password}`);
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     keywords: ['AUTH PLAIN'],
     onAuth: () => `535 5.7.8 bad credentials in "AUTH PLAIN ${secret}"`,
   });
@@ -50,21 +50,21 @@ test('a refused password is a fact of the stage auth, and a relay that quotes it
 });
 
 test('a relay without a mechanism we know is a fact', async () => {
-  await using receiver = await smtpReceiver({ keywords: ['AUTH CRAM-MD5'] });
+  await using receiver = await startSmtpReceiver({ keywords: ['AUTH CRAM-MD5'] });
   const opened = await openTo(receiver, { auth });
   expect(opened).toMatchObject({ ok: false, failure: { kind: 'auth_not_offered', stage: 'auth' } });
 });
 
 test('a password never goes in plaintext to an address that is not loopback', async () => {
   // 0.0.0.0 reaches this machine here, and yet is no loopback address by name.
-  await using receiver = await smtpReceiver({ keywords: ['AUTH PLAIN LOGIN'] });
+  await using receiver = await startSmtpReceiver({ keywords: ['AUTH PLAIN LOGIN'] });
   const opened = await openTo(receiver, { auth, ip: '0.0.0.0' });
   expect(opened).toMatchObject({ ok: false, failure: { kind: 'auth_needs_tls', stage: 'auth' } });
   expect(receiver.commands.filter((line) => line.startsWith('AUTH'))).toEqual([]);
 });
 
 test('a relay that answers AUTH with nonsense is a protocol error', async () => {
-  await using receiver = await smtpReceiver({ keywords: ['AUTH PLAIN'], onAuth: () => '250 ok' });
+  await using receiver = await startSmtpReceiver({ keywords: ['AUTH PLAIN'], onAuth: () => '250 ok' });
   expect(await openTo(receiver, { auth })).toMatchObject({ failure: { kind: 'protocol_error' } });
 });
 

@@ -3,7 +3,7 @@ import {
   HANG_UP,
   type ReceiverScript,
   SILENCE,
-  smtpReceiver,
+  startSmtpReceiver,
 } from '../../../test/harness/smtp-receiver.ts';
 import { connectionTo, settleLoopback, smtpMessage } from '../../../test/harness/smtp-sender.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
@@ -34,7 +34,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['data', { onData: () => HANG_UP }, false],
     ['body', { onMessage: () => HANG_UP }, true],
   ])('a connection lost at %s is told with its stage', async (stage, script, afterFinalDot) => {
-    await using receiver = await smtpReceiver({ ...offers, ...script });
+    await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
     expect(result.recipients[0]).toMatchObject({
@@ -53,7 +53,7 @@ describe.each(kinds)('%s', (_name, offers) => {
   ])(
     'no answer at %s ends after the time of the RFC, not before',
     async (stage, script, timeout) => {
-      await using receiver = await smtpReceiver({ ...offers, ...script });
+      await using receiver = await startSmtpReceiver({ ...offers, ...script });
       const clock = new ManualClock(0);
       const connection = await connectionTo(receiver, {}, { clock });
       const sent = connection.send(smtpMessage());
@@ -76,7 +76,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['data', { onData: () => '421 4.3.2 closing' }],
     ['body', { onMessage: () => '421 4.3.2 closing' }],
   ])('421 at %s is the answer for all recipients and ends the session', async (stage, script) => {
-    await using receiver = await smtpReceiver({ ...offers, ...script });
+    await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
     const recipients = ['a@example.test', 'b@example.test'];
     const result = await connection.send(smtpMessage({ recipients }));
@@ -98,7 +98,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['a line without end', { onMessage: () => Buffer.alloc(70_000, '250-') }],
     ['a reply without end', { onMessage: () => '250-x\n'.repeat(20_000) }],
   ])('%s is a protocol error', async (_what, script) => {
-    await using receiver = await smtpReceiver({ ...offers, ...script });
+    await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
     expect(result.recipients[0]).toMatchObject({ failure: { kind: 'protocol_error' } });
@@ -106,7 +106,7 @@ describe.each(kinds)('%s', (_name, offers) => {
   });
 
   test('recipients keep the answers they got before the connection was lost', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       ...offers,
       onRcpt: (to) => (to.startsWith('a') ? '550 5.1.1 no' : undefined),
       onMessage: () => HANG_UP,
@@ -123,7 +123,7 @@ describe.each(kinds)('%s', (_name, offers) => {
 
 test('a receiver that drips bytes does not gain time by them', async () => {
   const clock = new ManualClock(0);
-  await using receiver = await smtpReceiver({ onMail: () => SILENCE });
+  await using receiver = await startSmtpReceiver({ onMail: () => SILENCE });
   const connection = await connectionTo(receiver, {}, { clock });
   const sent = connection.send(smtpMessage());
   await receiver.untilCommand('MAIL');
@@ -143,7 +143,7 @@ test('a receiver that drips bytes does not gain time by them', async () => {
 
 describe('a message behind another', () => {
   test('on a connection that ends is told not to have been tried', async () => {
-    await using receiver = await smtpReceiver({ onMessage: () => HANG_UP });
+    await using receiver = await startSmtpReceiver({ onMessage: () => HANG_UP });
     const connection = await connectionTo(receiver);
     const [first, second, third] = await Promise.all([
       connection.send(smtpMessage()),
@@ -166,7 +166,7 @@ describe('a message behind another', () => {
   });
 
   test('answered 421 at MAIL is told not to have been tried', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onMail: (_from, session) =>
         session.messageCount > 0 ? '421 4.7.0 one is enough' : undefined,
     });
@@ -179,7 +179,7 @@ describe('a message behind another', () => {
   });
 
   test('once the receiver has answered it at all, was tried', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onRcpt: (_to, session) => (session.messageCount > 0 ? HANG_UP : undefined),
     });
     const connection = await connectionTo(receiver);
@@ -196,7 +196,7 @@ describe('an idle connection', () => {
     ['closes with 421', '421 4.4.2 idle too long\r\n'],
     ['says what nobody asked', '250 surprise\r\n'],
   ])('whose receiver %s is no longer usable', async (_what, bytes) => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     await connection.send(smtpMessage());
     receiver.sessions[0]?.send(bytes);
@@ -209,7 +209,7 @@ describe('an idle connection', () => {
   });
 
   test('does not time out by itself', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const clock = new ManualClock(0);
     const connection = await connectionTo(receiver, {}, { clock });
     await connection.send(smtpMessage());
@@ -222,7 +222,7 @@ describe('a large message', () => {
   const data = Buffer.from(`${'x'.repeat(76)}\r\n`.repeat(100_000));
 
   test('cut off in the middle did not arrive', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onDataBytes: (bytes) => (bytes > 100_000 ? HANG_UP : undefined),
     });
     const connection = await connectionTo(receiver);
@@ -234,7 +234,7 @@ describe('a large message', () => {
 
   test('refused in the middle has that refusal as its answer, and the connection ends', async () => {
     let interrupted = false;
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onDataBytes: () => {
         if (interrupted) return undefined;
         interrupted = true;
@@ -250,7 +250,7 @@ describe('a large message', () => {
   });
 
   test('that the receiver stops reading times out by the block', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const clock = new ManualClock(0);
     // So long that it cannot be the final dot's time that runs out below.
     const timeouts = { finalDotMs: 2_000 * RFC_TIMEOUTS.blockMs };
@@ -273,7 +273,7 @@ describe('a large message', () => {
 });
 
 test('destroy answers everything in flight as aborted', async () => {
-  await using receiver = await smtpReceiver({ onMessage: () => SILENCE });
+  await using receiver = await startSmtpReceiver({ onMessage: () => SILENCE });
   const connection = await connectionTo(receiver);
   const sent = [smtpMessage(), smtpMessage(), smtpMessage()].map((message) =>
     connection.send(message),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ReceiverScript, smtpReceiver } from '../../../test/harness/smtp-receiver.ts';
+import { type ReceiverScript, startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
 import { connectionTo, settleLoopback, smtpMessage } from '../../../test/harness/smtp-sender.ts';
 import type { SmtpSendResult } from './smtp-results.ts';
 
@@ -17,7 +17,7 @@ const kinds: [string, ReceiverScript][] = [
 
 describe.each(kinds)('%s', (_name, offers) => {
   test('a message arrives as it was meant', async () => {
-    await using receiver = await smtpReceiver(offers);
+    await using receiver = await startSmtpReceiver(offers);
     const connection = await connectionTo(receiver);
     const data = Buffer.from('Subject: dots\r\n\r\n.\r\n..\r\n.a\r\nlast line without end');
     const result = await connection.send(
@@ -35,7 +35,7 @@ describe.each(kinds)('%s', (_name, offers) => {
   });
 
   test('hundreds of messages on one connection get each its own answer, in order', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       ...offers,
       onMessage: (message) => `250 2.0.0 ${message.raw.toString().trim()}`,
     });
@@ -53,7 +53,7 @@ describe.each(kinds)('%s', (_name, offers) => {
   });
 
   test('one recipient of three is refused, and the others get the message', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       ...offers,
       onRcpt: (to) => (to.startsWith('b') ? '550 5.1.1 no such user' : undefined),
     });
@@ -78,7 +78,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['DATA', { onData: () => '452 4.3.1 no room' }, 'data', 452],
     ['the message', { onMessage: () => '554 5.7.1 spam' }, 'body', 554],
   ])('%s refused once does not hurt the next message', async (_what, script, stage, code) => {
-    await using receiver = await smtpReceiver({ ...offers, ...script });
+    await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
     const refused = await connection.send(smtpMessage());
     expect(refused.recipients[0]).toMatchObject({
@@ -99,7 +99,7 @@ describe.each(kinds)('%s', (_name, offers) => {
   });
 
   test('a message of megabytes arrives whole, with others behind it', async () => {
-    await using receiver = await smtpReceiver(offers);
+    await using receiver = await startSmtpReceiver(offers);
     const connection = await connectionTo(receiver);
     const line = Buffer.from(`.${'x'.repeat(76)}\r\n`);
     const block = Buffer.concat(Array.from({ length: 20_000 }, () => line));
@@ -118,7 +118,7 @@ describe.each(kinds)('%s', (_name, offers) => {
 describe('pipelining', () => {
   test('lets the next MAIL, RCPT and DATA travel before the final dot is answered', async () => {
     const answer = Promise.withResolvers<string>();
-    await using receiver = await smtpReceiver({ onMessage: () => answer.promise });
+    await using receiver = await startSmtpReceiver({ onMessage: () => answer.promise });
     const connection = await connectionTo(receiver);
     const first = connection.send(smtpMessage({ mailFrom: 'first@sender.example.test' }));
     const second = connection.send(smtpMessage({ mailFrom: 'second@sender.example.test' }));
@@ -136,7 +136,7 @@ describe('pipelining', () => {
 
   test('also when the next message comes only while the final dot is awaited', async () => {
     const answer = Promise.withResolvers<string>();
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onMessage: (_message, session) => (session.messageCount === 1 ? answer.promise : undefined),
     });
     const connection = await connectionTo(receiver);
@@ -152,7 +152,7 @@ describe('pipelining', () => {
   });
 
   test('sends a lone dot when DATA opens though every recipient was refused', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onRcpt: () => '550 5.1.1 no',
       onData: () => '354 go',
       onMessage: () => '554 5.5.1 no valid recipients',
@@ -170,7 +170,7 @@ describe('pipelining', () => {
   });
 
   test('a lone dot that is accepted still delivered nothing', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onRcpt: () => '550 5.1.1 no',
       onData: () => '354 go',
     });
@@ -180,7 +180,7 @@ describe('pipelining', () => {
   });
 
   test('sends no dot at all to a receiver that refused MAIL and took the recipients', async () => {
-    await using receiver = await smtpReceiver({
+    await using receiver = await startSmtpReceiver({
       onMail: (_from, session) => {
         session.lenient = true;
         return '550 5.7.1 not you';
@@ -197,7 +197,7 @@ describe('pipelining', () => {
   });
 
   test('resets a transaction that was left standing, together with the next MAIL', async () => {
-    await using receiver = await smtpReceiver({ onRcpt: () => '450 4.2.1 busy' });
+    await using receiver = await startSmtpReceiver({ onRcpt: () => '450 4.2.1 busy' });
     const connection = await connectionTo(receiver);
     await connection.send(smtpMessage());
     receiver.script = {};
@@ -219,7 +219,7 @@ describe('pipelining', () => {
 });
 
 test('a server that takes nothing now is left, and not asked again on the same connection', async () => {
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     onRcpt: () => '450 4.3.2 Service currently unavailable',
   });
   const connection = await connectionTo(receiver);
@@ -231,7 +231,7 @@ test('a server that takes nothing now is left, and not asked again on the same c
 });
 
 test('of several recipients each is named for the reports of servers that pass the mail on', async () => {
-  await using receiver = await smtpReceiver({ keywords: ['PIPELINING', 'DSN'] });
+  await using receiver = await startSmtpReceiver({ keywords: ['PIPELINING', 'DSN'] });
   const connection = await connectionTo(receiver);
   const asked = async (recipients: string[]) => {
     const { transcript } = await connection.send(smtpMessage({ recipients }));
@@ -270,7 +270,7 @@ describe('before anything is sent, it is known', () => {
       'malformed_message',
     ],
   ])('%s', async (_what, keywords, changes, kind) => {
-    await using receiver = await smtpReceiver({ keywords });
+    await using receiver = await startSmtpReceiver({ keywords });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage(changes));
     expect(result.recipients[0]).toMatchObject({
@@ -283,7 +283,7 @@ describe('before anything is sent, it is known', () => {
   });
 
   test('which parameters MAIL needs, and no others', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     await connection.send(smtpMessage({ mailFrom: '', data: Buffer.from('a\r\n') }));
     await connection.send(smtpMessage({ data: Buffer.from('ü\r\n') }));
@@ -306,7 +306,7 @@ describe('before anything is sent, it is known', () => {
 
 describe('the transcript', () => {
   test('of the first message begins with the opening; later ones say that they reuse it', async () => {
-    await using receiver = await smtpReceiver({ keywords: ['PIPELINING'] });
+    await using receiver = await startSmtpReceiver({ keywords: ['PIPELINING'] });
     const connection = await connectionTo(receiver);
     const [first, second] = await Promise.all([
       connection.send(smtpMessage()),
@@ -331,7 +331,7 @@ describe('the transcript', () => {
   });
 
   test('never holds the message', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     const result = await connection.send(
       smtpMessage({ data: Buffer.from('secret code 123456\r\n') }),
@@ -343,7 +343,7 @@ describe('the transcript', () => {
 describe('quit', () => {
   test('waits for what is in flight and then says goodbye', async () => {
     const answer = Promise.withResolvers<string>();
-    await using receiver = await smtpReceiver({ onMessage: () => answer.promise });
+    await using receiver = await startSmtpReceiver({ onMessage: () => answer.promise });
     const connection = await connectionTo(receiver);
     const sent = connection.send(smtpMessage());
     await receiver.untilMessages(1);
@@ -361,7 +361,7 @@ describe('quit', () => {
   });
 
   test('may be called twice, and after the end', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     await Promise.all([connection.quit(), connection.quit()]);
     await connection.quit();

@@ -3,7 +3,7 @@ import {
   HANG_UP,
   type ReceiverScript,
   SILENCE,
-  smtpReceiver,
+  startSmtpReceiver,
 } from '../../../test/harness/smtp-receiver.ts';
 import {
   connectionTo,
@@ -21,7 +21,7 @@ const { good, wrongName, expired, forged, selfSigned, authority } = tlsFixtures;
 const verified: TlsPolicy = { kind: 'verified', names: ['mx.example.test'], ca: authority };
 
 test('a session is encrypted before anything is said but EHLO, and EHLO is said again', async () => {
-  await using receiver = await smtpReceiver({ tls: good });
+  await using receiver = await startSmtpReceiver({ tls: good });
   const connection = await connectionTo(receiver, { tls: verified });
   const result = await connection.send(smtpMessage());
   expect(result.session.tls).toEqual({
@@ -42,7 +42,7 @@ test('a session is encrypted before anything is said but EHLO, and EHLO is said 
 });
 
 test('what was offered before TLS is forgotten', async () => {
-  await using receiver = await smtpReceiver({
+  await using receiver = await startSmtpReceiver({
     tls: good,
     onEhlo: (_name, session) => (session.tls ? '250 mx' : '250-mx\n250-SMTPUTF8\n250 STARTTLS'),
   });
@@ -82,7 +82,7 @@ describe('a certificate', () => {
       true,
     ],
   ])('%s', async (_what, script, tls, passes) => {
-    await using receiver = await smtpReceiver(script);
+    await using receiver = await startSmtpReceiver(script);
     const opened = await openTo(receiver, { tls });
     expect(opened.ok).toBe(passes);
     if (!opened.ok) {
@@ -117,7 +117,7 @@ describe.each(strict)('under the policy %s', (_name, tls) => {
     ['a hang-up in it', { brokenTls: 'hang_up' }, { kind: 'tls_failed', stage: 'starttls' }],
     ['a TLS too old', tooOld, { kind: 'tls_failed', stage: 'starttls' }],
   ])('%s ends the session, never in plaintext', async (_what, script, failure) => {
-    await using receiver = await smtpReceiver(script);
+    await using receiver = await startSmtpReceiver(script);
     expect(await openTo(receiver, { tls })).toMatchObject({ ok: false, failure });
     expect(receiver.commands.filter((line) => line.startsWith('MAIL'))).toEqual([]);
   });
@@ -125,26 +125,26 @@ describe.each(strict)('under the policy %s', (_name, tls) => {
 
 describe('where TLS is optional', () => {
   test('a receiver without STARTTLS is used in plaintext', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     expect((await connection.send(smtpMessage())).session.tls).toBeNull();
   });
 
   test('a receiver that refuses STARTTLS in words is used as it is', async () => {
-    await using receiver = await smtpReceiver({ tls: good, onStartTls: () => '454 4.7.0 not now' });
+    await using receiver = await startSmtpReceiver({ tls: good, onStartTls: () => '454 4.7.0 not now' });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
     expect(result).toMatchObject({ session: { tls: null }, recipients: [{ accepted: true }] });
   });
 
   test('TLS below 1.2 is not taken for TLS', async () => {
-    await using receiver = await smtpReceiver(tooOld);
+    await using receiver = await startSmtpReceiver(tooOld);
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({ ok: false, failure: { kind: 'tls_failed' } });
   });
 
   test('a broken handshake is told apart, so that the caller may come again without', async () => {
-    await using receiver = await smtpReceiver({ brokenTls: 'nonsense' });
+    await using receiver = await startSmtpReceiver({ brokenTls: 'nonsense' });
     const first = await openTo(receiver);
     expect(first).toMatchObject({ ok: false, failure: { kind: 'tls_failed', stage: 'starttls' } });
     const second = await connectionTo(receiver, { tls: { kind: 'none' } });
@@ -156,7 +156,7 @@ describe('STARTTLS', () => {
   test.each(['250 injected\r\n', '2', '250-half a reply\r\n'])(
     'followed by %j in plaintext ends the session',
     async (injected) => {
-      await using receiver = await smtpReceiver({
+      await using receiver = await startSmtpReceiver({
         tls: good,
         onStartTls: () => Buffer.from(`220 go\r\n${injected}`),
       });
@@ -169,13 +169,13 @@ describe('STARTTLS', () => {
   );
 
   test('answered by a hang-up is a lost connection', async () => {
-    await using receiver = await smtpReceiver({ tls: good, onStartTls: () => HANG_UP });
+    await using receiver = await startSmtpReceiver({ tls: good, onStartTls: () => HANG_UP });
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({ failure: { kind: 'connection_lost', stage: 'starttls' } });
   });
 
   test('answered by 421 closes', async () => {
-    await using receiver = await smtpReceiver({ tls: good, onStartTls: () => '421 4.3.2 bye' });
+    await using receiver = await startSmtpReceiver({ tls: good, onStartTls: () => '421 4.3.2 bye' });
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({
       failure: { kind: 'refused', stage: 'starttls', reply: { code: 421 } },
@@ -186,7 +186,7 @@ describe('STARTTLS', () => {
     ['without an answer', { tls: good, onStartTls: () => SILENCE }],
     ['without a handshake', { brokenTls: 'silence' }],
   ])('%s times out', async (_what, script) => {
-    await using receiver = await smtpReceiver(script);
+    await using receiver = await startSmtpReceiver(script);
     const clock = new ManualClock(Date.UTC(2026, 0, 1));
     const opening = openTo(receiver, {}, { clock });
     await receiver.untilCommand('STARTTLS');
@@ -198,7 +198,7 @@ describe('STARTTLS', () => {
 
 describe('TLS from the first byte', () => {
   test('works, and STARTTLS is not asked for', async () => {
-    await using receiver = await smtpReceiver({ tls: good, implicitTls: true });
+    await using receiver = await startSmtpReceiver({ tls: good, implicitTls: true });
     const connection = await connectionTo(receiver, { tls: verified, implicitTls: true });
     const result = await connection.send(smtpMessage());
     expect(result.session.tls?.verified).toBe('pkix');
@@ -206,7 +206,7 @@ describe('TLS from the first byte', () => {
   });
 
   test('is never given up for plaintext', async () => {
-    await using receiver = await smtpReceiver();
+    await using receiver = await startSmtpReceiver();
     const opened = await openTo(receiver, { implicitTls: true, tls: { kind: 'none' } });
     expect(opened).toMatchObject({ ok: false, failure: { kind: 'tls_failed', stage: 'connect' } });
     expect(receiver.messages).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshDatabase } from '../../../test/harness/database.ts';
+import { createTestDatabase } from '../../../test/harness/database.ts';
 import { newWorkspace } from '../../../test/harness/enqueue-messages.ts';
 import type { Pool } from '../../db/pool.ts';
 import { acquireKey, findKeyRow, releaseKey } from './idempotency-store.ts';
@@ -14,7 +14,7 @@ function withMoments(pool: Pool, before: (statement: unknown) => Promise<void>):
 }
 
 test('a key that is given free while it is looked at is taken', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const nowMs = Date.now();
   const workspaceId = await newWorkspace(pool, nowMs);

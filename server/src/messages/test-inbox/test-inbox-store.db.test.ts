@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../../test/harness/enqueue-messages.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -61,7 +61,7 @@ async function filledInbox(database: TestDatabase, recipients: readonly string[]
 const NOBODY = 'nobody@example.org';
 
 test('a look costs the same, however much mail nobody has waited for', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const recipients = Array.from({ length: 4_000 }, (_, n) => `n${n}@example.org`);
   const { workspaceId, nowMs } = await filledInbox(database, recipients);
   const look = (recipientKey?: string, subject?: string) =>
@@ -77,7 +77,7 @@ test('a look costs the same, however much mail nobody has waited for', async () 
 });
 
 test('each is handed out once, the oldest first, by whatever it is asked for', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const jane = 'jane@example.org';
   const { workspaceId, nowMs, ids } = await filledInbox(database, [jane, 'joe@example.org', jane]);
   const take = async (recipientKey?: string, subject?: string) => {
@@ -97,7 +97,7 @@ test('each is handed out once, the oldest first, by whatever it is asked for', a
 });
 
 test('a full inbox is emptied in short commits: others would wait for a long one', async () => {
-  await using database = await freshDatabase();
+  await using database = await createTestDatabase();
   const { pool } = database;
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(pool, nowMs);

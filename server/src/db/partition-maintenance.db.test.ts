@@ -1,0 +1,73 @@
+import { expect, test, vi } from 'vitest';
+import { createTestDatabase } from '../../test/harness/database.ts';
+import { systemClock } from '../lib/clock.ts';
+import { type Log, silentLog } from '../lib/log.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
+import { partitionsEndMs } from './partitions.ts';
+import { startPartitionMaintenance } from './partition-maintenance.ts';
+
+/** The real tables under a clock that the test moves by weeks. */
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+test('as time goes on there is always a place for new rows, and the old ones go', async () => {
+  await using db = await createTestDatabase();
+  const { pool } = db;
+  const clock = new ManualClock(systemClock.now());
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
+  await using _upkeep = await startPartitionMaintenance({ pool, clock, log: silentLog, retention });
+  const countOf = async (table: string) =>
+    (
+      await pool.query('select count(*) as n from pg_inherits where inhparent = $1::regclass', [
+        table,
+      ])
+    ).rows[0].n as number;
+  const before = { contents: await countOf('message_contents'), events: await countOf('events') };
+
+  // Each look is an hour later: the work of an hour is done beside the clock, not inside it.
+  const eventually = (met: () => Promise<boolean>) =>
+    vi.waitUntil(
+      () => {
+        clock.advance(HOUR_MS);
+        return met();
+      },
+      { timeout: 50_000, interval: 100 },
+    );
+  for (let week = 1; week <= 4; week++) {
+    clock.advance(7 * DAY_MS);
+    await eventually(
+      async () => (await partitionsEndMs(pool, clock.now())) > clock.now() + 8 * DAY_MS,
+    );
+  }
+  await eventually(async () => (await countOf('message_contents')) <= before.contents + 4);
+  expect(await countOf('events')).toBeLessThanOrEqual(before.events + 3);
+});
+
+test('a clock that is years ahead at a start takes nothing with it', async () => {
+  await using db = await createTestDatabase();
+  const { pool } = db;
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
+  const partitions = async (): Promise<string[]> => {
+    const { rows } = await pool.query(
+      `select inhrelid::regclass::text as name from pg_inherits
+        where inhparent in ('events'::regclass, 'message_contents'::regclass)`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const before = await partitions();
+  const start = (clock: ManualClock, log: Log) => startPartitionMaintenance({ pool, clock, log, retention });
+  const right = new ManualClock(systemClock.now());
+  await using first = await start(right, silentLog);
+  right.advance(0);
+  await vi.waitUntil(async () => (await pool.query('select from retention_clock')).rowCount);
+  await first.stop();
+
+  const wrong = new ManualClock(systemClock.now() + 3_650 * DAY_MS);
+  const warned = vi.fn();
+  await using second = await start(wrong, { ...silentLog, warn: warned } as Log);
+  wrong.advance(0);
+  await vi.waitUntil(() => warned.mock.calls.length > 0, { timeout: 20_000 });
+  await second.stop();
+  expect(await partitions()).toEqual(expect.arrayContaining(before));
+});

@@ -1,0 +1,32 @@
+import { stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { createTempDir } from '../../test/harness/temp-dir.ts';
+import { mkdirp } from './mkdirp.ts';
+
+test('a folder is made with all above it, once or often, by one or by many', async () => {
+  await using folder = await createTempDir();
+  const deep = path.join(folder.path, 'a', 'b', 'c');
+  await Promise.all([1, 2, 3].map(() => mkdirp(deep, 0o700)));
+  await mkdirp(deep);
+  expect((await stat(path.dirname(deep))).mode & 0o777).toBe(0o700);
+});
+
+test('a file in its place, or above it, is told', async () => {
+  await using folder = await createTempDir();
+  const file = path.join(folder.path, 'file');
+  await writeFile(file, '');
+  await expect(mkdirp(file)).rejects.toMatchObject({ code: 'EEXIST' });
+  await expect(mkdirp(path.join(file, 'a', 'b'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+});
+
+test.runIf(process.platform === 'linux')(
+  'where no folder can be made, none is tried for ever',
+  {
+    timeout: 10_000,
+  },
+  async () => {
+    await expect(mkdirp('/proc/none')).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(mkdirp('/proc/self/none/deeper')).rejects.toMatchObject({ code: 'ENOENT' });
+  },
+);

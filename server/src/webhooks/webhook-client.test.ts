@@ -1,0 +1,212 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tlsFixtures } from '../../test/harness/tls-fixtures.ts';
+import {
+  type ScriptedResponse,
+  type WebhookReceiver,
+  startWebhookReceiver,
+} from '../../test/harness/webhook-receiver.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
+import { createTargetGuard } from './target-guard.ts';
+import { createWebhookClient, type WebhookClient } from './webhook-client.ts';
+
+const guard = createTargetGuard({
+  resolver: createResolver({ clock: systemClock, servers: ['127.0.0.1:1'], timeoutMs: 50 }),
+  allowPrivate: true,
+});
+
+let poster: WebhookClient;
+beforeEach(() => {
+  poster = createWebhookClient({
+    clock: systemClock,
+    guard,
+    deadlineMs: 1_000,
+    ca: tlsFixtures.authority,
+  });
+});
+afterEach(() => poster.close());
+
+function post(url: string) {
+  const body = Buffer.from('{"type":"x"}');
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+  return poster.post({ url: new URL(url), headers, body });
+}
+
+async function answered(answer: ScriptedResponse) {
+  await using receiver = await startWebhookReceiver({ answer: () => answer });
+  return { posted: await post(receiver.url), receiver };
+}
+
+describe('answers', () => {
+  test('2xx is received, with what was said', async () => {
+    const { posted, receiver } = await answered({ status: 202, body: 'thanks' });
+    expect(posted).toMatchObject({ status: 202, answer: 'thanks', error: null });
+    expect(receiver.received[0]?.body).toBe('{"type":"x"}');
+  });
+
+  test('a redirect is not followed', async () => {
+    await using elsewhere = await startWebhookReceiver();
+    const { posted } = await answered({ status: 301, headers: { location: elsewhere.url } });
+    expect(posted.status).toBe(301);
+    expect(posted.error).toContain('Redirects are not followed');
+    expect(elsewhere.received).toHaveLength(0);
+  });
+
+  test('another protocol instead of an answer is told at once', async () => {
+    const headers = { connection: 'upgrade', upgrade: 'h2c' };
+    const { posted } = await answered({ status: 101, headers });
+    expect(posted).toMatchObject({
+      status: 101,
+      error: expect.stringContaining('Only 2xx counts'),
+    });
+  });
+
+  test('410, 429 and 500 are told, with how long to wait', async () => {
+    expect((await answered({ status: 410 })).posted.error).toContain('gone for good');
+    const limited = await answered({ status: 429, headers: { 'retry-after': '120' } });
+    expect(limited.posted).toMatchObject({ status: 429, retryAfterMs: 120_000 });
+    expect((await answered({ status: 500, body: 'oh no' })).posted).toMatchObject({
+      status: 500,
+      answer: 'oh no',
+      error: 'The receiver answered 500. Only 2xx counts as received.',
+    });
+  });
+
+  test('of a long answer the first 4 KiB are kept', async () => {
+    const { posted } = await answered({ status: 200, body: 'x'.repeat(50_000) });
+    expect(posted.status).toBe(200);
+    expect(posted.body).toBe('x'.repeat(4096));
+  });
+
+  test('an answer without end is cut off, and its status counts', async () => {
+    const { posted } = await answered('endless');
+    expect(posted).toMatchObject({ status: 200, error: null });
+    expect(posted.body).toHaveLength(4096);
+  });
+
+  test('one that begins and stops counts by its status, and gets no time beyond the deadline', async () => {
+    const waits: number[] = [];
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      after(delayMs, task) {
+        waits.push(delayMs);
+        return systemClock.after(delayMs, task);
+      },
+    };
+    poster = createWebhookClient({ clock, guard, deadlineMs: 1_000 });
+    const { posted } = await answered('unfinished');
+    expect(posted).toMatchObject({ status: 200, error: null, answer: 'and then' });
+    expect(waits).toHaveLength(2);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+  });
+
+  test('a NUL and broken UTF-8 do no harm', async () => {
+    const { posted } = await answered({ status: 200, body: 'a\0b' });
+    expect(posted.body).toBe('ab');
+  });
+});
+
+describe('no answer', () => {
+  test('a receiver that hangs is left at the deadline', async () => {
+    const { posted } = await answered('hang');
+    expect(posted).toMatchObject({ status: null, answer: null });
+    expect(posted.error).toBe('There was no answer within 1 seconds.');
+  });
+
+  test('one that closes early', async () => {
+    const { posted } = await answered('close');
+    expect(posted.error).toBe('The receiver closed the connection before it answered.');
+  });
+
+  test('one that speaks something else', async () => {
+    const { posted } = await answered('garbage');
+    expect(posted.error).toBe('The receiver answered with something that is not HTTP.');
+  });
+
+  test('one that is not there', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const posted = await post(`http://127.0.0.1:${port}/`);
+    expect(posted.error).toBe(`Nothing listens at 127.0.0.1:${port}: the connection was refused.`);
+  });
+
+  test('an address that is not allowed is never contacted', async () => {
+    await using receiver = await startWebhookReceiver();
+    const resolver = createResolver({ clock: systemClock, servers: ['127.0.0.1:1'] });
+    const strict = createWebhookClient({
+      clock: systemClock,
+      guard: createTargetGuard({ resolver, allowPrivate: false }),
+    });
+    const posted = await strict.post({
+      url: new URL(receiver.url),
+      headers: {},
+      body: Buffer.from('{}'),
+    });
+    strict.close();
+    expect(posted.error).toContain('was not contacted');
+    expect(receiver.connections).toBe(0);
+  });
+});
+
+describe('TLS', () => {
+  async function over(tls: { key: string; cert: string }) {
+    await using receiver = await startWebhookReceiver({ tls });
+    return { posted: await post(receiver.url), received: receiver.received };
+  }
+
+  test('a good certificate is taken', async () => {
+    const { posted, received } = await over(tlsFixtures.good);
+    expect(posted).toMatchObject({ status: 204, error: null });
+    expect(received).toHaveLength(1);
+  });
+
+  test.each([
+    ['expired', tlsFixtures.expired, 'has expired'],
+    ['for another host', tlsFixtures.wrongName, 'is for another host'],
+    ['self-signed', tlsFixtures.selfSigned, 'not signed by an authority that we trust'],
+    ['forged', tlsFixtures.forged, ''],
+  ])('one that is %s is not, and nothing is sent', async (_, tls, words) => {
+    const { posted, received } = await over(tls);
+    expect(posted.status).toBeNull();
+    expect(posted.error).toContain(words);
+    expect(received).toHaveLength(0);
+  });
+
+  test('plain http behind an https address is told apart', async () => {
+    await using receiver = await startWebhookReceiver();
+    const posted = await post(receiver.url.replace('http:', 'https:'));
+    expect(posted.error).toContain('Perhaps it speaks plain http');
+  });
+});
+
+describe('connections', () => {
+  async function several(receiver: WebhookReceiver, count: number) {
+    const all = [];
+    for (let n = 0; n < count; n++) all.push(await post(receiver.url));
+    return all;
+  }
+
+  test('are kept for the next try', async () => {
+    await using receiver = await startWebhookReceiver();
+    const posted = await several(receiver, 5);
+    expect(posted.every((one) => one.error === null)).toBe(true);
+    expect(receiver.connections).toBe(1);
+  });
+
+  test('that the receiver closed meanwhile cost nothing', async () => {
+    await using receiver = await startWebhookReceiver();
+    await several(receiver, 1);
+    let closed = false;
+    receiver.answer = () => {
+      if (closed) return { status: 204 };
+      closed = true;
+      return 'close';
+    };
+    const [posted] = await several(receiver, 1);
+    expect(posted).toMatchObject({ status: 204, error: null });
+    expect(receiver.received).toHaveLength(3);
+  });
+});
