@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/read-config.ts';
 import { StorageStartError } from '../db/start-error.ts';
-import { likelyMeant } from '../lib/likely-meant.ts';
+import { didYouMean } from '../lib/did-you-mean.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { VERSION } from '../version.ts';
 import { type Command, type Given, type OptionRule, UsageError } from './command.ts';
@@ -61,7 +61,7 @@ function listOrMistake(
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
   if (group.length > 0 && (wantsHelp || words.length === 1)) return print(overview(group));
   const given = words.slice(0, group.length > 0 ? 2 : 1).join(' ');
-  const meant = likelyMeant(given, NAMES);
+  const meant = didYouMean(given, NAMES);
   return mistake(
     `There is no command "${given}".${meant === undefined ? '' : ` Do you mean "${meant}"?`}`,
     overview(group.length > 0 ? group : COMMANDS),

@@ -1,16 +1,16 @@
 import pg from 'pg';
-import { likelyMeant } from '../lib/likely-meant.ts';
+import { didYouMean } from '../lib/did-you-mean.ts';
 import { StorageStartError } from './start-error.ts';
 
 /** Where a database may be found: one place, or several of which one is the primary. */
-export type Places = readonly [pg.ClientConfig, ...pg.ClientConfig[]];
+export type DatabaseHosts = readonly [pg.ClientConfig, ...pg.ClientConfig[]];
 
 /**
  * Splits a URL that names several hosts (`postgres://user@a:5432,b:5433/db`) as libpq does into one
  * URL each; pg itself takes only one. What is wrong in it is told without repeating it: where a
  * password holds a character that should have been written in percent, any part may be the password.
  */
-export function placesOf(databaseUrl: string): Places {
+export function parseDatabaseUrl(databaseUrl: string): DatabaseHosts {
   const match = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(
     databaseUrl,
   );
@@ -47,7 +47,7 @@ const PARAMETERS = [
 function checkedParameters(query: string): string {
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
-    const meant = PARAMETERS.includes(name) ? undefined : likelyMeant(name, PARAMETERS);
+    const meant = PARAMETERS.includes(name) ? undefined : didYouMean(name, PARAMETERS);
     if (meant !== undefined) {
       throw wrong(`DATABASE_URL has a parameter that is not known. Do you mean ${meant}?`);
     }

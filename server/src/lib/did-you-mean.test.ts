@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { likelyMeant } from './did-you-mean.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 const FIELDS = ['to', 'cc', 'bcc', 'from', 'reply_to', 'subject', 'html', 'text', 'scheduled_at'];
 
@@ -14,18 +14,28 @@ test.each([
   ['sunject', 'subject'],
   ['sbuject', 'subject'],
   ['htlm', 'html'],
-])('%s is meant for %s', (given, meant) => {
-  expect(likelyMeant(given, FIELDS)).toBe(meant);
+  ['shceduledAtt', 'scheduled_at'],
+  ['txt', 'text'],
+])('%s suggests %s', (given, meant) => {
+  expect(didYouMean(given, FIELDS)).toBe(meant);
 });
 
 test.each(['', 'c', 'ccc', 'body', 'attachment', 'sbjct', 'x'.repeat(65)])(
-  '%s is near nothing',
+  '%s suggests nothing',
   (given) => {
-    expect(likelyMeant(given, FIELDS)).toBeUndefined();
+    expect(didYouMean(given, FIELDS)).toBeUndefined();
   },
 );
 
-test('of two that are as near neither is told', () => {
-  expect(likelyMeant('opens', ['open', 'opened', 'openx'])).toBeUndefined();
-  expect(likelyMeant('replyTo', ['reply_to', 'replyto'])).toBeUndefined();
+test('two equally close names suggest nothing', () => {
+  expect(didYouMean('opens', ['open', 'opened', 'openx'])).toBeUndefined();
+  expect(didYouMean('fro', ['for', 'fry'])).toBeUndefined();
+  expect(didYouMean('replyTo', ['reply_to', 'replyto'])).toBeUndefined();
+});
+
+test('the closest name wins over others within the limit', () => {
+  expect(didYouMean('reply_tos', ['reply_two', 'reply_to', 'reply_toss'])).toBeUndefined();
+  expect(didYouMean('subjectline', ['subject_lane', 'sub_ject_lyn', 'subjectline_'])).toBe(
+    'subjectline_',
+  );
 });

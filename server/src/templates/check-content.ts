@@ -1,5 +1,5 @@
+import { didYouMean } from '../lib/did-you-mean.ts';
 import { checkCss } from './check-css.ts';
-import { closest } from './engine/closest-name.ts';
 import { ContentLimitError, ContentSyntaxError, LineIndex } from './engine/content-errors.ts';
 import { type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
 import {
@@ -175,7 +175,7 @@ function unknownPath(
     return { severity: 'warning', message: `No contact has the field \`${name}\` yet.` };
   }
   if (!declared || declared.some((name) => covers(name, use.path))) return undefined;
-  const suggestion = closest(use.path, declared);
+  const suggestion = didYouMean(use.path, declared);
   return {
     // The variable will be inferred; only the author knows whether the name is a typo.
     severity: 'warning',

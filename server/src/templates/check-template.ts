@@ -1,3 +1,4 @@
+import { didYouMean } from '../lib/did-you-mean.ts';
 import {
   type CheckOptions,
   checkContent,
@@ -6,7 +7,6 @@ import {
   type TemplateFinding,
 } from './check-content.ts';
 import { parseSenderFields } from './compile-template.ts';
-import { closest } from './engine/closest-name.ts';
 import { LineIndex, type Position } from './engine/content-errors.ts';
 import { inferVariables } from './infer-variables.ts';
 import { contentSlot } from './inline-page.ts';
@@ -177,7 +177,7 @@ function declaredNames(
   // Every pair is compared character by character, which is not worth it for machine-made lists.
   if (!inferred || inferred.length > COMPARED_MAX || declared.length > COMPARED_MAX)
     return undefined;
-  return [...declared, ...inferred.filter((name) => closest(name, declared) === undefined)];
+  return [...declared, ...inferred.filter((name) => didYouMean(name, declared) === undefined)];
 }
 
 function checkPartials(

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import type { Caller } from '../../accounts/caller.ts';
-import { likelyMeant } from '../../lib/likely-meant.ts';
+import { didYouMean } from '../../lib/did-you-mean.ts';
 import {
   type FieldError,
   fieldErrorsOf,
@@ -211,7 +211,7 @@ function suggestion({ params, parentSchema }: ErrorObject): string {
   const { additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
   const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
   const given = String(additionalProperty ?? unevaluatedProperty);
-  const meant = likelyMeant(given, Object.keys(properties));
+  const meant = didYouMean(given, Object.keys(properties));
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 

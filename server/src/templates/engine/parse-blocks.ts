@@ -1,4 +1,4 @@
-import { closest } from './closest-name.ts';
+import { didYouMean } from '../../lib/did-you-mean.ts';
 import { ContentLimitError, ContentSyntaxError, positionAt } from './content-errors.ts';
 import type { CaseBranch, ContentNode, Expr, IfBranch } from './content-nodes.ts';
 import { type Lexeme, lexContent } from './lexer.ts';
@@ -273,7 +273,7 @@ class BlockParser {
     if (TAGS.includes(tag.name)) {
       this.#fail(tag.at, `\`{% ${tag.name} %}\` does not belong to an open block.`);
     }
-    const near = closest(tag.name, TAGS);
+    const near = didYouMean(tag.name, TAGS);
     this.#fail(tag.at, `Unknown tag \`${tag.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`);
   }
 

@@ -1,5 +1,5 @@
 import { type Token, Tokenizer, TypeGuards } from 'liquidjs';
-import { closest } from './closest-name.ts';
+import { didYouMean } from '../../lib/did-you-mean.ts';
 import type { Expr, FilterCallNode, Operator, PathExpr } from './content-nodes.ts';
 import { FILTERS } from './filters.ts';
 import { equivalentFilter } from './liquid-hints.ts';
@@ -215,7 +215,7 @@ export class ExpressionReader {
   #filter(token: Token & { name: string; args: readonly unknown[] }): FilterCallNode {
     const spec = FILTERS.get(token.name);
     if (!spec) {
-      const near = equivalentFilter(token.name) ?? closest(token.name, FILTERS.keys());
+      const near = equivalentFilter(token.name) ?? didYouMean(token.name, FILTERS.keys());
       throw new ExpressionError(
         token.begin,
         `Unknown filter \`${token.name}\`.${near ? ` Did you mean \`${near}\`?` : ''}`,

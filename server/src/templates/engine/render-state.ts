@@ -1,4 +1,4 @@
-import { likelyMeant } from '../../lib/likely-meant.ts';
+import { didYouMean } from '../../lib/did-you-mean.ts';
 import { ContentLimitError, type Position } from './content-errors.ts';
 import type { PathExpr } from './content-nodes.ts';
 import { SafeHtml } from './filter-spec.ts';
@@ -122,7 +122,7 @@ export class RenderState implements WorkMeter {
   #didYouMean({ root, frame }: PathExpr): string {
     if (frame !== -1 || Object.hasOwn(this.data, root)) return '';
     if (this.budget.missing.length >= this.budget.limits.missingMax) return '';
-    const meant = likelyMeant(root, Object.keys(this.data).slice(0, SUGGESTED_FROM_MAX));
+    const meant = didYouMean(root, Object.keys(this.data).slice(0, SUGGESTED_FROM_MAX));
     return meant === undefined ? '' : ` Did you mean \`${meant}\`?`;
   }
 
