@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { namedAddresses, type OutgoingAddresses } from '../config/outgoing.ts';
+import { namedAddresses, type OutgoingAddresses } from '../config/outgoing-addresses.ts';
 import type { Config } from '../config/read-config.ts';
-import type { Listener } from '../db/listen.ts';
+import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
-import { type Connections, connectionsOf } from '../db/pool.ts';
+import { type PoolUsage, poolUsage } from '../db/pool.ts';
 import { StorageStartError } from '../db/start-error.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
@@ -27,7 +27,7 @@ export interface DeliveryNeeds {
   clock: Clock;
   log: Log;
   storage: Storage;
-  notices: Listener;
+  notices: NotificationListener;
   /** Where we take mail ourselves, once the doors are open. */
   ownPlaces: () => AddressInfo[];
   /** Results were committed, and events with them. */
@@ -44,7 +44,7 @@ export interface DeliveryRoom {
   ready: Promise<void>;
   /** How long the thread of the engine has been at work; undefined when it has none of its own. */
   busyMs: (() => number) | undefined;
-  connections(): Promise<Record<string, Connections>>;
+  connections(): Promise<Record<string, PoolUsage>>;
   /** When the engine has stopped, or was never started. */
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): De
   const data: ThreadData = {
     settings: config.delivery,
     shaping,
-    places: storage.places,
+    places: storage.hosts,
     secretKey: storage.secretKey,
     logLevel: log.level as ThreadData['logLevel'],
     memory,
@@ -104,7 +104,7 @@ async function openHere(
   const { engine, pool } = openEngine({
     settings: config.delivery,
     shaping,
-    places: storage.places,
+    places: storage.hosts,
     secretKey: storage.secretKey,
     keysPool: storage.pool,
     clock,
@@ -119,7 +119,7 @@ async function openHere(
     engine,
     ready: Promise.resolve(),
     busyMs: undefined,
-    connections: async () => ({ delivery: connectionsOf(pool) }),
+    connections: async () => ({ delivery: poolUsage(pool) }),
     close: () => pool.end(),
   };
 }

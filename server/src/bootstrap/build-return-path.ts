@@ -52,7 +52,7 @@ export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPath
           port: 'RETURN_PATH_PORT',
         });
         if (sentence === undefined) throw error;
-        if (returnPath.portIsWished || isHostError(error)) throw new StorageStartError(sentence);
+        if (returnPath.portIsExplicit || isHostError(error)) throw new StorageStartError(sentence);
         log.warn({ port: wanted }, `bounces and complaints are not taken: ${sentence}`);
       }
     },

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/read-config.ts';
-import type { Places } from '../db/database-url.ts';
+import type { DatabaseHosts } from '../db/database-url.ts';
 import { listen } from '../db/listen.ts';
-import { connectionsOf, openPool } from '../db/pool.ts';
+import { poolUsage, openPool } from '../db/pool.ts';
 import {
   type EngineCommand,
   type EngineReply,
@@ -23,7 +23,7 @@ import { aroundOf, openEngine } from './build-engine.ts';
 export interface ThreadData {
   settings: Config['delivery'];
   shaping: ShapingRules | undefined;
-  places: Places;
+  places: DatabaseHosts;
   secretKey: Uint8Array;
   logLevel: LogLevel;
   memory: SharedArrayBuffer;
@@ -34,8 +34,8 @@ assert(parentPort, 'a thread has somebody who started it');
 const port = parentPort;
 const { places, logLevel, secretKey, aroundLiveRoute, ...given } = workerData as ThreadData;
 const log = createLog({ level: logLevel });
-const notices = listen({ places, log });
-const keysPool = openPool({ places, log, max: 2, applicationName: 'postrider keys' });
+const notices = listen({ hosts: places, log });
+const keysPool = openPool({ hosts: places, log, max: 2, applicationName: 'postrider keys' });
 let ownPlaces: AddressInfo[] = [];
 const { engine, pool } = openEngine({
   ...given,
@@ -71,7 +71,7 @@ async function obey(order: EngineCommand): Promise<void> {
       break;
     }
     case 'connections': {
-      const value = { delivery: connectionsOf(pool), keys: connectionsOf(keysPool) };
+      const value = { delivery: poolUsage(pool), keys: poolUsage(keysPool) };
       send({ kind: 'response', requestId: order.requestId, value });
       break;
     }

@@ -37,9 +37,9 @@ export interface EventConsumers {
   /** Readers that stay connected are asked to go, so that the server can close. */
   closeStreams(): void;
   /** For whoever has appended events in a way that none of the others hears of. */
-  ring(): void;
+  notify(): void;
   /** A request that changed something has appended events; opens and clicks become some. */
-  listenTo(http: FastifyInstance): void;
+  registerRoutes(http: FastifyInstance): void;
   start(): void;
   stop(deadlineMs: number): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface EventConsumersOptions {
 export function createEventConsumers(options: EventConsumersOptions): EventConsumers {
   const { storage, notices, clock, log, config } = options;
   const { pool } = storage;
-  const bell = new EventNotifier({ clock, announce: (from) => notifyEventsAppended(pool, from) });
+  const bell = new EventNotifier({ clock, notifyNodes: (from) => notifyEventsAppended(pool, from) });
   notices.on('events', (from) => bell.receive(from));
 
   const dispatchPool = config.roles.has('webhooks')
@@ -97,8 +97,8 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
   const rounds = new PeriodicTasks({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
-    rounds.every(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());
-    rounds.every(ALARMS_MS, 'look for alarms', () => alarms.check());
+    rounds.schedule(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());
+    rounds.schedule(ALARMS_MS, 'look for alarms', () => alarms.check());
   }
 
   return {
@@ -111,8 +111,8 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     dispatcher: room.dispatcher,
     pool: dispatchPool,
     closeStreams: () => eventStreams.closeAll(),
-    ring: () => bell.publish(),
-    listenTo(http) {
+    notify: () => bell.publish(),
+    registerRoutes(http) {
       registerTrackingEndpoints(http, { links, visits });
     },
     start() {

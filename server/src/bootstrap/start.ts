@@ -1,9 +1,9 @@
-import { isRunByNpm, misspeltInEnvironment } from '../config/env.ts';
+import { isNpmScript, unknownSettings } from '../config/env.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/start-error.ts';
 import { createLog, type Log } from '../lib/log.ts';
-import { type App, assemble } from './build-app.ts';
-import { welcome } from './startup-banner.ts';
+import { type App, buildApp } from './build-app.ts';
+import { startupBanner } from './startup-banner.ts';
 
 /** How soon it is noticed that npm is gone. */
 const PARENT_LOOK_MS = 500;
@@ -14,14 +14,14 @@ const CLOSING_MS = 5_000;
 /** Assemble, run, and wait for a signal; resolves with the exit code. */
 export async function start(config: Config): Promise<number> {
   const log = createLog({ level: config.log.level });
-  for (const sentence of misspeltInEnvironment()) log.warn(sentence);
+  for (const sentence of unknownSettings()) log.warn(sentence);
   // Asked for before anything runs: a signal during the start is kept until there is a house to leave.
   const signal = firstSignal();
   const leaving = new AbortController();
   void signal.then(() => leaving.abort());
   let app: App;
   try {
-    app = await assemble({ config, log, leaving: leaving.signal });
+    app = await buildApp({ config, log, signal: leaving.signal });
   } catch (error) {
     if (leaving.signal.aborted) return 0;
     const sentence = sentenceOf(error, config);
@@ -30,7 +30,7 @@ export async function start(config: Config): Promise<number> {
     return 1;
   }
   // It asks the database, which may be slow or gone; a signal is heard meanwhile, and mail goes on.
-  welcome(app, config).then(console.log, (error) =>
+  startupBanner(app, config).then(console.log, (error) =>
     log.warn({ err: error }, 'the greeting could not be written: start again to see it'),
   );
   const reason = await Promise.race([app.storage.lost, signal]);
@@ -59,7 +59,7 @@ function firstSignal(): Promise<string> {
         process.once(signal, () => process.exit(1));
       });
     }
-    if (isRunByNpm()) whenOrphaned(() => resolve('npm is gone'));
+    if (isNpmScript()) whenOrphaned(() => resolve('npm is gone'));
   });
 }
 

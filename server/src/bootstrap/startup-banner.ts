@@ -6,8 +6,8 @@ import type { App } from './build-app.ts';
  * What the operator reads when the server runs. The first start makes a workspace and a test key,
  * and shows a command that works when pasted.
  */
-export async function welcome(app: App, config: Config): Promise<string> {
-  if (!config.roles.has('api')) return welcomeOfWorker(app, config);
+export async function startupBanner(app: App, config: Config): Promise<string> {
+  if (!config.roles.has('api')) return workerBanner(app, config);
   const url = config.http.port === 0 ? app.address : config.http.baseUrl;
   const token = await firstKey(app);
   const setupLink = await app.people.setup.link(url);
@@ -27,7 +27,7 @@ export async function welcome(app: App, config: Config): Promise<string> {
 }
 
 /** A node without the API makes nothing by itself: there is another one for that. */
-function welcomeOfWorker(app: App, config: Config): string {
+function workerBanner(app: App, config: Config): string {
   const watched = app.address === '' ? [] : [`  Health: ${app.address}/readyz`];
   const roles = [...config.roles].join(', ');
   return ['', `  Postrider is running: ${roles}`, ...watched, ...smtpLine(app), ''].join('\n');

@@ -10,7 +10,7 @@ import type { AcceptedMessage } from '../messages/accept/send-request.ts';
  * The service's own letters, sent through the service itself: like any live message, from a domain of
  * the workspace, whose members see that it was sent but not the link in it.
  */
-export function createOwnPost(parts: {
+export function createSystemMailer(parts: {
   acceptor: MessageAcceptor;
   domains: Pick<Domains, 'list'>;
   log: Log;
@@ -45,7 +45,7 @@ async function send(
   letter: SystemEmail,
 ): Promise<boolean> {
   const { response: answer } = await acceptor.acceptOne(
-    ourselves(workspaceId),
+    systemCaller(workspaceId),
     {
       to: letter.to,
       from: { email: `postrider@${domain}`, name: 'Postrider' },
@@ -63,7 +63,7 @@ async function send(
   return recipients.some(({ status }) => status !== 'suppressed');
 }
 
-function ourselves(workspaceId: string): Caller {
+function systemCaller(workspaceId: string): Caller {
   return {
     workspaceId,
     mode: 'live',

@@ -9,7 +9,7 @@ function posted(status: number | null, retryAfterMs?: number) {
   return { status, error, retryAfterMs };
 }
 
-test.each([200, 201, 204, 299])('%i is received', (status) => {
+test.each([200, 201, 204, 299])('%i counts as delivered', (status) => {
   expect(classifyResponse(posted(status), facts)).toEqual({
     status: 'succeeded',
     dueAtMs: null,
@@ -17,23 +17,23 @@ test.each([200, 201, 204, 299])('%i is received', (status) => {
   });
 });
 
-test.each([null, 301, 302, 400, 401, 404, 429, 500, 503])('%j is tried again', (status) => {
+test.each([null, 301, 302, 400, 401, 404, 429, 500, 503])('%j is retried', (status) => {
   const { status: becomes, dueAtMs, disable } = classifyResponse(posted(status), facts);
   expect([becomes, dueAtMs, disable]).toEqual(['pending', facts.nowMs + 5_000, undefined]);
 });
 
-test('410 ends the delivery and the endpoint', () => {
+test('410 fails the delivery and disables the endpoint', () => {
   expect(classifyResponse(posted(410), facts)).toMatchObject({ status: 'failed', disable: 'gone' });
 });
 
-test('the tenth failure is the last', () => {
+test('the tenth failure is final', () => {
   expect(classifyResponse(posted(500), { ...facts, cycleAttempts: 10 })).toMatchObject({
     status: 'failed',
     dueAtMs: null,
   });
 });
 
-test('a failure after five days of failures ends the endpoint, one before does not', () => {
+test('an endpoint is disabled after five days of failures, not before', () => {
   const since = (days: number) => ({ ...facts, failingSinceMs: facts.nowMs - days * DAY_MS });
   expect(classifyResponse(posted(500), since(5)).disable).toBe('failing');
   expect(classifyResponse(posted(500), since(4.99)).disable).toBeUndefined();

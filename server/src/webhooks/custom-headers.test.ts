@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { changeHeaders, redactHeaders } from './custom-headers.ts';
 
-test('a change sets, replaces whatever the case, removes, and leaves the rest', () => {
+test('a change sets, replaces case-insensitively, removes, and keeps the rest', () => {
   const before = { 'X-Keep': '1', 'X-Change': '2', 'X-Remove': '3' };
   const { headers, errors } = changeHeaders(before, {
     'x-change': ' new ',
@@ -29,18 +29,18 @@ test.each([
   ['X-Nul', 'a\0b'],
   ['X-Latin', 'ü'],
   ['X-Long', 'x'.repeat(2049)],
-])('%s: %s is refused', (name, value) => {
+])('%s: %s is rejected', (name, value) => {
   const { headers, errors } = changeHeaders({}, { [name]: value });
   expect(headers).toEqual({});
   expect(errors).toHaveLength(1);
   expect(errors[0]?.code).toBe('invalid_header');
 });
 
-test('there are at most twenty', () => {
+test('allows at most twenty headers', () => {
   const many = Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, 'v']));
   expect(changeHeaders({}, many).errors).toMatchObject([{ pointer: '/headers' }]);
 });
 
-test('values are hidden', () => {
+test('values are redacted', () => {
   expect(redactHeaders({ 'X-Api-Key': 'secret' })).toEqual({ 'X-Api-Key': '[hidden]' });
 });

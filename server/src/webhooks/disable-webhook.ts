@@ -1,21 +1,22 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { encodeId } from '../lib/ids.ts';
-import type { DisableReason } from './judgement.ts';
-import { disableEnabled, type Scope } from './webhook-store.ts';
+import type { DisableReason } from './classify-response.ts';
+import { disableEnabled } from './webhook-store.ts';
 
 const EXPLANATIONS: Record<DisableReason, string> = {
-  gone: 'The endpoint answered 410: it is gone for good.',
+  gone: 'The endpoint responded with 410 Gone.',
   failing: 'Nothing was delivered to the endpoint for five days.',
 };
 
 /**
- * Switches an endpoint off and tells of it in the same commit; once, however many find out. Not one
- * that has another address by now than the one that was tried, or that works again.
+ * Disables an endpoint and writes the event in the same commit, once, however many attempts find
+ * the cause. An endpoint that has a new URL or works again stays enabled.
  */
 export async function disableWebhook(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
   { reason, url }: { reason: DisableReason; url: string },
   nowMs: number,

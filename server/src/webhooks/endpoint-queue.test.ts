@@ -19,7 +19,7 @@ function startAll(queue: EndpointQueue, nowMs = NOW): number {
   return started;
 }
 
-test('begins carefully and grows with success, up to its bound', () => {
+test('starts low and grows with success, up to its maximum', () => {
   const queue = queueWith(100);
   expect(startAll(queue)).toBe(4);
   queue.inFlight = 0;
@@ -27,7 +27,7 @@ test('begins carefully and grows with success, up to its bound', () => {
   expect(startAll(queue)).toBe(16);
 });
 
-test('gives out in order, however many have passed', () => {
+test('returns deliveries in order, however many have passed', () => {
   const queue = queueWith(0);
   let next = 0;
   for (let round = 0; round < 30; round++) {
@@ -41,7 +41,7 @@ test('gives out in order, however many have passed', () => {
   expect(queue.take()).toBeUndefined();
 });
 
-test('slow failures shrink it, quick ones do not', () => {
+test('slow failures shrink the limit, quick ones do not', () => {
   const slow = queueWith(100);
   slow.failed(15_000, NOW, undefined);
   slow.failed(15_000, NOW, undefined);
@@ -52,7 +52,7 @@ test('slow failures shrink it, quick ones do not', () => {
   expect(startAll(quick)).toBe(4);
 });
 
-test('one that only fails is asked no more often than every five seconds', () => {
+test('an endpoint that only fails is tried at most every five seconds', () => {
   const queue = queueWith(100);
   for (let n = 0; n < 30; n++) queue.failed(5, NOW, undefined);
   expect(queue.mayStart(NOW + 4_999)).toBe(false);
@@ -60,14 +60,14 @@ test('one that only fails is asked no more often than every five seconds', () =>
   expect(startAll(queue, NOW + 5_000)).toBe(1);
 });
 
-test('a success ends its rest', () => {
+test('a success ends the pause', () => {
   const queue = queueWith(100);
   for (let n = 0; n < 30; n++) queue.failed(5, NOW, undefined);
   queue.succeeded(5);
   expect(queue.mayStart(NOW)).toBe(true);
 });
 
-test('rests as long as it asks for, within reason', () => {
+test('pauses as long as Retry-After asks for, within bounds', () => {
   const queue = queueWith(10);
   queue.failed(5, NOW, 60_000);
   expect(queue.mayStart(NOW + 59_999)).toBe(false);
@@ -76,7 +76,7 @@ test('rests as long as it asks for, within reason', () => {
   expect(queue.mayStart(NOW + 600_000)).toBe(true);
 });
 
-test('holds about as much as it sends in two seconds', () => {
+test('holds about as much as is sent in two seconds', () => {
   const fast = queueWith(0);
   for (let n = 0; n < 100; n++) fast.succeeded(10);
   expect(fast.capacity(NOW)).toBe(500);
@@ -87,7 +87,7 @@ test('holds about as much as it sends in two seconds', () => {
   expect(slow.capacity(NOW)).toBe(0);
 });
 
-test('a clock that is set back ends a rest instead of making it longer', () => {
+test('a clock set back ends a pause instead of extending it', () => {
   const queue = queueWith(100);
   for (let n = 0; n < 30; n++) queue.failed(5, NOW, 60_000);
   expect(queue.mayStart(NOW + 1_000)).toBe(false);

@@ -3,13 +3,13 @@ import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
 /**
- * From the ledger to deliveries, in one statement and so in one commit with the follower's place:
- * every event reaches every endpoint that wants it exactly once. The statement holds the follower's
- * row while it runs; a second node that comes by at that moment finds nothing to do. It reads as
- * readFeed does: in the order of (tx, id), below the oldest transaction that still runs.
+ * Turns events into webhook deliveries, in one statement and thus in one commit with the consumer's
+ * position: every event reaches every subscribed endpoint exactly once. The statement locks the
+ * consumer's row, so a second node skips it meanwhile. It reads as readFeed does: in the order of
+ * (tx, id), below the oldest running transaction.
  */
 
-/** A delivery in this node's hands, with all that its body is made of. */
+/** A delivery leased by this node, with everything its body is made of. */
 export interface LeasedRow {
   workspace_id: string;
   mode: Mode;
@@ -21,15 +21,15 @@ export interface LeasedRow {
   type: string;
   created_at: number;
   sequence: number | null;
-  /** The event's data as it was written; null when the event is past its retention. */
+  /** The event's data as stored; null when the event is past its retention period. */
   data: string | null;
 }
 
-/** How much of each endpoint this node can take in now. */
-export interface Rooms {
-  /** For endpoints that are not named. */
-  standard: number;
-  byWebhook: readonly { id: string; room: number }[];
+/** How many deliveries this node can take for each endpoint. */
+export interface ClaimCapacity {
+  /** For endpoints that are not listed. */
+  defaultPerEndpoint: number;
+  perEndpoint: readonly { id: string; capacity: number }[];
   total: number;
 }
 
@@ -42,9 +42,10 @@ export interface LeaseTerms {
 const HORIZON = 'event_log_horizon()';
 
 /**
- * Rows that this node has room for are born leased to it: no claim, no second look at the queue.
- * Rejected: reading events into the process and inserting from there (three times the cost a row),
- * and a notice in every writing statement (a global lock at each commit; see events/event-notifier.ts).
+ * Rows that this node has capacity for are leased on insert: no claim, no second lookup in the
+ * queue. Rejected: reading events into the process and inserting from there (three times the cost
+ * per row), and a notification in every writing statement (a global lock at each commit; see
+ * events/event-notifier.ts).
  */
 const FAN_OUT = `
 with place as (
@@ -58,8 +59,8 @@ reached as (
     select tx, id from batch order by tx desc, id desc limit 1),
 moved as (
     update event_consumers f set tx = r.tx, id = r.id from reached r where f.name = 'webhooks'),
-rooms as (
-    select * from json_to_recordset($2::json) as r(id uuid, room int)),
+capacity as (
+    select * from json_to_recordset($2::json) as r(id uuid, capacity int)),
 wanted as (
     select b.*, w.id as webhook_id, w.revision, w.failing_since,
            row_number() over (partition by w.id order by b.tx, b.id) as turn,
@@ -69,8 +70,8 @@ wanted as (
        and (b.type = any(w.events) or '*' = any(w.events)
          or split_part(b.type, '.', 1) || '.*' = any(w.events))),
 sorted as materialized (
-    select w.*, w.turn <= coalesce(r.room, $3::int) and w.turn_of_all <= $4::int as leased
-      from wanted w left join rooms r on r.id = w.webhook_id),
+    select w.*, w.turn <= coalesce(r.capacity, $3::int) and w.turn_of_all <= $4::int as leased
+      from wanted w left join capacity r on r.id = w.webhook_id),
 made as (
     insert into webhook_deliveries (workspace_id, mode, webhook_id, event_id, event_tx, event_type,
                                     due_at, lease, created_at)
@@ -86,7 +87,7 @@ select (select count(*) from batch)::int as seen, (select count(*) from sorted):
 export async function fanOut(
   pool: Pool,
   eventsMax: number,
-  rooms: Rooms,
+  capacity: ClaimCapacity,
   terms: LeaseTerms,
 ): Promise<{ seen: number; made: number; leased: LeasedRow[] }> {
   const { rows } = await pool.query<LeasedRow & { seen: number; made: number }>({
@@ -94,9 +95,9 @@ export async function fanOut(
     text: FAN_OUT,
     values: [
       eventsMax,
-      JSON.stringify(rooms.byWebhook),
-      rooms.standard,
-      rooms.total,
+      JSON.stringify(capacity.perEndpoint),
+      capacity.defaultPerEndpoint,
+      capacity.total,
       sqlTime(terms.nowMs),
       sqlTime(terms.leaseEndsAtMs),
       terms.lease,
@@ -115,11 +116,11 @@ export async function anyEnabled(pool: Pool): Promise<boolean> {
 }
 
 /**
- * Without endpoints nothing is read at all: the place moves to the edge of what is decided. The edge
- * and the absence of endpoints are of one snapshot, so an event that comes after the first endpoint
- * lies beyond the edge.
+ * Without endpoints nothing is read: the position moves to the horizon. The horizon and the absence
+ * of endpoints are read in one snapshot, so events after the creation of the first endpoint are
+ * beyond it.
  */
-export async function skipAhead(pool: Pool): Promise<void> {
+export async function skipToEnd(pool: Pool): Promise<void> {
   await pool.query({
     name: 'webhooks-skip-ahead',
     text: `update event_consumers set tx = ${HORIZON} - 1, id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

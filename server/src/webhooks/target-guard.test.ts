@@ -51,7 +51,7 @@ describe('addresses', () => {
     ['cloud metadata', 'fd00:ec2::254'],
     ['segment routing', '5f00::1'],
     ['not an address', 'localhost'],
-  ])('%s (%s) is not for webhooks', (_, address) => {
+  ])('%s (%s) is not allowed', (_, address) => {
     expect(isPublicTarget(address)).toBe(false);
   });
 
@@ -74,7 +74,7 @@ async function guardOn(script: Parameters<typeof startDnsServer>[0], allowPrivat
 }
 
 describe('names', () => {
-  test('one private address among public ones refuses them all', async () => {
+  test('one private address among public ones rejects the host', async () => {
     const { dns, guard } = await guardOn({
       'mixed-a.example': { A: ['8.8.8.8', '10.0.0.1'] },
       'mixed-aaaa.example': { A: ['8.8.8.8'], AAAA: ['::1'] },
@@ -100,14 +100,14 @@ describe('names', () => {
     });
   });
 
-  test('absence is told from silence', async () => {
+  test('distinguishes a missing name from a failed lookup', async () => {
     const { dns, guard } = await guardOn({ 'silent.example': 'SERVFAIL' });
     await using _ = dns;
     expect((await guard.resolve('nobody.example')).kind).toBe('absent');
     expect((await guard.resolve('silent.example')).kind).toBe('failed');
   });
 
-  test('the operator may open private networks, but never many machines at once', async () => {
+  test('the operator may allow private networks, but never broadcast or multicast', async () => {
     const { dns, guard } = await guardOn(
       { 'inside.example': { A: ['10.0.0.1'] }, 'many.example': { A: ['224.0.0.1'] } },
       true,
@@ -120,7 +120,7 @@ describe('names', () => {
   });
 });
 
-/** A request through the guard, as a webhook makes it; the error's code, or the status. */
+/** A request through the guard, as a webhook makes it; returns the error code or the status. */
 function requestVia(lookup: http.RequestOptions['lookup'], url: string): Promise<string> {
   return new Promise((resolve) => {
     const request = http.request(url, {
@@ -138,7 +138,7 @@ function requestVia(lookup: http.RequestOptions['lookup'], url: string): Promise
 }
 
 describe('sockets', () => {
-  test('a name that turned inwards after it was checked is refused at connect', async () => {
+  test('a name that changed to a private address after the check is rejected at connect', async () => {
     await using receiver = await startWebhookReceiver();
     const { dns, guard } = await guardOn({ 'rebind.example': { A: ['8.8.8.8'] } });
     await using _ = dns;
@@ -149,7 +149,7 @@ describe('sockets', () => {
     expect(receiver.connections).toBe(0);
   });
 
-  test('the socket goes to the address that was judged, not to a second answer', async () => {
+  test('the socket connects to the checked address, not to a second answer', async () => {
     await using receiver = await startWebhookReceiver();
     const { dns, guard } = await guardOn({ 'once.example': { A: ['127.0.0.1'] } }, true);
     await using _ = dns;

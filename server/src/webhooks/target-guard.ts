@@ -1,30 +1,30 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Resolver } from '../mail/dns/resolver.ts';
 import { isPublicAddress } from '../lib/net/public-address.ts';
+import type { Resolver } from '../mail/dns/resolver.ts';
 
 /**
- * Keeps webhooks out of our own network. A host's addresses are looked up once, every one of them is
- * judged, and the socket is given exactly those: what the name says a moment later has no say. The
- * look-up happens inside the making of each connection, so there is no way to connect around it.
+ * SSRF protection: keeps webhooks out of private networks. A host's addresses are resolved once,
+ * each is checked, and the socket gets exactly those, so that a later DNS answer has no effect. The
+ * lookup is part of every connection and cannot be bypassed.
  */
 export interface TargetGuard {
-  /** What a host leads to now. An address is its own answer. */
-  resolve(host: string): Promise<Resolved>;
-  /** For sockets. Node asks it for names only: an address must have been judged by `allowed`. */
+  /** The addresses of a host now. An address resolves to itself. */
+  resolve(host: string): Promise<ResolvedTarget>;
+  /** For sockets. Node calls it for names only: addresses must be checked with `allowed`. */
   readonly lookup: LookupFunction;
   allowed(ip: string): boolean;
 }
 
-export type Resolved =
+export type ResolvedTarget =
   | { kind: 'found'; addresses: string[] }
-  /** At least one address is not for webhooks. */
+  /** At least one address is forbidden. */
   | { kind: 'refused'; address: string }
   | { kind: 'absent' }
   | { kind: 'failed' };
 
-export interface GuardParts {
+export interface TargetGuardParts {
   resolver: Resolver;
   allowPrivate: boolean;
 }
@@ -32,14 +32,14 @@ export interface GuardParts {
 export class TargetRefusedError extends Error {
   readonly code = 'TARGET_REFUSED';
   constructor(address: string) {
-    super(`${address} is an address inside a private network, which webhooks may not reach`);
+    super(`${address} is in a private network, which webhooks may not reach`);
   }
 }
 
-export function createTargetGuard({ resolver, allowPrivate }: GuardParts): TargetGuard {
-  const allowed = allowPrivate ? isReachable : isPublicTarget;
+export function createTargetGuard({ resolver, allowPrivate }: TargetGuardParts): TargetGuard {
+  const allowed = allowPrivate ? isUnicast : isPublicTarget;
 
-  async function resolve(host: string): Promise<Resolved> {
+  async function resolve(host: string): Promise<ResolvedTarget> {
     const found = isIP(host) === 0 ? await namedAddresses(host) : [host];
     if (!Array.isArray(found)) return { kind: found };
     const refused = found.find((address) => !allowed(address));
@@ -48,16 +48,17 @@ export function createTargetGuard({ resolver, allowPrivate }: GuardParts): Targe
   }
 
   async function namedAddresses(host: string): Promise<string[] | 'absent' | 'failed'> {
-    // RFC 6761 section 6.3: never a question for the DNS.
+    // RFC 6761 section 6.3: localhost is never resolved by DNS.
     if (/(^|\.)localhost$/.test(host)) return ['127.0.0.1', '::1'];
     const answers = await Promise.all([resolver.lookup('A', host), resolver.lookup('AAAA', host)]);
     const addresses = answers.flatMap((answer) =>
       answer.kind === 'found' ? (answer.records as string[]) : [],
     );
     if (addresses.length > 0) return addresses;
-    // Names of a machine's own hosts file are not in the DNS. The system's look-up holds one of few
-    // threads, which strangers must not be able to do: only where the operator trusts the names.
-    const local = allowPrivate ? await hostsFile(host) : [];
+    // Names in the machine's hosts file are not in DNS. The system lookup blocks one of few
+    // threads, which tenants must not be able to do, so it is used only where the operator allows
+    // private names.
+    const local = allowPrivate ? await systemAddresses(host) : [];
     if (local.length > 0) return local;
     return answers.some((answer) => answer.kind === 'failed') ? 'failed' : 'absent';
   }
@@ -77,21 +78,21 @@ export function createTargetGuard({ resolver, allowPrivate }: GuardParts): Targe
   };
 }
 
-async function hostsFile(host: string): Promise<string[]> {
+async function systemAddresses(host: string): Promise<string[]> {
   const found = await systemLookup(host, { all: true }).catch(() => []);
   return found.map(({ address }) => address);
 }
 
-function lookupError(host: string, resolved: Exclude<Resolved, { kind: 'found' }>): Error {
+function lookupError(host: string, resolved: Exclude<ResolvedTarget, { kind: 'found' }>): Error {
   if (resolved.kind === 'refused') return new TargetRefusedError(resolved.address);
   const code = resolved.kind === 'absent' ? 'ENOTFOUND' : 'EAI_AGAIN';
-  return Object.assign(new Error(`No address of ${host} is known`), { code });
+  return Object.assign(new Error(`${host} could not be resolved`), { code });
 }
 
 /**
- * IPv6 is open only in its global unicast range (2000::/3), without the parts of it that carry an
- * IPv4 address or are set aside. So mapped, compatible, NAT64, 6to4 and Teredo addresses are out,
- * whatever they hold inside.
+ * Only the global unicast range of IPv6 (2000::/3) is allowed, without the parts that embed an IPv4
+ * address or are reserved. This excludes mapped, compatible, NAT64, 6to4 and Teredo addresses,
+ * whatever they embed.
  */
 export function isPublicTarget(ip: string): boolean {
   if (!ipaddr.isValid(ip)) return false;
@@ -100,8 +101,8 @@ export function isPublicTarget(ip: string): boolean {
   return ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20 && address.range() === 'unicast';
 }
 
-/** Whatever one machine can be reached by: not everybody, nobody, or many. */
-function isReachable(ip: string): boolean {
+/** Any address of a single machine: not broadcast, unspecified or multicast. */
+function isUnicast(ip: string): boolean {
   if (!ipaddr.isValid(ip)) return false;
   const range = ipaddr.process(ip).range();
   return range !== 'multicast' && range !== 'broadcast' && range !== 'unspecified';

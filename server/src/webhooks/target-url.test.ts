@@ -20,11 +20,11 @@ test.each([
   'https://müller.example/hook',
   'https://93.184.216.34/hook',
   'https://[2606:2800:220:1:248:1893:25c8:1946]/hook',
-])('%s is taken', (url) => {
+])('%s is accepted', (url) => {
   expect(codeOf(url)).toBe('ok');
 });
 
-describe('spellings that hide where they lead are refused', () => {
+describe('ambiguous spellings are rejected', () => {
   test.each([
     ['octal', 'https://0177.0.0.1/'],
     ['octal of a public address', 'https://0135.0270.0330.042/'],
@@ -73,7 +73,7 @@ describe('spellings that hide where they lead are refused', () => {
   });
 });
 
-test('a name without a dot is somebody’s own network', () => {
+test('a name without a dot is in a private network', () => {
   expect(codeOf('https://localhost/')).toBe('private_target');
   expect(codeOf('https://intranet:8443/')).toBe('private_target');
   expect(codeOf('http://localhost:3000/hook', 'live', open)).toBe('ok');
@@ -81,13 +81,13 @@ test('a name without a dot is somebody’s own network', () => {
   expect(own).toMatchObject({ detail: expect.stringContaining('WEBHOOK_ALLOW_PRIVATE=true') });
 });
 
-test('live takes https alone, unless the operator allows more', () => {
+test('live mode requires https, unless the operator allows http', () => {
   expect(codeOf('http://example.com/')).toBe('https_required');
   expect(codeOf('http://example.com/', 'test')).toBe('ok');
   expect(codeOf('http://example.com/', 'live', open)).toBe('ok');
 });
 
-test('ports are those that the operator allows', () => {
+test('only ports that the operator allows', () => {
   expect(codeOf('https://example.com:25/')).toBe('port_not_allowed');
   expect(codeOf('http://example.com:22/', 'test')).toBe('port_not_allowed');
   expect(codeOf('https://example.com:443/')).toBe('ok');

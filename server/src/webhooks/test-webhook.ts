@@ -1,3 +1,4 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
 import { eventBody } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -6,12 +7,12 @@ import { RefusedError } from '../lib/refused-error.ts';
 import { postSigned } from './attempt-webhook.ts';
 import type { EndpointCache } from './endpoint-cache.ts';
 import type { PostWebhook } from './webhook-client.ts';
-import type { Scope } from './webhook-store.ts';
+
 import { notFound } from './webhooks.ts';
 
 /**
- * Sends a sample to an endpoint and answers with what the receiver said. It is signed like any
- * event, is in no ledger, is not repeated, and works on an endpoint that is switched off.
+ * Sends a sample event to an endpoint and returns the response. It is signed like any event, is not
+ * stored in the event log, is not retried, and works for disabled endpoints.
  */
 export interface TesterParts {
   endpoints: EndpointCache;
@@ -20,7 +21,7 @@ export interface TesterParts {
   userAgent: string;
 }
 
-/** A receiver may keep us waiting for the whole deadline; waiting callers must not pile up. */
+/** A receiver may use the whole deadline, so concurrent tests are limited. */
 const RUNNING_MAX = 50;
 const RUNNING_PER_WORKSPACE_MAX = 4;
 
@@ -33,7 +34,7 @@ export class WebhookTester {
     this.#parts = parts;
   }
 
-  async test(scope: Scope, id: string, sample: { type: EventType; data: object }) {
+  async test(scope: TenantScope, id: string, sample: { type: EventType; data: object }) {
     const { endpoints, clock } = this.#parts;
     const endpoint = await endpoints.read(scope, id);
     if (!endpoint) throw notFound();
@@ -48,15 +49,15 @@ export class WebhookTester {
       data: JSON.stringify(sample.data),
     });
     const name = encodeId('evt', eventId);
-    const { posted, headers } = await this.#limited(scope.workspaceId, () =>
+    const { response, headers } = await this.#limited(scope.workspaceId, () =>
       postSigned(this.#parts, endpoint, name, Buffer.from(body)),
     );
     return {
-      succeeded: posted.error === null,
-      status: posted.status,
-      duration_ms: posted.durationMs,
-      error: posted.error,
-      response_body: posted.body,
+      succeeded: response.error === null,
+      status: response.status,
+      duration_ms: response.durationMs,
+      error: response.error,
+      response_body: response.body,
       url: endpoint.url.href,
       request_headers: headers,
       body,
@@ -66,7 +67,7 @@ export class WebhookTester {
   async #limited<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
     const running = this.#running.get(workspaceId) ?? 0;
     if (running >= RUNNING_PER_WORKSPACE_MAX || this.#runningTotal >= RUNNING_MAX) {
-      const detail = 'Other tests are still waiting for their receivers. Try again in a moment.';
+      const detail = 'Too many webhook tests are running. Try again in a moment.';
       throw new RefusedError('rate_limited', detail, { retryAfterSeconds: 5 });
     }
     this.#running.set(workspaceId, running + 1);

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tlsFixtures } from '../../test/harness/tls-fixtures.ts';
 import {
   type ScriptedResponse,
-  type WebhookReceiver,
   startWebhookReceiver,
+  type WebhookReceiver,
 } from '../../test/harness/webhook-receiver.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
@@ -39,13 +39,13 @@ async function answered(answer: ScriptedResponse) {
 }
 
 describe('answers', () => {
-  test('2xx is received, with what was said', async () => {
+  test('2xx counts as delivered and returns the response body', async () => {
     const { posted, receiver } = await answered({ status: 202, body: 'thanks' });
-    expect(posted).toMatchObject({ status: 202, answer: 'thanks', error: null });
+    expect(posted).toMatchObject({ status: 202, body: 'thanks', error: null });
     expect(receiver.received[0]?.body).toBe('{"type":"x"}');
   });
 
-  test('a redirect is not followed', async () => {
+  test('redirects are not followed', async () => {
     await using elsewhere = await startWebhookReceiver();
     const { posted } = await answered({ status: 301, headers: { location: elsewhere.url } });
     expect(posted.status).toBe(301);
@@ -53,7 +53,7 @@ describe('answers', () => {
     expect(elsewhere.received).toHaveLength(0);
   });
 
-  test('another protocol instead of an answer is told at once', async () => {
+  test('a protocol upgrade is reported at once', async () => {
     const headers = { connection: 'upgrade', upgrade: 'h2c' };
     const { posted } = await answered({ status: 101, headers });
     expect(posted).toMatchObject({
@@ -62,30 +62,30 @@ describe('answers', () => {
     });
   });
 
-  test('410, 429 and 500 are told, with how long to wait', async () => {
-    expect((await answered({ status: 410 })).posted.error).toContain('gone for good');
+  test('410, 429 and 500 are reported with their Retry-After', async () => {
+    expect((await answered({ status: 410 })).posted.error).toContain('permanently gone');
     const limited = await answered({ status: 429, headers: { 'retry-after': '120' } });
     expect(limited.posted).toMatchObject({ status: 429, retryAfterMs: 120_000 });
     expect((await answered({ status: 500, body: 'oh no' })).posted).toMatchObject({
       status: 500,
-      answer: 'oh no',
-      error: 'The receiver answered 500. Only 2xx counts as received.',
+      body: 'oh no',
+      error: 'The endpoint responded with status 500. Only 2xx counts as delivered.',
     });
   });
 
-  test('of a long answer the first 4 KiB are kept', async () => {
+  test('the first 4 KiB of a long response are kept', async () => {
     const { posted } = await answered({ status: 200, body: 'x'.repeat(50_000) });
     expect(posted.status).toBe(200);
     expect(posted.body).toBe('x'.repeat(4096));
   });
 
-  test('an answer without end is cut off, and its status counts', async () => {
+  test('an endless response is cut off, and its status counts', async () => {
     const { posted } = await answered('endless');
     expect(posted).toMatchObject({ status: 200, error: null });
     expect(posted.body).toHaveLength(4096);
   });
 
-  test('one that begins and stops counts by its status, and gets no time beyond the deadline', async () => {
+  test('a response that stalls counts by its status, within the deadline', async () => {
     const waits: number[] = [];
     const clock: Clock = {
       now: () => systemClock.now(),
@@ -96,44 +96,44 @@ describe('answers', () => {
     };
     poster = createWebhookClient({ clock, guard, deadlineMs: 1_000 });
     const { posted } = await answered('unfinished');
-    expect(posted).toMatchObject({ status: 200, error: null, answer: 'and then' });
+    expect(posted).toMatchObject({ status: 200, error: null, body: 'and then' });
     expect(waits).toHaveLength(2);
     expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
   });
 
-  test('a NUL and broken UTF-8 do no harm', async () => {
+  test('NUL characters and invalid UTF-8 are handled', async () => {
     const { posted } = await answered({ status: 200, body: 'a\0b' });
     expect(posted.body).toBe('ab');
   });
 });
 
-describe('no answer', () => {
-  test('a receiver that hangs is left at the deadline', async () => {
+describe('no response', () => {
+  test('a receiver that hangs is abandoned at the deadline', async () => {
     const { posted } = await answered('hang');
-    expect(posted).toMatchObject({ status: null, answer: null });
-    expect(posted.error).toBe('There was no answer within 1 seconds.');
+    expect(posted).toMatchObject({ status: null, body: null });
+    expect(posted.error).toBe('No response within 1 seconds.');
   });
 
-  test('one that closes early', async () => {
+  test('a connection closed early', async () => {
     const { posted } = await answered('close');
-    expect(posted.error).toBe('The receiver closed the connection before it answered.');
+    expect(posted.error).toBe('The receiver closed the connection before responding.');
   });
 
-  test('one that speaks something else', async () => {
+  test('a response that is not HTTP', async () => {
     const { posted } = await answered('garbage');
-    expect(posted.error).toBe('The receiver answered with something that is not HTTP.');
+    expect(posted.error).toBe('The response is not valid HTTP.');
   });
 
-  test('one that is not there', async () => {
+  test('no listener', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     const posted = await post(`http://127.0.0.1:${port}/`);
-    expect(posted.error).toBe(`Nothing listens at 127.0.0.1:${port}: the connection was refused.`);
+    expect(posted.error).toBe(`The connection to 127.0.0.1:${port} was refused.`);
   });
 
-  test('an address that is not allowed is never contacted', async () => {
+  test('a forbidden address is never contacted', async () => {
     await using receiver = await startWebhookReceiver();
     const resolver = createResolver({ clock: systemClock, servers: ['127.0.0.1:1'] });
     const strict = createWebhookClient({
@@ -157,7 +157,7 @@ describe('TLS', () => {
     return { posted: await post(receiver.url), received: receiver.received };
   }
 
-  test('a good certificate is taken', async () => {
+  test('a valid certificate is accepted', async () => {
     const { posted, received } = await over(tlsFixtures.good);
     expect(posted).toMatchObject({ status: 204, error: null });
     expect(received).toHaveLength(1);
@@ -165,20 +165,20 @@ describe('TLS', () => {
 
   test.each([
     ['expired', tlsFixtures.expired, 'has expired'],
-    ['for another host', tlsFixtures.wrongName, 'is for another host'],
-    ['self-signed', tlsFixtures.selfSigned, 'not signed by an authority that we trust'],
+    ['for another host', tlsFixtures.wrongName, 'is for a different host'],
+    ['self-signed', tlsFixtures.selfSigned, 'not signed by a trusted authority'],
     ['forged', tlsFixtures.forged, ''],
-  ])('one that is %s is not, and nothing is sent', async (_, tls, words) => {
+  ])('a certificate that is %s is rejected, and nothing is sent', async (_, tls, words) => {
     const { posted, received } = await over(tls);
     expect(posted.status).toBeNull();
     expect(posted.error).toContain(words);
     expect(received).toHaveLength(0);
   });
 
-  test('plain http behind an https address is told apart', async () => {
+  test('plain http behind an https URL is recognized', async () => {
     await using receiver = await startWebhookReceiver();
     const posted = await post(receiver.url.replace('http:', 'https:'));
-    expect(posted.error).toContain('Perhaps it speaks plain http');
+    expect(posted.error).toContain('may be using plain HTTP');
   });
 });
 
@@ -189,14 +189,14 @@ describe('connections', () => {
     return all;
   }
 
-  test('are kept for the next try', async () => {
+  test('are reused for the next attempt', async () => {
     await using receiver = await startWebhookReceiver();
     const posted = await several(receiver, 5);
     expect(posted.every((one) => one.error === null)).toBe(true);
     expect(receiver.connections).toBe(1);
   });
 
-  test('that the receiver closed meanwhile cost nothing', async () => {
+  test('closed by the receiver are replaced transparently', async () => {
     await using receiver = await startWebhookReceiver();
     await several(receiver, 1);
     let closed = false;

@@ -5,10 +5,10 @@ import { ManualClock } from '../lib/manual-clock.ts';
 import type { LeasedRow } from './fan-out-store.ts';
 import { type DispatchStore, WebhookDispatcher } from './webhook-dispatcher.ts';
 
-// Goal: what is known of endpoints goes with them. Method: a queue of the test's own, and what the
-// dispatcher tells it of the room that it has for each.
+// Goal: the state of deleted endpoints is removed. Method: a fake store that sees the capacity
+// which the dispatcher requests for each endpoint.
 
-test('of an endpoint that failed and is gone nothing is left after a while', async () => {
+test('the queue of a deleted endpoint is removed after a while', async () => {
   const clock = new ManualClock(1_000_000);
   const due = ['one', 'two', 'three'].map(rowOf);
   let known: string[] = [];
@@ -41,7 +41,7 @@ test('of an endpoint that failed and is gone nothing is left after a while', asy
   await dispatcher.stop(1_000);
 });
 
-test('a workspace whose endpoints do not answer leaves room to others', async () => {
+test('a workspace whose endpoints do not respond leaves capacity to others', async () => {
   const clock = new ManualClock(1_000_000);
   const due = Array.from({ length: 100 }, (_, n) => rowOf(`silent ${n}`));
   const asked: string[] = [];
@@ -109,9 +109,9 @@ function failed({ workspace_id, mode, webhook_id, event_id }: LeasedRow) {
     duration_ms: 1,
     url: 'https://gone.example/',
     headers: {},
-    code: null,
-    answer: null,
-    error: 'Nothing listens there.',
+    response_status: null,
+    response_body: null,
+    error: 'Connection refused.',
     failing: false,
   };
   return { result, disable: undefined, retryAfterMs: undefined };

@@ -1,3 +1,4 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { partitionsStartMs } from '../db/partitions.ts';
 import type { Pool } from '../db/pool.ts';
 import { EVENT_LOG_START, eventBody } from '../events/events-store.ts';
@@ -22,12 +23,12 @@ import {
   type TimeRange,
   type WebhookDelivery,
 } from './webhook-history-store.ts';
-import type { Scope, Webhook } from './webhook-store.ts';
+import type { Webhook } from './webhook-store.ts';
 import { ENDPOINTS_MAX, type Webhooks } from './webhooks.ts';
 
 /**
- * What an endpoint was sent, try by try, and sending it again. A replay keeps the event's id, so a
- * receiver that drops repeats by `webhook-id` is never told twice by mistake.
+ * The delivery history of endpoints, and replays. A replay keeps the event id, so a receiver that
+ * deduplicates by `webhook-id` never processes an event twice.
  */
 
 export interface ReplayRange {
@@ -38,16 +39,16 @@ export interface ReplayRange {
 
 export interface ReplayResult {
   replayed: number;
-  /** Where to go on when there was more than one request may queue. */
+  /** Where to continue when there was more than one request may queue. */
   nextFromMs: number | null;
 }
 
-/** One request queues at most this many. */
+/** The most deliveries that one request queues. */
 const REPLAY_MAX = 50_000;
 const REPLAY_BATCH = 5_000;
-/** Bounds the reading when an endpoint wants little of what is in the range. */
+/** Bounds the scan when an endpoint subscribes to little of what is in the range. */
 const SCANNED_MAX = 500_000;
-/** How far writers that commit side by side are out of order. */
+/** By how much concurrent writers may be out of order. */
 const OUT_OF_ORDER_MS = 10_000;
 
 export class WebhookHistory {
@@ -63,18 +64,18 @@ export class WebhookHistory {
     this.#wake = parts.wake;
   }
 
-  /** Of all endpoints, or of the one that the filter names. */
+  /** Lists deliveries of all endpoints, or of the one in the filter. */
   list(
-    scope: Scope,
+    scope: TenantScope,
     filter: DeliveryFilter,
     page: { after: DeliveryCursor | undefined; limit: number },
   ): Promise<DeliveryPage> {
     return listDeliveries(this.#pool, scope, filter, page);
   }
 
-  /** Of an endpoint that must exist. */
+  /** Lists deliveries of an endpoint that must exist. */
   async listForEndpoint(
-    scope: Scope,
+    scope: TenantScope,
     webhookId: string,
     filter: Omit<DeliveryFilter, 'webhookId'>,
     page: { after: DeliveryCursor | undefined; limit: number },
@@ -83,22 +84,22 @@ export class WebhookHistory {
     return this.list(scope, { ...filter, webhookId }, page);
   }
 
-  async get(scope: Scope, webhookId: string, deliveryId: string) {
+  async get(scope: TenantScope, webhookId: string, deliveryId: string) {
     await this.#webhooks.get(scope, webhookId);
     const eventId = xorIds(webhookId, deliveryId);
     const found = await findDelivery(this.#pool, scope, webhookId, eventId);
     if (!found) throw deliveryNotFound();
-    const tries = await listAttempts(this.#pool, scope, webhookId, eventId);
+    const attempts = await listAttempts(this.#pool, scope, webhookId, eventId);
     const { delivery, event } = found;
     return {
       ...publicDelivery(delivery),
       body: event ? eventBody({ ...event, id: eventId, mode: scope.mode }) : null,
-      tries: tries.map(publicAttempt),
+      tries: attempts.map(publicAttempt),
     };
   }
 
-  /** By its own id alone, which tells the event only to who knows the endpoint. */
-  async find(scope: Scope, deliveryId: string) {
+  /** Finds a delivery by its id alone. The id reveals the event only together with the endpoint. */
+  async find(scope: TenantScope, deliveryId: string) {
     const endpoints = await this.#webhooks.list(scope, { limit: ENDPOINTS_MAX });
     const candidates = endpoints.map(({ id }) => ({
       webhookId: id,
@@ -109,7 +110,11 @@ export class WebhookHistory {
     return this.get(scope, webhookId, deliveryId);
   }
 
-  async replayDelivery(scope: Scope, webhookId: string, deliveryId: string): Promise<ReplayResult> {
+  async replayDelivery(
+    scope: TenantScope,
+    webhookId: string,
+    deliveryId: string,
+  ): Promise<ReplayResult> {
     this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
     const eventId = xorIds(webhookId, deliveryId);
     const nowMs = this.#clock.now();
@@ -120,7 +125,11 @@ export class WebhookHistory {
     return { replayed: again ? 1 : 0, nextFromMs: null };
   }
 
-  async replayRange(scope: Scope, webhookId: string, range: ReplayRange): Promise<ReplayResult> {
+  async replayRange(
+    scope: TenantScope,
+    webhookId: string,
+    range: ReplayRange,
+  ): Promise<ReplayResult> {
     this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
     const replayed = range.onlyFailed
       ? await this.#replayFailed(scope, webhookId, range)
@@ -129,7 +138,11 @@ export class WebhookHistory {
     return replayed;
   }
 
-  async #replayFailed(scope: Scope, webhookId: string, range: TimeRange): Promise<ReplayResult> {
+  async #replayFailed(
+    scope: TenantScope,
+    webhookId: string,
+    range: TimeRange,
+  ): Promise<ReplayResult> {
     let replayed = 0;
     while (replayed < REPLAY_MAX) {
       const nowMs = this.#clock.now();
@@ -137,12 +150,16 @@ export class WebhookHistory {
       replayed += step;
       if (step < REPLAY_BATCH) return { replayed, nextFromMs: null };
     }
-    // Those just queued have not failed any more: the same range leads to the others.
+    // The deliveries just queued are no longer failed, so the same range leads to the rest.
     return { replayed, nextFromMs: range.fromMs };
   }
 
-  async #replayEvents(scope: Scope, webhookId: string, range: TimeRange): Promise<ReplayResult> {
-    // Events are kept for longer than deliveries: for older ones there is no place any more.
+  async #replayEvents(
+    scope: TenantScope,
+    webhookId: string,
+    range: TimeRange,
+  ): Promise<ReplayResult> {
+    // Events are retained longer than deliveries; older ones have no partition any more.
     const oldestMs = await partitionsStartMs(this.#pool, 'webhook_deliveries');
     let place = EVENT_LOG_START;
     let replayed = 0;
@@ -165,20 +182,20 @@ export class WebhookHistory {
       latestMs = Math.max(latestMs, step.latestMs ?? 0);
       if (step.scanned < REPLAY_BATCH) return { replayed, nextFromMs: null };
     }
-    // What is queued is passed over by the next request, which may well begin before it: some events
-    // come twice rather than one never.
+    // The next request skips what is queued but may start before it: some events are delivered
+    // twice rather than one never.
     if (scanned < SCANNED_MAX) {
       const left = { ...range, oldestMs };
       const nextFromMs = await earliestRemaining(this.#pool, scope, left, place, SCANNED_MAX);
       return { replayed, nextFromMs };
     }
-    // Who has looked through as much as one request may must not begin with the same again.
+    // The next request must not scan the same events again.
     return { replayed, nextFromMs: Math.max(range.fromMs + 1, latestMs - OUT_OF_ORDER_MS) };
   }
 
   #refuseDisabled(webhook: Webhook): void {
     if (webhook.enabled) return;
-    const detail = 'This endpoint is switched off. Set `enabled` to true, then replay.';
+    const detail = 'The endpoint is disabled. Set `enabled` to true, then replay.';
     throw new RefusedError('conflict', detail);
   }
 }
@@ -192,7 +209,7 @@ export function publicDelivery(delivery: WebhookDelivery) {
     event_type: delivery.eventType,
     message_id: messageId === null ? null : encodeId('msg', messageId),
     status,
-    tries_count: delivery.tries,
+    tries_count: delivery.attempts,
     created_at: new Date(delivery.createdAtMs).toISOString(),
     next_try_at: status === 'pending' && !leased ? timeOrNull(dueAtMs) : null,
     finished_at: timeOrNull(delivery.finishedAtMs),
@@ -201,21 +218,21 @@ export function publicDelivery(delivery: WebhookDelivery) {
   };
 }
 
-function publicAttempt(one: StoredAttempt) {
+function publicAttempt(attempt: StoredAttempt) {
   return {
-    number: one.number,
-    started_at: new Date(one.startedAtMs).toISOString(),
-    duration_ms: one.durationMs,
-    url: one.url,
-    request_headers: one.headers,
-    status: one.status,
-    response_body: one.answer,
-    error: one.error,
+    number: attempt.number,
+    started_at: new Date(attempt.startedAtMs).toISOString(),
+    duration_ms: attempt.durationMs,
+    url: attempt.url,
+    request_headers: attempt.headers,
+    status: attempt.status,
+    response_body: attempt.responseBody,
+    error: attempt.error,
   };
 }
 
 function deliveryNotFound(): RefusedError {
-  return new RefusedError('not_found', 'There is no webhook delivery with this id.');
+  return new RefusedError('not_found', 'No such webhook delivery.');
 }
 
 function timeOrNull(ms: number | null): string | null {

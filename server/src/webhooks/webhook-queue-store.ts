@@ -1,25 +1,26 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import type { LeasedRow, LeaseTerms, Rooms } from './fan-out-store.ts';
+import type { ClaimCapacity, LeasedRow, LeaseTerms } from './fan-out-store.ts';
 
 /**
- * The queue of webhook deliveries: claiming what is due, giving it back, writing what came of it.
+ * The queue of webhook deliveries: claims due rows, releases them, and records results.
  *
- * The pool must be the dispatcher's own. Plans are kept while tables grow from nothing to millions
- * of rows; every statement here is a few look-ups by key, so these sessions know nothing else.
+ * The pool must be the dispatcher's own. Plans are cached while tables grow from nothing to
+ * millions of rows; every statement here is a few lookups by key, so these sessions allow no other
+ * plans.
  */
-export function useIndexesOnly(pool: Pool): void {
+export function disableNonIndexWebhookPlans(pool: Pool): void {
   pool.on('connect', (client) => {
-    client.query(INDEXES_ONLY).catch(() => {});
+    client.query(PLANNER_SETTINGS).catch(() => {});
   });
 }
 
-const INDEXES_ONLY = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
-  .map((way) => `set enable_${way} = off`)
+const PLANNER_SETTINGS = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
+  .map((method) => `set enable_${method} = off`)
   .join('; ');
 
-/** A place in the round of endpoints: the next claim goes on behind it. */
+/** A position in the iteration over all endpoints: the next claim continues after it. */
 export interface ClaimCursor {
   workspaceId: string;
   mode: Mode;
@@ -27,15 +28,15 @@ export interface ClaimCursor {
 }
 
 const NIL = '00000000-0000-0000-0000-000000000000';
-export const ROUND_START: ClaimCursor = { workspaceId: NIL, mode: 'live', webhookId: NIL };
+export const CLAIM_START: ClaimCursor = { workspaceId: NIL, mode: 'live', webhookId: NIL };
 
-/** How many endpoints one claim visits: a bound on its cost when very many have nothing due. */
+/** The most endpoints that one claim visits, which bounds its cost when few have anything due. */
 const ENDPOINTS_MAX = 500;
 
 /**
- * A loose index scan from endpoint to endpoint, a few due rows of each: an endpoint with a million
- * rows waiting costs what one with a single row does, and hides nobody. Rows of endpoints that are
- * switched off stay where they are.
+ * A loose index scan from endpoint to endpoint, with a few due rows of each: an endpoint with a
+ * million queued rows costs as much as one with a single row, and hides no other. Rows of disabled
+ * endpoints stay queued.
  */
 const CLAIM = `
 with recursive queues (workspace_id, mode, webhook_id, step) as (
@@ -50,18 +51,18 @@ with recursive queues (workspace_id, mode, webhook_id, step) as (
            and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
          order by d.workspace_id, d.mode, d.webhook_id limit 1) n
      where q.step < ${ENDPOINTS_MAX}),
-rooms as (
-    select * from json_to_recordset($4::json) as r(id uuid, room int)),
+capacity as (
+    select * from json_to_recordset($4::json) as r(id uuid, capacity int)),
 picked as materialized (
     select d.*, w.revision, w.failing_since
       from queues q
       join webhooks w on w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id
-      left join rooms r on r.id = q.webhook_id
+      left join capacity r on r.id = q.webhook_id
       cross join lateral (
         select d.workspace_id, d.mode, d.webhook_id, d.event_id from webhook_deliveries d
          where d.status = 'pending' and d.workspace_id = q.workspace_id and d.mode = q.mode
            and d.webhook_id = q.webhook_id and d.due_at <= $7::timestamptz
-         order by d.due_at limit coalesce(r.room, $5::int) for update skip locked) d
+         order by d.due_at limit coalesce(r.capacity, $5::int) for update skip locked) d
      where w.enabled
      limit $6::int),
 claimed as (
@@ -90,18 +91,18 @@ interface CursorColumns {
   last_webhook_id: string | null;
 }
 
-export interface Claimed {
+export interface ClaimedBatch {
   rows: LeasedRow[];
-  /** Undefined when the round has come to its end. */
+  /** Undefined when all endpoints have been visited. */
   cursor: ClaimCursor | undefined;
 }
 
-export async function claimDue(
+export async function claimDueWebhooks(
   pool: Pool,
   after: ClaimCursor,
-  rooms: Rooms,
+  capacity: ClaimCapacity,
   terms: LeaseTerms,
-): Promise<Claimed> {
+): Promise<ClaimedBatch> {
   const { rows } = await pool.query<LeasedRow & CursorColumns>({
     name: 'webhooks-claim',
     text: CLAIM,
@@ -109,9 +110,9 @@ export async function claimDue(
       after.workspaceId,
       after.mode,
       after.webhookId,
-      JSON.stringify(rooms.byWebhook),
-      rooms.standard,
-      rooms.total,
+      JSON.stringify(capacity.perEndpoint),
+      capacity.defaultPerEndpoint,
+      capacity.total,
       sqlTime(terms.nowMs),
       sqlTime(terms.leaseEndsAtMs),
       terms.lease,
@@ -119,8 +120,8 @@ export async function claimDue(
   });
   const claimed = rows.filter((row) => row.event_id !== null);
   const last = claimed.at(-1);
-  // A claim that was cut off by its room goes on where it stopped, not where it might have come to.
-  if (last && claimed.length >= rooms.total) {
+  // A claim that ran out of capacity continues where it stopped.
+  if (last && claimed.length >= capacity.total) {
     const { workspace_id, mode, webhook_id } = last;
     return { rows: claimed, cursor: { workspaceId: workspace_id, mode, webhookId: webhook_id } };
   }
@@ -143,7 +144,7 @@ export interface RowKey {
   event_id: string;
 }
 
-/** Gives rows back, due at once, so that any node may go on with them. */
+/** Releases rows, due at once, so that any node can claim them. */
 export async function releaseRows(
   pool: Pool,
   rows: readonly RowKey[],
@@ -173,11 +174,11 @@ export async function releaseRows(
 }
 
 /**
- * What waits for endpoints that are deleted comes to its end, at most `limit` rows at a time, so that
- * every transaction is short; answers with how many there were. Not with the deletion: an event that
- * is fanned out at that moment comes after it.
+ * Fails deliveries of deleted endpoints, at most `limit` at a time to keep transactions short;
+ * returns how many there were. This does not happen with the deletion, because events may be fanned
+ * out concurrently.
  */
-export async function endOrphans(pool: Pool, nowMs: number, limit: number): Promise<number> {
+export async function failOrphans(pool: Pool, nowMs: number, limit: number): Promise<number> {
   const { rowCount } = await pool.query({
     name: 'webhooks-end-orphans',
     text: `with recursive queues (workspace_id, mode, webhook_id) as (
@@ -208,8 +209,8 @@ export async function endOrphans(pool: Pool, nowMs: number, limit: number): Prom
   return rowCount ?? 0;
 }
 
-/** What came of one try, as it is written. */
-export interface TryResult extends RowKey {
+/** The result of one attempt, as stored. */
+export interface AttemptRecord extends RowKey {
   lease: number;
   status: 'pending' | 'succeeded' | 'failed';
   due_at: string | null;
@@ -218,20 +219,24 @@ export interface TryResult extends RowKey {
   duration_ms: number;
   url: string;
   headers: Record<string, string>;
-  code: number | null;
-  answer: string | null;
+  response_status: number | null;
+  response_body: string | null;
   error: string | null;
-  /** The endpoint was failing when the row was taken. */
+  /** The endpoint was failing when the row was claimed. */
   failing: boolean;
 }
 
 /**
- * Many results in one commit: the delivery, the try, and the endpoint where its health turns.
- * Everything hangs on the update of the delivery, which happens only under the right lease.
- * Returns for each whether it was written. Rejected: the range of their ids, which spares partitions.
- * The planner believes it to be nearly empty, reads all of it and compares it with every result.
+ * Records many results in one commit: the delivery, the attempt, and the endpoint when its health
+ * changes. Everything depends on the update of the delivery, which requires the right lease.
+ * Returns for each whether it was written. Rejected: restricting the range of ids to prune
+ * partitions, because the planner assumes that it is nearly empty, reads all of it and compares it
+ * with every result.
  */
-export async function recordTries(pool: Pool, results: readonly TryResult[]): Promise<boolean[]> {
+export async function recordAttempts(
+  pool: Pool,
+  results: readonly AttemptRecord[],
+): Promise<boolean[]> {
   const recovered = results.some((result) => result.failing && result.status === 'succeeded');
   const failed = results.some((result) => result.status !== 'succeeded');
   const { rows } = await pool.query<{ n: number }>({
@@ -249,21 +254,21 @@ with r as materialized (
     select * from json_to_recordset($1::json) as r(
       n int, workspace_id uuid, mode mode, webhook_id uuid, event_id uuid, lease bigint,
       status webhook_delivery_status, due_at timestamptz, at timestamptz, started_at timestamptz,
-      duration_ms int, url text, headers json, code smallint, answer text, error text)),
+      duration_ms int, url text, headers json, response_status smallint, response_body text, error text)),
 moved as (
     update webhook_deliveries d
        set status = r.status, due_at = r.due_at, lease = null, attempts = d.attempts + 1,
-           cycle_attempts = d.cycle_attempts + 1, last_response_status = r.code, last_error = r.error,
+           cycle_attempts = d.cycle_attempts + 1, last_response_status = r.response_status, last_error = r.error,
            finished_at = case when r.status <> 'pending' then r.at end
       from r
      where d.workspace_id = r.workspace_id and d.mode = r.mode and d.webhook_id = r.webhook_id
        and d.event_id = r.event_id and d.lease = r.lease
  returning r.*, d.attempts as number),
-tried as (
+recorded_attempts as (
     insert into webhook_attempts (workspace_id, mode, webhook_id, event_id, number, started_at,
                                duration_ms, url, headers, response_status, response_body, error)
     select workspace_id, mode, webhook_id, event_id, number, started_at, duration_ms, url, headers,
-           code, answer, error from moved)`;
+           response_status, response_body, error from moved)`;
 
 const RECOVERED = `,
 recovered as (
@@ -271,7 +276,9 @@ recovered as (
      where w.failing_since is not null and (w.workspace_id, w.mode, w.id) in (
        select workspace_id, mode, webhook_id from moved where status = 'succeeded'))`;
 
-/** Only when no success stands beside the failures, so that one bad answer is no episode. */
+/**
+ * Only when there is no success among the failures, so that a single bad response does not count.
+ */
 const FAILED = `,
 failed as (
     update webhooks w set failing_since = f.at

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextRetryDelayMs, parseRetryAfter, RETRY_DELAYS_MS } from './webhook-retry-schedule.ts';
 
-describe('the wait after a failure', () => {
-  test('follows the schedule, within a tenth either way', () => {
+describe('the delay after a failure', () => {
+  test('follows the schedule within a tenth either way', () => {
     fc.assert(
       fc.property(
         fc.nat({ max: 8 }),
@@ -24,11 +24,11 @@ describe('the wait after a failure', () => {
     expect(days).toBeLessThan(3.3);
   });
 
-  test('is different for those that failed together', () => {
+  test('differs between events that failed together', () => {
     expect(nextRetryDelayMs(2, 0, undefined)).not.toBe(nextRetryDelayMs(2, 0.9, undefined));
   });
 
-  test('grows when the receiver asks for it, up to a day, and never shrinks', () => {
+  test('grows with Retry-After, up to a day, and never shrinks', () => {
     expect(nextRetryDelayMs(1, 0.5, 60_000)).toBe(60_000);
     expect(nextRetryDelayMs(2, 0.5, 1_000)).toBe(300_000);
     expect(nextRetryDelayMs(1, 0.5, 365 * 86_400_000)).toBe(86_400_000);

@@ -1,21 +1,15 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
-/** A tenant's rows of one mode: endpoints of the other are as far away as another tenant's. */
-export interface Scope {
-  workspaceId: string;
-  mode: Mode;
-}
-
 /** An endpoint as stored, without its secrets. */
-export interface Webhook extends Scope {
+export interface Webhook extends TenantScope {
   id: string;
   url: string;
   events: string[];
   description: string;
   enabled: boolean;
-  sealedHeaders: Buffer | null;
+  encryptedHeaders: Buffer | null;
   revision: number;
   failingSinceMs: number | null;
   disabledAtMs: number | null;
@@ -25,13 +19,13 @@ export interface Webhook extends Scope {
 }
 
 const COLUMNS = `w.workspace_id as "workspaceId", w.mode, w.id, w.url, w.events, w.description,
-  w.enabled, w.encrypted_headers as "sealedHeaders", w.revision, w.failing_since as "failingSinceMs",
+  w.enabled, w.encrypted_headers as "encryptedHeaders", w.revision, w.failing_since as "failingSinceMs",
   w.disabled_at as "disabledAtMs", w.disabled_reason as "disabledReason",
   w.created_at as "createdAtMs", w.updated_at as "updatedAtMs"`;
 
 const THIS_TX = 'event_log_tx()';
 
-/** Events of transactions after this one are sent to it. */
+/** The endpoint receives events of transactions after this one. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `insert into webhooks (workspace_id, mode, id, url, events, description, enabled,
@@ -45,15 +39,15 @@ export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<vo
       webhook.events,
       webhook.description,
       webhook.enabled,
-      webhook.sealedHeaders,
+      webhook.encryptedHeaders,
       sqlTime(webhook.createdAtMs),
     ],
   );
 }
 
 /**
- * Switched on: what happened meanwhile is left to a replay, and old failures are forgotten, as they
- * are with another address.
+ * When an endpoint is enabled, events since it was disabled are left to a replay, and earlier
+ * failures are forgotten, as they are with a new URL.
  */
 export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
@@ -72,7 +66,7 @@ export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<vo
       webhook.events,
       webhook.description,
       webhook.enabled,
-      webhook.sealedHeaders,
+      webhook.encryptedHeaders,
       sqlTime(webhook.disabledAtMs),
       webhook.disabledReason,
       sqlTime(webhook.updatedAtMs),
@@ -80,10 +74,12 @@ export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<vo
   );
 }
 
-/** Undefined when it was off or gone already, or when what was found out is not so any more. */
+/**
+ * Undefined when the endpoint was already disabled or deleted, or when the cause no longer applies.
+ */
 export async function disableEnabled(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
   { reason, url }: { reason: 'gone' | 'failing'; url: string },
   atMs: number,
@@ -99,7 +95,11 @@ export async function disableEnabled(
   return rows[0];
 }
 
-export async function deleteWebhook(db: Queryable, scope: Scope, id: string): Promise<boolean> {
+export async function deleteWebhook(
+  db: Queryable,
+  scope: TenantScope,
+  id: string,
+): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from webhooks where workspace_id = $1 and mode = $2 and id = $3',
     [scope.workspaceId, scope.mode, id],
@@ -109,7 +109,7 @@ export async function deleteWebhook(db: Queryable, scope: Scope, id: string): Pr
 
 export async function findWebhook(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   id: string,
   lock: '' | 'for update' = '',
 ): Promise<Webhook | undefined> {
@@ -121,10 +121,10 @@ export async function findWebhook(
   return rows[0];
 }
 
-/** Newest first; `before` is the id of the last one of the page before. */
+/** Newest first; `before` is the last id of the previous page. */
 export async function listWebhooks(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   page: { before?: string; limit: number },
 ): Promise<Webhook[]> {
   const { rows } = await db.query<Webhook>(
@@ -136,7 +136,7 @@ export async function listWebhooks(
   return rows;
 }
 
-export async function countWebhooks(db: Queryable, scope: Scope): Promise<number> {
+export async function countWebhooks(db: Queryable, scope: TenantScope): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     'select count(*) as n from webhooks where workspace_id = $1 and mode = $2',
     [scope.workspaceId, scope.mode],
@@ -146,27 +146,27 @@ export async function countWebhooks(db: Queryable, scope: Scope): Promise<number
 
 export interface StoredSecret {
   id: string;
-  sealedSecret: Buffer;
+  encryptedSecret: Buffer;
   endsAtMs: number | null;
 }
 
 export async function insertSecret(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
-  secret: { id: string; sealedSecret: Buffer },
+  secret: { id: string; encryptedSecret: Buffer },
 ): Promise<void> {
   await db.query(
     `insert into webhook_secrets (workspace_id, mode, webhook_id, id, encrypted_secret)
      values ($1, $2, $3, $4, $5)`,
-    [scope.workspaceId, scope.mode, webhookId, secret.id, secret.sealedSecret],
+    [scope.workspaceId, scope.mode, webhookId, secret.id, secret.encryptedSecret],
   );
 }
 
-/** A rotation: the current secret signs on until `endsAtMs`; one that was on its way out is gone. */
+/** For a rotation: the current secret stays valid until `endsAtMs`; an older one is removed. */
 export async function retireSecrets(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
   endsAtMs: number,
 ): Promise<void> {
@@ -182,11 +182,11 @@ export async function retireSecrets(
 /** Newest first. */
 export async function readSecrets(
   db: Queryable,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
 ): Promise<StoredSecret[]> {
   const { rows } = await db.query<StoredSecret>(
-    `select id, encrypted_secret as "sealedSecret", expires_at as "endsAtMs" from webhook_secrets
+    `select id, encrypted_secret as "encryptedSecret", expires_at as "endsAtMs" from webhook_secrets
      where workspace_id = $1 and mode = $2 and webhook_id = $3 order by id desc`,
     [scope.workspaceId, scope.mode, webhookId],
   );

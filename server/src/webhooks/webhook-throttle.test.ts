@@ -5,7 +5,11 @@ import { WebhookThrottle } from './webhook-throttle.ts';
 function paceWith(state: { busy: number; commitsEach100Ms: number }) {
   const clock = new ManualClock(1_000_000);
   let commits = 0;
-  const throttle = new WebhookThrottle({ clock, mailCommits: () => commits, busy: () => state.busy });
+  const throttle = new WebhookThrottle({
+    clock,
+    mailCommits: () => commits,
+    busy: () => state.busy,
+  });
   return {
     throttle,
     clock,
@@ -25,7 +29,7 @@ function taken(throttle: WebhookThrottle, most = 1_000): number {
   return count;
 }
 
-test('nothing is held back while there is time to spare, or no mail', () => {
+test('does not throttle while the process has idle time or no mail', () => {
   for (const state of [
     { busy: 0.5, commitsEach100Ms: 50 },
     { busy: 1, commitsEach100Ms: 0 },
@@ -36,7 +40,7 @@ test('nothing is held back while there is time to spare, or no mail', () => {
   }
 });
 
-test('while busy with mail, tries are seven of a hundred events that mail makes', () => {
+test('while busy with mail, allows seven attempts per hundred events', () => {
   const { throttle, pass } = paceWith({ busy: 1, commitsEach100Ms: 50 });
   pass(500);
   taken(throttle);
@@ -45,7 +49,7 @@ test('while busy with mail, tries are seven of a hundred events that mail makes'
   expect(taken(throttle)).toBe(0);
 });
 
-test('some are always let through', () => {
+test('always allows a minimum rate', () => {
   const { throttle, pass } = paceWith({ busy: 1, commitsEach100Ms: 50 });
   pass(500);
   taken(throttle);
@@ -53,14 +57,14 @@ test('some are always let through', () => {
   expect(taken(throttle)).toBe(10);
 });
 
-test('what was not used is not saved up', () => {
+test('unused tokens are capped', () => {
   const { throttle, pass } = paceWith({ busy: 1, commitsEach100Ms: 50 });
   pass(500);
   throttle.addEvents(1_000_000);
   expect(taken(throttle)).toBeLessThanOrEqual(101);
 });
 
-test('a clock that is set back holds nothing back for longer', () => {
+test('a clock set back does not extend throttling', () => {
   const state = { busy: 1, commitsEach100Ms: 50 };
   const { throttle, clock, pass } = paceWith(state);
   pass(500);

@@ -1,19 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
+import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
-import { takeTurn } from '../db/take-turn.ts';
 import { type Clock, pause } from '../lib/clock.ts';
+import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
-import type { Sealer } from '../lib/sealer.ts';
 import {
+  type CustomHeaders,
   changeHeaders,
-  type ExtraHeaders,
   type HeaderChange,
-  hiddenHeaders,
-} from './extra-headers.ts';
-import { newSecret, secretText } from './secrets.ts';
+  redactHeaders,
+} from './custom-headers.ts';
+import { formatSecret, newSecret } from './sign-webhook.ts';
 import type { TargetGuard } from './target-guard.ts';
-import { HOW_ALLOWED, hostOf, parseTarget, type TargetRules } from './target-url.ts';
+import { ALLOW_PRIVATE_HINT, hostOf, parseTarget, type TargetRules } from './target-url.ts';
 import {
   countWebhooks,
   deleteWebhook,
@@ -22,15 +23,14 @@ import {
   insertWebhook,
   listWebhooks,
   retireSecrets,
-  type Scope,
   updateWebhook,
   type Webhook,
 } from './webhook-store.ts';
 
 /**
- * Webhook endpoints: made, changed, given new secrets, removed. What comes in is a wish of a tenant;
- * what is stored has an address that may be reached, headers that may be sent, and a secret that was
- * shown once. Delivery (dispatcher.ts) follows the ledger by itself and reads what is stored here.
+ * Webhook endpoints: create, change, rotate secrets, remove. Input comes from tenants; what is
+ * stored has a URL that may be reached, headers that may be sent, and a secret that was shown once.
+ * Delivery (webhook-dispatcher.ts) follows the event log and reads what is stored here.
  */
 
 export interface NewWebhook {
@@ -46,14 +46,14 @@ export type WebhookChange = Partial<NewWebhook>;
 export interface WebhooksParts {
   pool: Pool;
   clock: Clock;
-  sealer: Sealer;
+  sealer: Encryptor;
   guard: TargetGuard;
   rules: TargetRules;
 }
 
 export const ENDPOINTS_MAX = 50;
 const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
-/** Name servers that are silent must not make an owner wait: the guard stands at connect as well. */
+/** Unresponsive name servers must not block the request: the guard checks at connect as well. */
 const RESOLVE_WITHIN_MS = 2_000;
 
 export class Webhooks {
@@ -63,8 +63,11 @@ export class Webhooks {
     this.#parts = parts;
   }
 
-  /** The secret is in the answer and nowhere else. */
-  async create(scope: Scope, wanted: NewWebhook): Promise<{ webhook: Webhook; secret: string }> {
+  /** The secret is returned here and nowhere else. */
+  async create(
+    scope: TenantScope,
+    wanted: NewWebhook,
+  ): Promise<{ webhook: Webhook; secret: string }> {
     const { pool, clock } = this.#parts;
     const { url, headers } = await this.#check(scope, wanted, {});
     const nowMs = clock.now();
@@ -77,7 +80,7 @@ export class Webhooks {
       events: [...new Set(wanted.events ?? ['*'])],
       description: wanted.description ?? '',
       enabled: wanted.enabled ?? true,
-      sealedHeaders: this.#seal(headers),
+      encryptedHeaders: this.#encryptHeaders(headers),
       revision: 1,
       failingSinceMs: null,
       disabledAtMs: null,
@@ -86,40 +89,43 @@ export class Webhooks {
       updatedAtMs: nowMs,
     };
     await inTransaction(pool, async (client) => {
-      await takeTurn(client, 'webhooks', scope.workspaceId);
+      await lockForTransaction(client, 'webhooks', scope.workspaceId);
       if ((await countWebhooks(client, scope)) >= ENDPOINTS_MAX) {
-        throw new RefusedError('conflict', `There are at most ${ENDPOINTS_MAX} endpoints a mode.`);
+        throw new RefusedError('conflict', `A mode can have at most ${ENDPOINTS_MAX} endpoints.`);
       }
       await insertWebhook(client, webhook);
-      await insertSecret(client, scope, webhook.id, this.#sealed(secret, nowMs));
+      await insertSecret(client, scope, webhook.id, this.#encryptSecret(secret, nowMs));
     });
-    return { webhook, secret: secretText(secret) };
+    return { webhook, secret: formatSecret(secret) };
   }
 
-  /** What is wrong with the fields that are there, of an endpoint whose other fields cannot be read. */
-  faultsIn({ mode }: Pick<Scope, 'mode'>, { url, headers = {} }: WebhookChange): FieldError[] {
+  /** The errors in the given fields, when the other fields of the endpoint could not be parsed. */
+  fieldErrors(
+    { mode }: Pick<TenantScope, 'mode'>,
+    { url, headers = {} }: WebhookChange,
+  ): FieldError[] {
     const target = url === undefined ? undefined : parseTarget(url, mode, this.#parts.rules);
     const { errors } = changeHeaders({}, headers);
-    return target === undefined || target.ok ? errors : [...errors, urlFault(target)];
+    return target === undefined || target.ok ? errors : [...errors, urlError(target)];
   }
 
-  async get(scope: Scope, id: string): Promise<Webhook> {
-    return known(await findWebhook(this.#parts.pool, scope, id));
+  async get(scope: TenantScope, id: string): Promise<Webhook> {
+    return orNotFound(await findWebhook(this.#parts.pool, scope, id));
   }
 
-  list(scope: Scope, page: { before?: string; limit: number }): Promise<Webhook[]> {
+  list(scope: TenantScope, page: { before?: string; limit: number }): Promise<Webhook[]> {
     return listWebhooks(this.#parts.pool, scope, page);
   }
 
-  async change(scope: Scope, id: string, change: WebhookChange): Promise<Webhook> {
+  async change(scope: TenantScope, id: string, change: WebhookChange): Promise<Webhook> {
     const { pool, clock } = this.#parts;
-    const now = known(await findWebhook(pool, scope, id));
+    const now = orNotFound(await findWebhook(pool, scope, id));
     const { url } = await this.#check(scope, change, this.headersOf(now));
     return inTransaction(pool, async (client) => {
-      const before = known(await findWebhook(client, scope, id, 'for update'));
+      const before = orNotFound(await findWebhook(client, scope, id, 'for update'));
       const headersBefore = this.headersOf(before);
       const { headers, errors } = changeHeaders(headersBefore, change.headers ?? {});
-      refuse(errors);
+      throwIfInvalid(errors);
       const sameHeaders = isDeepStrictEqual(headers, headersBefore);
       const enabled = change.enabled ?? before.enabled;
       const turned = enabled !== before.enabled;
@@ -131,8 +137,8 @@ export class Webhooks {
         events: change.events ? [...new Set(change.events)] : before.events,
         description: change.description ?? before.description,
         enabled,
-        // Sealing the same twice gives two texts.
-        sealedHeaders: sameHeaders ? before.sealedHeaders : this.#seal(headers),
+        // Encrypting the same value twice gives different results.
+        encryptedHeaders: sameHeaders ? before.encryptedHeaders : this.#encryptHeaders(headers),
         failingSinceMs: (turned && enabled) || moved ? null : before.failingSinceMs,
         disabledAtMs: enabled ? null : turned ? nowMs : before.disabledAtMs,
         disabledReason: enabled ? null : turned ? 'manual' : before.disabledReason,
@@ -144,13 +150,13 @@ export class Webhooks {
     });
   }
 
-  async remove(scope: Scope, id: string): Promise<void> {
+  async remove(scope: TenantScope, id: string): Promise<void> {
     if (!(await deleteWebhook(this.#parts.pool, scope, id))) throw notFound();
   }
 
-  /** A new secret; the one before signs as well until the grace period is over. */
+  /** Creates a new secret; the previous one stays valid during the grace period. */
   async rotateSecret(
-    scope: Scope,
+    scope: TenantScope,
     id: string,
     graceSeconds: number,
   ): Promise<{ webhook: Webhook; secret: string; previousEndsAtMs: number }> {
@@ -159,22 +165,24 @@ export class Webhooks {
     const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;
     const secret = newSecret();
     return inTransaction(pool, async (client) => {
-      const before = known(await findWebhook(client, scope, id, 'for update'));
+      const before = orNotFound(await findWebhook(client, scope, id, 'for update'));
       await retireSecrets(client, scope, id, previousEndsAtMs);
-      await insertSecret(client, scope, id, this.#sealed(secret, nowMs));
+      await insertSecret(client, scope, id, this.#encryptSecret(secret, nowMs));
       const webhook = { ...before, updatedAtMs: nowMs };
       await updateWebhook(client, webhook);
-      return { webhook, secret: secretText(secret), previousEndsAtMs };
+      return { webhook, secret: formatSecret(secret), previousEndsAtMs };
     });
   }
 
-  /** With their values: for sending, never for answers. */
-  headersOf(webhook: Webhook): ExtraHeaders {
-    if (!webhook.sealedHeaders) return {};
-    return JSON.parse(this.#parts.sealer.open(webhook.sealedHeaders).toString()) as ExtraHeaders;
+  /** With their values: for sending, never for responses. */
+  headersOf(webhook: Webhook): CustomHeaders {
+    if (!webhook.encryptedHeaders) return {};
+    return JSON.parse(
+      this.#parts.sealer.decrypt(webhook.encryptedHeaders).toString(),
+    ) as CustomHeaders;
   }
 
-  /** What users see; in API answers and on screens. */
+  /** The endpoint as the API returns it. */
   publicWebhook(webhook: Webhook) {
     return {
       id: encodeId('whk', webhook.id),
@@ -182,7 +190,7 @@ export class Webhooks {
       events: webhook.events,
       description: webhook.description,
       enabled: webhook.enabled,
-      headers: hiddenHeaders(this.headersOf(webhook)),
+      headers: redactHeaders(this.headersOf(webhook)),
       mode: webhook.mode,
       created_at: new Date(webhook.createdAtMs).toISOString(),
       updated_at: new Date(webhook.updatedAtMs).toISOString(),
@@ -193,24 +201,24 @@ export class Webhooks {
   }
 
   async #check(
-    scope: Scope,
+    scope: TenantScope,
     wanted: WebhookChange,
-    headersBefore: ExtraHeaders,
-  ): Promise<{ url: string | undefined; headers: ExtraHeaders }> {
+    headersBefore: CustomHeaders,
+  ): Promise<{ url: string | undefined; headers: CustomHeaders }> {
     const { headers, errors } = changeHeaders(headersBefore, wanted.headers ?? {});
     let url: string | undefined;
     if (wanted.url !== undefined) {
       const target = parseTarget(wanted.url, scope.mode, this.#parts.rules);
-      const mistake = target.ok ? await this.#whereItLeads(target.url) : target;
-      if (mistake) errors.push(urlFault(mistake));
+      const mistake = target.ok ? await this.#checkResolvedTarget(target.url) : target;
+      if (mistake) errors.push(urlError(mistake));
       else if (target.ok) url = target.url.href;
     }
-    refuse(errors);
+    throwIfInvalid(errors);
     return { url, headers };
   }
 
-  /** A host that nobody knows yet is taken: it may come, and the guard stands at connect as well. */
-  async #whereItLeads(url: URL): Promise<{ code: string; detail: string } | undefined> {
+  /** A host that does not resolve yet is accepted: the guard checks at connect as well. */
+  async #checkResolvedTarget(url: URL): Promise<{ code: string; detail: string } | undefined> {
     const { guard, clock } = this.#parts;
     const tooLate = new AbortController();
     const resolved = await Promise.race([
@@ -219,34 +227,34 @@ export class Webhooks {
     ]);
     tooLate.abort();
     if (resolved?.kind !== 'refused') return undefined;
-    const detail = `${hostOf(url)} leads to ${resolved.address}, which is not on the public internet. ${HOW_ALLOWED}`;
+    const detail = `${hostOf(url)} resolves to ${resolved.address}, which is not a public address. ${ALLOW_PRIVATE_HINT}`;
     return { code: 'private_target', detail };
   }
 
-  #seal(headers: ExtraHeaders): Buffer | null {
+  #encryptHeaders(headers: CustomHeaders): Buffer | null {
     if (Object.keys(headers).length === 0) return null;
-    return this.#parts.sealer.seal(Buffer.from(JSON.stringify(headers)));
+    return this.#parts.sealer.encrypt(Buffer.from(JSON.stringify(headers)));
   }
 
-  #sealed(secret: Buffer, nowMs: number): { id: string; sealedSecret: Buffer } {
-    return { id: uuidv7(nowMs), sealedSecret: this.#parts.sealer.seal(secret) };
+  #encryptSecret(secret: Buffer, nowMs: number): { id: string; encryptedSecret: Buffer } {
+    return { id: uuidv7(nowMs), encryptedSecret: this.#parts.sealer.encrypt(secret) };
   }
 }
 
 export function notFound(): RefusedError {
-  return new RefusedError('not_found', 'There is no webhook endpoint with this id.');
+  return new RefusedError('not_found', 'No such webhook endpoint.');
 }
 
-function known(webhook: Webhook | undefined): Webhook {
+function orNotFound(webhook: Webhook | undefined): Webhook {
   if (!webhook) throw notFound();
   return webhook;
 }
 
-function refuse(errors: readonly FieldError[]): void {
+function throwIfInvalid(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidFields(errors);
 }
 
-function urlFault({ code, detail }: { code: string; detail: string }): FieldError {
+function urlError({ code, detail }: { code: string; detail: string }): FieldError {
   return { pointer: '/url', code, detail };
 }
 

@@ -6,7 +6,7 @@ import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createWebhooks, type WebhookModule } from '../../src/webhooks/create-webhooks.ts';
 import type { DispatcherLimits } from '../../src/webhooks/webhook-dispatcher.ts';
-import type { Scope } from '../../src/webhooks/webhook-store.ts';
+import type { TenantScope } from '../../src/accounts/tenant-scope.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { newWorkspace } from './enqueue-messages.ts';
 
@@ -14,7 +14,7 @@ import { newWorkspace } from './enqueue-messages.ts';
 export interface WebhookSetup extends AsyncDisposable {
   pool: Pool;
   database: TestDatabase;
-  scope: Scope;
+  scope: TenantScope;
   node: WebhookModule;
   /** Another node on the same database. */
   addNode(): Promise<WebhookModule & AsyncDisposable>;
@@ -49,7 +49,7 @@ export async function setUpWebhooks(options: WebhookSetupOptions = {}): Promise<
   const clock = options.clock ?? systemClock;
   const database = await createTestDatabase({ nowMs: clock.now() });
   const { pool } = database;
-  const scope: Scope = { workspaceId: await newWorkspace(pool, clock.now()), mode: 'test' };
+  const scope: TenantScope = { workspaceId: await newWorkspace(pool, clock.now()), mode: 'test' };
   const nodes = [openNode(options, database, clock)];
   const { room } = nodes[0] as ReturnType<typeof openNode>;
   return {
@@ -122,7 +122,7 @@ function openNode(options: WebhookSetupOptions, database: TestDatabase, clock: C
 
 export async function appendTestEvents(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   clock: Clock,
   count: number,
   type: EventType = 'template.published',

@@ -234,7 +234,7 @@ describe('a test', () => {
     const { status, json } = await app.call('POST', `/webhooks/${id}/test`);
     expect(status).toBe(200);
     expect(json).toMatchObject({ succeeded: false, status: null, response_body: null });
-    expect(json.error).toContain('Nothing listens at 127.0.0.1:9');
+    expect(json.error).toContain('connection to 127.0.0.1:9 was refused');
   });
 
   test('at most four wait at the same time', async () => {

@@ -296,7 +296,7 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
         examples: ['gone'],
       }),
       explanation: Type.String({
-        examples: ['The endpoint answered 410: it is gone for good.'],
+        examples: ['The endpoint responded with 410 Gone.'],
       }),
     }),
   },

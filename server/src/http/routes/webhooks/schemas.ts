@@ -146,7 +146,7 @@ const DELIVERY = {
   next_try_at: '2026-11-15T09:30:05.600Z',
   finished_at: null,
   last_status: 503,
-  last_error: 'The receiver answered 503. Only 2xx counts as received.',
+  last_error: 'The endpoint responded with status 503. Only 2xx counts as delivered.',
 };
 
 const DeliveryFields = {

@@ -1,15 +1,15 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
   DELIVERY_COLUMNS,
   type WebhookDelivery,
   type WebhookDeliveryStatus,
-} from './history-store.ts';
-import type { Scope } from './webhook-store.ts';
+} from './webhook-history-store.ts';
 
 /**
- * Lists of deliveries, of one endpoint or of all, newest event first. A request looks at a bounded
- * number of rows: with a filter that matches little, a page may be short and still have a next one.
+ * Lists webhook deliveries of one or all endpoints, newest event first. A request scans a bounded
+ * number of rows: with a selective filter a page may be short and still have a next one.
  */
 
 export interface DeliveryFilter {
@@ -20,50 +20,50 @@ export interface DeliveryFilter {
   eventType?: string;
 }
 
-/** A place in the list: behind this delivery. */
-export interface DeliveryPlace {
+/** A position in the list: right after this delivery. */
+export interface DeliveryCursor {
   eventId: string;
   webhookId: string;
 }
 
 export interface DeliveryPage {
   deliveries: WebhookDelivery[];
-  /** Null when there is nothing more. */
-  next: DeliveryPlace | null;
+  /** Null on the last page. */
+  next: DeliveryCursor | null;
 }
 
-const LIST_START: DeliveryPlace = {
+const LIST_START: DeliveryCursor = {
   eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   webhookId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
 };
 const NIL = uuidFloor(0);
 
-/** Of all endpoints together. */
-const SCANNED_MAX = 10_000;
-/** More than one message can have: fifty recipients, each told of a hundred times. */
+/** Rows scanned per request, over all endpoints. */
+const SCAN_MAX = 10_000;
+/** More than a message can have: fifty recipients with a hundred events each. */
 const EVENTS_OF_MESSAGE_MAX = 5_000;
 
 export async function listDeliveries(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   filter: DeliveryFilter,
-  page: { after: DeliveryPlace | undefined; limit: number },
+  page: { after: DeliveryCursor | undefined; limit: number },
 ): Promise<DeliveryPage> {
-  const endpoints = await endpointsOf(pool, scope, filter.webhookId);
+  const endpoints = await endpointIds(pool, scope, filter.webhookId);
   if (endpoints.length === 0) return { deliveries: [], next: null };
   const { after = LIST_START, limit } = page;
   const { status, eventType, messageId } = filter;
-  // What the index alone finds needs no more rows than the page has.
+  // Rows that the index alone finds need not be scanned beyond the page.
   const walked = eventType !== undefined || status === 'pending' || status === 'succeeded';
-  const scanMax = walked ? Math.max(limit + 1, SCANNED_MAX / endpoints.length) : limit + 1;
+  const scanMax = walked ? Math.max(limit + 1, SCAN_MAX / endpoints.length) : limit + 1;
   const { rows } = await pool.query<WebhookDelivery & { edge: string | null }>(
-    // Not yet filtered by type and status, but for those that failed, which have an index.
+    // Type and status are filtered later, except for failed deliveries, which have an index.
     `with scanned as materialized (
        select d.* from unnest($3::uuid[]) w(id) cross join lateral (
          select * from webhook_deliveries d
           where d.workspace_id = $1 and d.mode = $2 and d.webhook_id = w.id and d.event_id <= $4
             and (d.event_id, d.webhook_id) < ($4, $5)
-            ${messageId === undefined ? 'and $8::uuid is null and $9::uuid is null' : OF_MESSAGE}
+            ${messageId === undefined ? 'and $8::uuid is null and $9::uuid is null' : MESSAGE_FILTER}
             ${filter.eventId === undefined ? 'and $10::uuid is null' : 'and d.event_id = $10'}
             ${status === 'failed' ? "and d.status = 'failed'" : ''}
           order by d.event_id desc limit $11) d),
@@ -101,14 +101,14 @@ export async function listDeliveries(
   return { deliveries: found, next: edge === null ? null : { eventId: edge, webhookId: NIL } };
 }
 
-/** An event is never older than its message: partitions before it are not looked at. */
-const OF_MESSAGE = `and d.event_id >= $9 and d.event_id = any(array(
+/** An event is never older than its message, so earlier partitions are pruned. */
+const MESSAGE_FILTER = `and d.event_id >= $9 and d.event_id = any(array(
   select e.id from events e where e.workspace_id = $1 and e.mode = $2 and e.message_id = $8
      and e.id >= $9 limit ${EVENTS_OF_MESSAGE_MAX}))`;
 
-async function endpointsOf(
+async function endpointIds(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string | undefined,
 ): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(

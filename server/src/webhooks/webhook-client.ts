@@ -2,58 +2,58 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
 import type { Clock } from '../lib/clock.ts';
-import { plainWords } from './plain-words.ts';
-import { parseRetryAfter } from './retry-schedule.ts';
 import { type TargetGuard, TargetRefusedError } from './target-guard.ts';
 import { hostOf } from './target-url.ts';
+import { webhookErrorText } from './webhook-error-text.ts';
+import { parseRetryAfter } from './webhook-retry-schedule.ts';
 
 /**
- * One try: a signed body goes out, what came back is told as a value; it never throws. The other
- * side decides neither how long it takes nor how much is read, and is never followed elsewhere.
+ * Sends one signed request and returns the result as a value; it never throws. The receiver
+ * controls neither how long it takes nor how much is read, and redirects are not followed.
  */
-export interface Posting {
+export interface WebhookRequest {
   url: URL;
   headers: Record<string, string>;
   body: Buffer;
 }
 
-export interface Posted {
+export interface WebhookResponse {
   startedAtMs: number;
   durationMs: number;
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   status: number | null;
-  /** The first bytes of the answer, as text. */
-  answer: string | null;
-  /** What went wrong, in plain words; null for a success. */
+  /** The first bytes of the response body, as text. */
+  body: string | null;
+  /** The error shown to the owner; null on success. */
   error: string | null;
   retryAfterMs: number | undefined;
 }
 
-export type PostWebhook = (posting: Posting) => Promise<Posted>;
+export type PostWebhook = (posting: WebhookRequest) => Promise<WebhookResponse>;
 
-export interface PosterParts {
+export interface WebhookClientParts {
   clock: Clock;
   guard: TargetGuard;
   deadlineMs?: number;
-  /** Besides the public authorities: where the other side is ours. */
+  /** An additional certificate authority, for tests. */
   ca?: string;
 }
 
-export interface Poster {
+export interface WebhookClient {
   post: PostWebhook;
-  /** Closes connections that are kept for the next try. */
+  /** Closes idle keep-alive connections. */
   close(): void;
 }
 
 const DEADLINE_MS = 15_000;
-/** The status is what counts: after it, the rest of an answer gets only this long, within the deadline. */
-const ANSWER_TAIL_MS = 2_000;
-const ANSWER_KEPT_BYTES = 4 * 1024;
-/** A longer answer costs its sender the connection. */
-const ANSWER_READ_BYTES_MAX = 64 * 1024;
+/** The status decides. After it, the rest of the body gets only this long, within the deadline. */
+const BODY_TIMEOUT_MS = 2_000;
+const BODY_KEPT_BYTES = 4 * 1024;
+/** A longer response costs the receiver the connection. */
+const BODY_READ_BYTES_MAX = 64 * 1024;
 const IDLE_CONNECTION_MS = 20_000;
 
-export function createPoster(parts: PosterParts): Poster {
+export function createWebhookClient(parts: WebhookClientParts): WebhookClient {
   const { clock, guard, deadlineMs = DEADLINE_MS } = parts;
   const shared = {
     keepAlive: true,
@@ -67,7 +67,7 @@ export function createPoster(parts: PosterParts): Poster {
     'https:': new https.Agent({ ...shared, ...(parts.ca === undefined ? {} : { ca: parts.ca }) }),
   };
 
-  async function post(posting: Posting): Promise<Posted> {
+  async function post(posting: WebhookRequest): Promise<WebhookResponse> {
     const startedAtMs = clock.now();
     const host = hostOf(posting.url);
     const sent =
@@ -76,8 +76,8 @@ export function createPoster(parts: PosterParts): Poster {
         : await send(posting, agents, { clock, deadlineMs });
     const durationMs = clock.now() - startedAtMs;
     if ('error' in sent) {
-      const error = plainWords(sent.error, posting.url, deadlineMs);
-      const none = { status: null, answer: null, retryAfterMs: undefined };
+      const error = webhookErrorText(sent.error, posting.url, deadlineMs);
+      const none = { status: null, body: null, retryAfterMs: undefined };
       return { startedAtMs, durationMs, ...none, error };
     }
     const { status, retryAfter } = sent;
@@ -85,8 +85,8 @@ export function createPoster(parts: PosterParts): Poster {
       startedAtMs,
       durationMs,
       status,
-      answer: textOf(sent.body),
-      error: status >= 200 && status < 300 ? null : statusWords(status),
+      body: textOf(sent.body),
+      error: status >= 200 && status < 300 ? null : statusText(status),
       retryAfterMs: parseRetryAfter(retryAfter, clock.now()),
     };
   }
@@ -100,7 +100,9 @@ export function createPoster(parts: PosterParts): Poster {
   };
 }
 
-type Sent = { status: number; retryAfter: string | undefined; body: Buffer } | { error: Error };
+type RawResponse =
+  | { status: number; retryAfter: string | undefined; body: Buffer }
+  | { error: Error };
 
 interface Agents {
   'http:': http.Agent;
@@ -108,10 +110,10 @@ interface Agents {
 }
 
 function send(
-  posting: Posting,
+  posting: WebhookRequest,
   agents: Agents,
   limits: { clock: Clock; deadlineMs: number },
-): Promise<Sent> {
+): Promise<RawResponse> {
   const { clock, deadlineMs } = limits;
   return new Promise((resolve) => {
     let ended = false;
@@ -130,7 +132,7 @@ function send(
       let answered = false;
       started.on('error', (error: NodeJS.ErrnoException) => {
         if (ended || answered) return;
-        // The other side had closed the kept connection just before: nothing was wrong with this try.
+        // The receiver closed the idle connection just before: retry on a new one.
         if (started.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
           request = begin();
           return;
@@ -142,7 +144,8 @@ function send(
         timer.cancel();
         read(response);
       });
-      // Without a listener nothing would be told at all, and the try last until its deadline.
+      // Without a listener an upgrade would not be reported, and the attempt would last until its
+      // deadline.
       started.on('upgrade', ({ statusCode = 0 }) =>
         end({ status: statusCode, retryAfter: undefined, body: Buffer.alloc(0) }),
       );
@@ -160,24 +163,24 @@ function send(
           retryAfter: response.headers['retry-after'],
           body: Buffer.concat(chunks),
         });
-      timer = clock.after(Math.min(ANSWER_TAIL_MS, endsAtMs - clock.now()), finish);
+      timer = clock.after(Math.min(BODY_TIMEOUT_MS, endsAtMs - clock.now()), finish);
       response.on('data', (chunk: Buffer) => {
         readBytes += chunk.length;
-        const room = ANSWER_KEPT_BYTES - keptBytes;
-        if (room > 0) chunks.push(chunk.subarray(0, room));
-        keptBytes += Math.min(room, chunk.length);
-        if (readBytes > ANSWER_READ_BYTES_MAX) finish();
+        const remaining = BODY_KEPT_BYTES - keptBytes;
+        if (remaining > 0) chunks.push(chunk.subarray(0, remaining));
+        keptBytes += Math.min(remaining, chunk.length);
+        if (readBytes > BODY_READ_BYTES_MAX) finish();
       });
       response.on('end', finish);
       response.on('error', finish);
       response.on('close', finish);
     }
 
-    function end(sent: Sent): void {
+    function end(sent: RawResponse): void {
       if (ended) return;
       ended = true;
       timer.cancel();
-      // After a whole answer this does nothing: its connection is already kept for the next.
+      // After a complete response this does nothing: the connection is already back in the pool.
       request.destroy();
       resolve(sent);
     }
@@ -188,15 +191,15 @@ export class DeadlineError extends Error {
   readonly code = 'DEADLINE';
 }
 
-/** PostgreSQL's text holds any character but NUL. */
+/** PostgreSQL's text cannot store NUL. */
 function textOf(body: Buffer): string {
   return body.toString('utf8').replaceAll('\0', '');
 }
 
-function statusWords(status: number): string {
-  if (status === 410) return 'The receiver says that the endpoint is gone for good (410).';
+function statusText(status: number): string {
+  if (status === 410) return 'The endpoint is permanently gone (410).';
   if (status >= 300 && status < 400) {
-    return `The receiver answered with a redirect (${status}). Redirects are not followed: give the final address.`;
+    return `The endpoint responded with a redirect (${status}). Redirects are not followed; use the final URL.`;
   }
-  return `The receiver answered ${status}. Only 2xx counts as received.`;
+  return `The endpoint responded with status ${status}. Only 2xx counts as delivered.`;
 }

@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto';
 import type { Hmac } from '../lib/hmac.ts';
 
 /**
- * Standard Webhooks (standardwebhooks.com): an HMAC-SHA256 over id, time and body, under a secret
- * that only the two sides know. While a secret rotates there are two signatures, newest first, and a
- * receiver accepts when any of them fits.
+ * Standard Webhooks (standardwebhooks.com): an HMAC-SHA256 over id, timestamp and body, under a
+ * shared secret. During a rotation there are two signatures, newest first, and a receiver accepts
+ * if either matches.
  */
 
-const PREFIX = 'whsec_';
-/** The standard asks for 24 to 64. */
+const SECRET_PREFIX = 'whsec_';
+/** The standard requires 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 
 export function newSecret(): Buffer {
   return randomBytes(SECRET_BYTES);
 }
 
-/** As the owner sees it, once. */
-export function secretText(secret: Buffer): string {
-  return PREFIX + secret.toString('base64');
+/** The secret as shown to the owner, once. */
+export function formatSecret(secret: Buffer): string {
+  return SECRET_PREFIX + secret.toString('base64');
 }
 
 export interface SignedHeaders {

@@ -1,23 +1,23 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createEncryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
-import { createSealer } from '../lib/sealer.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
+import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
-import { Dispatcher, type DispatcherLimits } from './dispatcher.ts';
-import { EndpointBook } from './endpoint-book.ts';
-import { anyEnabled, fanOut, skipAhead } from './fan-out-store.ts';
-import { createPoster } from './post-webhook.ts';
+import { EndpointCache } from './endpoint-cache.ts';
+import { anyEnabled, fanOut, skipToEnd } from './fan-out-store.ts';
 import { createTargetGuard } from './target-guard.ts';
 import { WebhookTester } from './test-webhook.ts';
-import { createAttempt } from './try-delivery.ts';
+import { createWebhookClient } from './webhook-client.ts';
+import { type DispatcherLimits, WebhookDispatcher } from './webhook-dispatcher.ts';
 import { WebhookHistory } from './webhook-history.ts';
 import {
-  claimDue,
-  endOrphans,
-  recordTries,
+  claimDueWebhooks,
+  disableNonIndexWebhookPlans,
+  failOrphans,
+  recordAttempts,
   releaseRows,
-  useIndexesOnly,
 } from './webhook-queue-store.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -28,57 +28,57 @@ export interface WebhookSettings {
   endpointConcurrency: number;
 }
 
-export interface OpenWebhooksParts {
+export interface WebhookModuleParts {
   pool: Pool;
   /** The dispatcher's own connections; undefined where this process does not send webhooks. */
   dispatchPool: Pool | undefined;
   clock: Clock;
   log: Log;
   secretKey: Buffer;
-  /** Empty: the system's. */
+  /** Empty: the system's resolvers. */
   dnsServers: readonly { host: string; port: number }[];
   settings: WebhookSettings;
   version: string;
-  /** Where the other side is ours: tests say so. */
+  /** An additional certificate authority, for tests. */
   ca?: string;
   limits?: Partial<DispatcherLimits>;
   deadlineMs?: number;
   mailCommits?: () => number;
 }
 
-export interface WebhookRoom {
+export interface WebhookModule {
   webhooks: Webhooks;
   history: WebhookHistory;
   tester: WebhookTester;
-  dispatcher: Dispatcher | undefined;
+  dispatcher: WebhookDispatcher | undefined;
   close(): void;
 }
 
-/** Tenants choose the names that are asked: mail has its own questions. */
+/** Tenants choose the host names, so webhooks have a resolver apart from mail. */
 const DNS_IN_FLIGHT_MAX = 64;
 
-/** The room of webhooks, joined. */
-export function openWebhooks(parts: OpenWebhooksParts): WebhookRoom {
+/** Creates the webhooks module. */
+export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
   const { pool, clock, settings, dispatchPool } = parts;
-  const sealer = createSealer(parts.secretKey, 'webhooks');
+  const sealer = createEncryptor(parts.secretKey, 'webhooks');
   const guard = createTargetGuard({
-    resolver: resolverOf(parts),
+    resolver: createWebhookResolver(parts),
     allowPrivate: settings.allowPrivate,
   });
-  const poster = createPoster({
+  const client = createWebhookClient({
     clock,
     guard,
     ...(parts.ca === undefined ? {} : { ca: parts.ca }),
     ...(parts.deadlineMs === undefined ? {} : { deadlineMs: parts.deadlineMs }),
   });
-  const book = new EndpointBook({ pool: dispatchPool ?? pool, sealer, rules: settings });
+  const endpoints = new EndpointCache({ pool: dispatchPool ?? pool, sealer, rules: settings });
   const sending = {
-    book,
-    post: poster.post,
+    endpoints,
+    post: client.post,
     clock,
     userAgent: `Postrider-Webhooks/${parts.version}`,
   };
-  const dispatcher = dispatchPool && openDispatcher(parts, dispatchPool, createAttempt(sending));
+  const dispatcher = dispatchPool && createDispatcher(parts, dispatchPool, createAttempt(sending));
   const webhooks = new Webhooks({ pool, clock, sealer, guard, rules: settings });
   return {
     webhooks,
@@ -90,28 +90,28 @@ export function openWebhooks(parts: OpenWebhooksParts): WebhookRoom {
     }),
     tester: new WebhookTester({
       ...sending,
-      book: new EndpointBook({ pool, sealer, rules: settings }),
+      endpoints: new EndpointCache({ pool, sealer, rules: settings }),
     }),
     dispatcher,
-    close: () => poster.close(),
+    close: () => client.close(),
   };
 }
 
-function openDispatcher(
-  { clock, log, settings, limits, mailCommits }: OpenWebhooksParts,
+function createDispatcher(
+  { clock, log, settings, limits, mailCommits }: WebhookModuleParts,
   pool: Pool,
   attempt: ReturnType<typeof createAttempt>,
-): Dispatcher {
-  useIndexesOnly(pool);
-  return new Dispatcher({
+): WebhookDispatcher {
+  disableNonIndexWebhookPlans(pool);
+  return new WebhookDispatcher({
     store: {
       anyEnabled: () => anyEnabled(pool),
-      skipAhead: () => skipAhead(pool),
-      fanOut: (eventsMax, rooms, terms) => fanOut(pool, eventsMax, rooms, terms),
-      claim: (after, rooms, terms) => claimDue(pool, after, rooms, terms),
+      skipToEnd: () => skipToEnd(pool),
+      fanOut: (eventsMax, capacity, terms) => fanOut(pool, eventsMax, capacity, terms),
+      claim: (after, capacity, terms) => claimDueWebhooks(pool, after, capacity, terms),
       release: (rows, lease, nowMs) => releaseRows(pool, rows, lease, nowMs),
-      endOrphans: (nowMs, limit) => endOrphans(pool, nowMs, limit),
-      record: (results) => recordTries(pool, results),
+      failOrphans: (nowMs, limit) => failOrphans(pool, nowMs, limit),
+      record: (results) => recordAttempts(pool, results),
     },
     attempt,
     disable: ({ workspace_id: workspaceId, mode, webhook_id }, found) =>
@@ -120,14 +120,14 @@ function openDispatcher(
     clock,
     log,
     limits: {
-      wireMax: settings.concurrency,
+      inFlightMax: settings.concurrency,
       perEndpointMax: settings.endpointConcurrency,
       ...limits,
     },
   });
 }
 
-function resolverOf({ clock, dnsServers }: OpenWebhooksParts) {
+function createWebhookResolver({ clock, dnsServers }: WebhookModuleParts) {
   return createResolver({
     clock,
     inFlightMax: DNS_IN_FLIGHT_MAX,

@@ -1,23 +1,23 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import type { LedgerPosition } from '../events/events-store.ts';
+import type { EventPosition } from '../events/events-store.ts';
 import { uuidFloor } from '../lib/ids.ts';
-import type { Scope } from './webhook-store.ts';
 
-/** What was sent to an endpoint, what came back, and how to send it again. */
+/** Deliveries to an endpoint, their attempts, and statements that replay them. */
 
 export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
 export interface WebhookDelivery {
   webhookId: string;
   eventId: string;
-  /** Null for events of no message, and for those past their retention. */
+  /** Null for events without a message, and for those past their retention period. */
   messageId: string | null;
   eventType: string;
   status: WebhookDeliveryStatus;
   dueAtMs: number | null;
   leased: boolean;
-  tries: number;
+  attempts: number;
   createdAtMs: number;
   finishedAtMs: number | null;
   lastStatus: number | null;
@@ -27,26 +27,26 @@ export interface WebhookDelivery {
 export const DELIVERY_COLUMNS = `d.webhook_id as "webhookId", d.event_id as "eventId",
   (select e.message_id from events e where e.workspace_id = d.workspace_id and e.mode = d.mode
       and e.tx = d.event_tx and e.id = d.event_id) as "messageId", d.event_type as "eventType", d.status,
-  d.due_at as "dueAtMs", d.lease is not null as leased, d.attempts as tries, d.created_at as "createdAtMs",
+  d.due_at as "dueAtMs", d.lease is not null as leased, d.attempts, d.created_at as "createdAtMs",
   d.finished_at as "finishedAtMs", d.last_response_status as "lastStatus", d.last_error as "lastError"`;
 
 const OF_WEBHOOK = 'd.workspace_id = $1 and d.mode = $2 and d.webhook_id = $3';
 
-export interface SentEvent {
+export interface DeliveredEvent {
   type: string;
   createdAtMs: number;
   sequence: number | null;
   data: string;
 }
 
-/** With the event, as long as that is kept. */
+/** The delivery with its event, while that is retained. */
 export async function findDelivery(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
   eventId: string,
-): Promise<{ delivery: WebhookDelivery; event: SentEvent | undefined } | undefined> {
-  const { rows } = await pool.query<WebhookDelivery & SentEventColumns>(
+): Promise<{ delivery: WebhookDelivery; event: DeliveredEvent | undefined } | undefined> {
+  const { rows } = await pool.query<WebhookDelivery & DeliveredEventColumns>(
     `select ${DELIVERY_COLUMNS}, e.created_at as "eventAtMs", e.sequence, e.data::text as data
      from webhook_deliveries d left join events e
        on e.workspace_id = d.workspace_id and e.mode = d.mode and e.tx = d.event_tx
@@ -64,16 +64,16 @@ export async function findDelivery(
   return { delivery, event };
 }
 
-interface SentEventColumns {
+interface DeliveredEventColumns {
   eventAtMs: number | null;
   sequence: number | null;
   data: string | null;
 }
 
-/** To which endpoint the delivery went, of several for which its event would be another one. */
-export async function findEndpointOf(
+/** Which of the candidate endpoints the delivery went to; for each of them its event id differs. */
+export async function findDeliveryEndpoint(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   candidates: readonly { webhookId: string; eventId: string }[],
 ): Promise<string | undefined> {
   const { rows } = await pool.query<{ webhookId: string }>(
@@ -91,26 +91,26 @@ export async function findEndpointOf(
   return rows[0]?.webhookId;
 }
 
-export interface WebhookTry {
+export interface StoredAttempt {
   number: number;
   startedAtMs: number;
   durationMs: number;
   url: string;
   headers: Record<string, string>;
   status: number | null;
-  answer: string | null;
+  responseBody: string | null;
   error: string | null;
 }
 
-export async function listTries(
+export async function listAttempts(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
   eventId: string,
-): Promise<WebhookTry[]> {
-  const { rows } = await pool.query<WebhookTry>(
+): Promise<StoredAttempt[]> {
+  const { rows } = await pool.query<StoredAttempt>(
     `select number, started_at as "startedAtMs", duration_ms as "durationMs", url, headers,
-            response_status as status, response_body as answer, error
+            response_status as status, response_body as "responseBody", error
      from webhook_attempts
      where workspace_id = $1 and mode = $2 and webhook_id = $3 and event_id = $4 order by number`,
     [scope.workspaceId, scope.mode, webhookId, eventId],
@@ -118,18 +118,18 @@ export async function listTries(
   return rows;
 }
 
-/** A new run, from now; a row that is being tried at this moment is left to it. */
-const AGAIN = `status = 'pending', due_at = $4::timestamptz, lease = null, cycle_attempts = 0, finished_at = null`;
+/** Starts a new delivery cycle now; a row that is being attempted is left alone. */
+const REQUEUE = `status = 'pending', due_at = $4::timestamptz, lease = null, cycle_attempts = 0, finished_at = null`;
 
 export async function replayOne(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
   eventId: string,
   nowMs: number,
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `update webhook_deliveries d set ${AGAIN} where ${OF_WEBHOOK} and d.event_id = $5 and d.lease is null`,
+    `update webhook_deliveries d set ${REQUEUE} where ${OF_WEBHOOK} and d.event_id = $5 and d.lease is null`,
     [scope.workspaceId, scope.mode, webhookId, sqlTime(nowMs), eventId],
   );
   return rowCount === 1;
@@ -141,24 +141,24 @@ export interface TimeRange {
 }
 
 /**
- * At most `limit` failed ones, oldest event first. Short transactions: a long one that writes would
- * hold up every follower of the ledger.
+ * Replays at most `limit` failed deliveries, oldest event first. Transactions are short: a long one
+ * that writes would delay every consumer of the event log.
  */
 export async function replayFailed(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
   range: TimeRange,
   limit: number,
   nowMs: number,
 ): Promise<number> {
   const { rowCount } = await pool.query(
-    `with again as (
+    `with replayed as (
        select d.event_id from webhook_deliveries d
         where ${OF_WEBHOOK} and d.status = 'failed' and d.event_id >= $5 and d.event_id < $6
         order by d.event_id limit $7 for update skip locked)
-     update webhook_deliveries d set ${AGAIN} from again
-      where ${OF_WEBHOOK} and d.event_id = again.event_id and d.event_id >= $5 and d.event_id < $6`,
+     update webhook_deliveries d set ${REQUEUE} from replayed
+      where ${OF_WEBHOOK} and d.event_id = replayed.event_id and d.event_id >= $5 and d.event_id < $6`,
     [
       scope.workspaceId,
       scope.mode,
@@ -177,21 +177,21 @@ const DAY_MS = 86_400_000;
 export interface ReplayStep {
   scanned: number;
   replayed: number;
-  next: LedgerPosition;
-  /** The latest time among what was scanned; null when that was nothing. */
+  next: EventPosition;
+  /** The latest time among the scanned events; null when there were none. */
   latestMs: number | null;
 }
 
 /**
- * Goes through a piece of the ledger and queues what the endpoint wants of it: events it has had,
- * and events it never had because it was off or did not exist.
+ * Scans part of the event log and queues the events that the endpoint subscribes to: those it has
+ * received, and those it never received because it was disabled or did not exist.
  */
 export async function replayEvents(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   webhookId: string,
   range: TimeRange & { oldestMs: number },
-  after: LedgerPosition,
+  after: EventPosition,
   scanMax: number,
   nowMs: number,
 ): Promise<ReplayStep> {
@@ -215,7 +215,7 @@ export async function replayEvents(
          from scanned s join webhooks w on w.workspace_id = $1 and w.mode = $2 and w.id = $3
         where s.type = any(w.events) or '*' = any(w.events)
            or split_part(s.type, '.', 1) || '.*' = any(w.events)
-           on conflict (workspace_id, mode, webhook_id, event_id) do update set ${AGAIN}
+           on conflict (workspace_id, mode, webhook_id, event_id) do update set ${REQUEUE}
         where d.status <> 'pending'
        returning 1)
      select (select count(*) from scanned)::int as scanned, (select count(*) from queued)::int as replayed,
@@ -226,7 +226,7 @@ export async function replayEvents(
       scope.mode,
       webhookId,
       sqlTime(nowMs),
-      // Ids tell their time but for a clock that was set back: they only choose the partitions.
+      // Ids reflect their time except after a clock was set back, so they only select partitions.
       uuidFloor(Math.max(range.fromMs - DAY_MS, range.oldestMs)),
       uuidFloor(range.toMs + DAY_MS),
       after.tx,
@@ -242,15 +242,15 @@ export async function replayEvents(
 }
 
 /**
- * The earliest of the events behind a place, null when there are none: whoever asks on from there
- * misses nothing. Their order is not that of time where a node wrote late what it knew before, but
- * that is a matter of minutes, and so many events are looked at.
+ * The time of the earliest event after a position, null when there are none. A request that
+ * continues from there misses nothing. Events are not strictly ordered by time, because a node may
+ * write late, but only by minutes, and this many events are checked.
  */
-export async function earliestLeft(
+export async function earliestRemaining(
   pool: Pool,
-  scope: Scope,
+  scope: TenantScope,
   range: TimeRange & { oldestMs: number },
-  after: LedgerPosition,
+  after: EventPosition,
   scanMax: number,
 ): Promise<number | null> {
   const { rows } = await pool.query<{ earliestMs: number | null }>(

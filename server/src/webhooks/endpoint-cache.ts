@@ -1,0 +1,82 @@
+import type { TenantScope } from '../accounts/tenant-scope.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Encryptor } from '../lib/encryption.ts';
+import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
+import type { CustomHeaders } from './custom-headers.ts';
+import { checkTargetRules, type TargetRules } from './target-url.ts';
+import { findWebhook, readSecrets } from './webhook-store.ts';
+
+/** An endpoint as the dispatcher needs it. */
+export interface Endpoint {
+  scope: TenantScope;
+  id: string;
+  revision: number;
+  enabled: boolean;
+  url: URL;
+  /** Why the operator's rules forbid sending to an endpoint that was accepted earlier. */
+  refusal: string | undefined;
+  headers: CustomHeaders;
+  /** The secrets that are currently valid, newest first. */
+  secretsAt(nowMs: number): Hmac[];
+}
+
+/**
+ * Caches endpoints with their decrypted secrets. A claimed row carries the revision of its
+ * endpoint, so a cached endpoint is never older than the row.
+ */
+export class EndpointCache {
+  readonly #pool: Pool;
+  readonly #sealer: Encryptor;
+  readonly #rules: TargetRules;
+  readonly #cached = new Map<
+    string,
+    { revision: number; endpoint: Promise<Endpoint | undefined> }
+  >();
+
+  constructor(parts: { pool: Pool; sealer: Encryptor; rules: TargetRules }) {
+    this.#pool = parts.pool;
+    this.#sealer = parts.sealer;
+    this.#rules = parts.rules;
+  }
+
+  /** Undefined when the endpoint no longer exists. */
+  find(scope: TenantScope, id: string, revision: number): Promise<Endpoint | undefined> {
+    const known = this.#cached.get(id);
+    if (known && known.revision >= revision) return known.endpoint;
+    const endpoint = this.read(scope, id);
+    if (this.#cached.size >= ENDPOINTS_MAX) this.#cached.clear();
+    this.#cached.set(id, { revision, endpoint });
+    // Failed reads and missing endpoints are not cached.
+    const forget = (): void => {
+      if (this.#cached.get(id)?.endpoint === endpoint) this.#cached.delete(id);
+    };
+    endpoint.then((found) => found ?? forget(), forget);
+    return endpoint;
+  }
+
+  async read(scope: TenantScope, id: string): Promise<Endpoint | undefined> {
+    const webhook = await findWebhook(this.#pool, scope, id);
+    if (!webhook) return undefined;
+    const secrets = (await readSecrets(this.#pool, scope, id)).map((stored) => ({
+      secret: createHmacSha256(this.#sealer.decrypt(stored.encryptedSecret)),
+      endsAtMs: stored.endsAtMs ?? Number.POSITIVE_INFINITY,
+    }));
+    const { encryptedHeaders, mode } = webhook;
+    const url = new URL(webhook.url);
+    return {
+      scope: { workspaceId: webhook.workspaceId, mode },
+      id,
+      revision: webhook.revision,
+      enabled: webhook.enabled,
+      url,
+      refusal: checkTargetRules(url, mode, this.#rules)?.detail,
+      headers: encryptedHeaders
+        ? JSON.parse(this.#sealer.decrypt(encryptedHeaders).toString())
+        : {},
+      secretsAt: (nowMs) =>
+        secrets.filter(({ endsAtMs }) => endsAtMs > nowMs).map(({ secret }) => secret),
+    };
+  }
+}
+
+const ENDPOINTS_MAX = 10_000;
