@@ -145,7 +145,7 @@ export class Postrider {
   sendBatch(
     messages: readonly Message[],
     { mode, ...options }: SendBatchOptions = {},
-  ): Promise<Schema<'BatchAnswer'>> {
+  ): Promise<Schema<'BatchResult'>> {
     const body = { messages: [...messages], ...(mode === undefined ? {} : { mode }) };
     return this.request('POST', '/transactional/batch', { ...options, body });
   }

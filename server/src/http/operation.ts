@@ -83,7 +83,8 @@ export interface ResponseSpec {
 
 export const TAGS = {
   Sending: 'Send one message or a batch.',
-  Messages: 'Search messages, follow their delivery, and change messages that have not been sent yet.',
+  Messages:
+    'Search messages, follow their delivery, and change messages that have not been sent yet.',
   'Test inbox': 'Receives test mail: read it, or wait for it in an end-to-end test.',
   Templates: 'Stored content: templates, layouts and partials, with drafts and versions.',
   Contacts: 'Recipients and the attributes that placeholders can use.',
@@ -161,5 +162,5 @@ export function operation<
     request: OperationRequest<Static<P>, Static<Q>, Static<B>>,
   ) => Promise<OperationResponse> | OperationResponse,
 ): Operation {
-  return { rules: spec, handle } as unknown as Operation;
+  return { spec, handle } as unknown as Operation;
 }

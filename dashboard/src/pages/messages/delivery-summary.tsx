@@ -2,21 +2,22 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CalendarClock, CircleCheck, CircleX, Clock, Flag, MailX, Send } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Alert } from '../../components/alert.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
+import { formatCount, formatWholeDuration } from '../../lib/format.ts';
+import { tlsName } from './event-labels.tsx';
 import { isSimulated, whyFailed, whySuppressed } from './failure-reasons.ts';
-import { formatWholeDuration, type RecipientGroup, groupRecipients } from './recipient-groups.ts';
+import { groupRecipients, type RecipientGroup } from './recipient-groups.ts';
 
 /**
- * “Where did it go?”, answered before anything else: what became of the message in plain words, what
- * the receiver said, what happens next by itself, and what to do now. Recipients with the same fate
- * share an answer.
+ * Answers “Where is my email?” at the top of the page: the outcome, the receiving server's reply,
+ * what happens next, and what to do. Recipients with the same outcome share one summary.
  */
 export function DeliverySummary({ message }: { message: Schema<'Message'> }) {
-  return groupRecipients(message).map((fate) => (
-    <GroupSummary key={fate.recipients[0].email} message={message} group={fate} />
+  return groupRecipients(message).map((group) => (
+    <GroupSummary key={group.recipients[0].email} message={message} group={group} />
   ));
 }
 
@@ -25,22 +26,22 @@ interface GroupProps {
   group: RecipientGroup;
 }
 
-function GroupSummary({ message, group: fate }: GroupProps) {
-  const [recipient] = fate.recipients;
+function GroupSummary({ message, group }: GroupProps) {
+  const [recipient] = group.recipients;
   const { bounce, reason } = recipient;
-  switch (fate.outcome) {
+  switch (group.outcome) {
     case 'delivered':
       return message.mode === 'test' ? (
-        <DeliveredToTestInbox message={message} group={fate} />
+        <DeliveredToTestInbox message={message} group={group} />
       ) : (
-        <Delivered fate={fate} />
+        <Delivered group={group} />
       );
     case 'complained':
-      return <Complained fate={fate} />;
+      return <Complained group={group} />;
     case 'queued':
       return (
-        <Alert tone="info" title={`It is on its way to ${recipientsText(fate)}`} icon={iconOf(Send)}>
-          <p>It is stored safely and leaves in its turn. This page follows it by itself.</p>
+        <Alert tone="info" title={`Sending to ${recipientsText(group)}`} icon={iconOf(Send)}>
+          <p>The message is queued. This page updates automatically.</p>
         </Alert>
       );
     case 'scheduled':
@@ -49,33 +50,37 @@ function GroupSummary({ message, group: fate }: GroupProps) {
           tone="info"
           title={
             <>
-              It waits until <ExactTime at={recipient.next_attempt_at ?? message.scheduled_at} />
+              Scheduled for <ExactTime at={recipient.next_attempt_at ?? message.scheduled_at} />
             </>
           }
           icon={iconOf(CalendarClock)}
         >
-          <p>Then it leaves by itself. Until then it can be sent now, moved or cancelled.</p>
+          <p>Until then, you can send it now, reschedule it or cancel it.</p>
         </Alert>
       );
     case 'cancelled':
       return (
-        <Alert tone="info" title="It was cancelled" icon={iconOf(CircleX)}>
-          <p>{recipientsText(fate)} never got it, and never will.</p>
+        <Alert tone="info" title="Cancelled" icon={iconOf(CircleX)}>
+          <p>It was not sent to {recipientsText(group)}.</p>
         </Alert>
       );
     case 'suppressed':
-      return <Suppressed fate={fate} />;
+      return <Suppressed group={group} />;
     case 'expired':
-      return <Expired message={message} group={fate} />;
+      return <Expired message={message} group={group} />;
     case 'failed':
       return <Alert tone="bad" title={whyFailed(reason)} />;
     case 'deferred':
-      return <Deferred message={message} group={fate} />;
+      return <Deferred message={message} group={group} />;
     case 'bounced':
       return (
-        <Alert tone="bad" title={bounce?.explanation ?? 'It came back.'} icon={iconOf(MailX)}>
-          <ServerReply fate={fate} />
-          <BounceAdvice fate={fate} />
+        <Alert
+          tone="bad"
+          title={bounce?.explanation ?? 'The message bounced.'}
+          icon={iconOf(MailX)}
+        >
+          <ServerReply group={group} />
+          <BounceAdvice message={message} group={group} />
         </Alert>
       );
   }
@@ -89,33 +94,29 @@ function recipientsText({ recipients: [first, ...others] }: RecipientGroup): str
   return others.length === 0 ? first.email : `${first.email} and ${others.length} more`;
 }
 
-function DeliveredToTestInbox({ message, group: fate }: GroupProps) {
+function DeliveredToTestInbox({ message, group }: GroupProps) {
   return (
     <Alert
       tone="good"
-      title={`It arrived in the test inbox, for ${recipientsText(fate)}`}
+      title={`Delivered to the test inbox for ${recipientsText(group)}`}
       icon={iconOf(CircleCheck)}
     >
       <p>
-        Nobody outside was written to.{' '}
+        No real email was sent.{' '}
         <Link to="/test-inbox" search={{ id: message.id }} className="font-medium underline">
-          Open it there
+          Open in test inbox
         </Link>
       </p>
     </Alert>
   );
 }
 
-function Delivered({ fate }: { fate: RecipientGroup }) {
-  const [{ smtp, finished_at }, ...others] = fate.recipients;
+function Delivered({ group }: { group: RecipientGroup }) {
+  const [{ smtp, finished_at }, ...others] = group.recipients;
   if (others.length > 0) {
     return (
-      <Alert
-        tone="good"
-        title={`Mail servers have taken it for ${recipientsText(fate)}`}
-        icon={iconOf(CircleCheck)}
-      >
-        <p>What each of them said stands in the timeline.</p>
+      <Alert tone="good" title={`Delivered to ${recipientsText(group)}`} icon={iconOf(CircleCheck)}>
+        <p>See the timeline for the reply of each server.</p>
       </Alert>
     );
   }
@@ -124,106 +125,112 @@ function Delivered({ fate }: { fate: RecipientGroup }) {
       tone="good"
       title={
         <>
-          {smtp?.mx ?? 'A mail server'} has taken it for {recipientsText(fate)}, at{' '}
-          <ExactTime at={finished_at} />
+          Delivered to {recipientsText(group)} at <ExactTime at={finished_at} />
         </>
       }
       icon={iconOf(CircleCheck)}
     >
       <AcceptedReply smtp={smtp} />
-      {fate.openedAt ? (
+      {group.openedAt ? (
         <p>
-          It was opened <Time at={fate.openedAt} />.
+          Opened <Time at={group.openedAt} />.
         </p>
       ) : (
         <p>
-          Not in the inbox? Then it lies in the spam folder, or a rule of the receiver has put it
-          away. Whoever runs that server finds it by these words.
+          Not in the inbox? Check the spam folder. The receiving server’s administrator can find the
+          message using this reply.
         </p>
       )}
     </Alert>
   );
 }
 
-function AcceptedReply({ smtp }: { smtp: Schema<'SmtpAnswer'> | null }) {
+function AcceptedReply({ smtp }: { smtp: Schema<'SmtpReply'> | null }) {
   if (!smtp) return null;
   return (
     <p>
-      It said{smtp.ip && `, from ${smtp.ip}`}
-      {smtp.tls ? ` over ${smtp.tls}` : ' without encryption'}: <SmtpReply smtp={smtp} />
+      {smtp.mx ?? 'The receiving server'}
+      {smtp.ip && ` (${smtp.ip})`} replied {smtp.tls ? `over ${tlsName(smtp.tls)}` : 'without TLS'}:{' '}
+      <SmtpReply smtp={smtp} />
     </p>
   );
 }
 
-function Complained({ fate }: { fate: RecipientGroup }) {
-  const [{ email }] = fate.recipients;
+function Complained({ group }: { group: RecipientGroup }) {
+  const [{ email }] = group.recipients;
   return (
-    <Alert tone="bad" title={`${email} has it, and called it spam`} icon={iconOf(Flag)}>
+    <Alert tone="bad" title={`${email} received it and marked it as spam`} icon={iconOf(Flag)}>
       {isSimulated(email) ? (
-        <p>A real address would be suppressed from now on.</p>
+        <p>A real address would now be suppressed.</p>
       ) : (
         <p>
-          Do not write to them again: receivers count complaints against you. The address is on the{' '}
-          <SuppressionLink email={email} /> from now on.
+          The address is now on the <SuppressionLink email={email} />. Complaints hurt your sender
+          reputation.
         </p>
       )}
     </Alert>
   );
 }
 
-function Suppressed({ fate }: { fate: RecipientGroup }) {
-  const [{ email, reason }] = fate.recipients;
+function Suppressed({ group }: { group: RecipientGroup }) {
+  const [{ email, reason }] = group.recipients;
   return (
-    <Alert tone="warn" title={`${recipientsText(fate)} was not written to: ${whySuppressed(reason)}`}>
+    <Alert tone="warn" title={`Not sent to ${recipientsText(group)}: ${whySuppressed(reason)}`}>
       <p>
-        Look at the evidence on the <SuppressionLink email={email} />, and remove the address there
-        if it is right again. Then send a new message.
+        If the address is valid again, remove it from the <SuppressionLink email={email} /> and send
+        a new message.
       </p>
     </Alert>
   );
 }
 
-function Deferred({ message, group: fate }: GroupProps) {
-  const [{ bounce, next_attempt_at, attempts }] = fate.recipients;
-  const endsAfterMs = useRetryWindow(message);
+function Deferred({ message, group }: GroupProps) {
+  const [{ bounce, next_attempt_at, attempts }] = group.recipients;
+  const windowMs = useRetryWindow(message);
   return (
     <Alert
       tone="warn"
-      title={bounce?.explanation ?? 'The receiver asks to come again later.'}
+      title={bounce?.explanation ?? 'The receiving server asked us to retry later.'}
       icon={iconOf(Clock)}
     >
-      <ServerReply fate={fate} />
+      <ServerReply group={group} />
       <p>
-        Next try <Time at={next_attempt_at} />, at <ExactTime at={next_attempt_at} />, by itself. It
-        will be the {ordinal(attempts + 1)}.
-        {endsAfterMs !== undefined &&
-          ` If nobody takes it, it ends as expired after ${formatWholeDuration(endsAfterMs)}.`}
+        {isPast(next_attempt_at) ? (
+          'Retrying now'
+        ) : (
+          <>
+            Next retry <Time at={next_attempt_at} />
+          </>
+        )}{' '}
+        (attempt {attempts + 1}).
+        {windowMs !== undefined &&
+          ` Expires after ${formatWholeDuration(windowMs)} without delivery.`}
       </p>
     </Alert>
   );
 }
 
-function Expired({ message, group: fate }: GroupProps) {
-  const [{ attempts }] = fate.recipients;
-  const lived = useRetryWindow(message);
+function Expired({ message, group }: GroupProps) {
+  const [{ attempts }] = group.recipients;
+  const windowMs = useRetryWindow(message);
   return (
-    <Alert tone="bad" title={`Nobody took it in time for ${recipientsText(fate)}`} icon={iconOf(MailX)}>
+    <Alert
+      tone="bad"
+      title={`Not delivered to ${recipientsText(group)} in time`}
+      icon={iconOf(MailX)}
+    >
       <p>
-        {attempts === 0
-          ? 'It was not tried'
-          : attempts === 1
-            ? 'It was tried once'
-            : `It was tried ${attempts} times`}
-        {lived !== undefined && `, for ${formatWholeDuration(lived)}`}
-        {message.ttl_seconds !== null && ', the time to live that it was sent with'}.
+        {attempts === 0 ? 'No attempts' : formatCount(attempts, 'attempt')}
+        {windowMs !== undefined && ` within ${formatWholeDuration(windowMs)}`}
+        {message.ttl_seconds !== null && ', the time to live set for this message'}.
       </p>
-      <ServerReply fate={fate} />
-      <p>“Try again now” gives it that time anew, if it is still worth reading.</p>
+      <ServerReply group={group} />
+      <p>“Retry now” restarts the retry window.</p>
     </Alert>
   );
 }
 
-/** How long it is tried: what the send asked for, or as the operator has set. */
+/** How long delivery is retried: the message's time to live, limited by the server's setting. */
 function useRetryWindow({ ttl_seconds }: Schema<'Message'>): number | undefined {
   const { api, key } = useApi();
   const limits = useQuery({
@@ -237,17 +244,26 @@ function useRetryWindow({ ttl_seconds }: Schema<'Message'>): number | undefined 
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-function ServerReply({ fate }: { fate: RecipientGroup }) {
-  const [{ smtp }] = fate.recipients;
-  if (!smtp?.text) return <p>{recipientsText(fate)}</p>;
+function ServerReply({ group }: { group: RecipientGroup }) {
+  const [{ smtp }] = group.recipients;
+  if (!smtp?.text) return <p>{recipientsText(group)}</p>;
+  // Without a reply code no server was reached: the text is our own, such as a DNS error.
+  if (smtp.code === null) {
+    return (
+      <p>
+        {recipientsText(group)}: <SmtpReply smtp={smtp} />
+      </p>
+    );
+  }
   return (
     <p>
-      {smtp.mx ?? 'The receiver'} said about {recipientsText(fate)}: <SmtpReply smtp={smtp} />
+      {smtp.mx ?? 'The receiving server'} replied for {recipientsText(group)}:{' '}
+      <SmtpReply smtp={smtp} />
     </p>
   );
 }
 
-function SmtpReply({ smtp: { code, enhanced, text } }: { smtp: Schema<'SmtpAnswer'> }) {
+function SmtpReply({ smtp: { code, enhanced, text } }: { smtp: Schema<'SmtpReply'> }) {
   return (
     <q className="font-mono text-xs break-words">
       {[code, enhanced, text].filter(Boolean).join(' ')}
@@ -255,13 +271,14 @@ function SmtpReply({ smtp: { code, enhanced, text } }: { smtp: Schema<'SmtpAnswe
   );
 }
 
-function BounceAdvice({ fate }: { fate: RecipientGroup }) {
-  const [{ bounce, email }] = fate.recipients;
+function BounceAdvice({ message, group }: GroupProps) {
+  const senderDomain = message.from.email.split('@').at(-1) ?? '';
+  const [{ bounce, email }] = group.recipients;
   if (bounce?.reason === 'authentication_failed') {
     return (
       <p>
-        <Link to="/domains" className="font-medium underline">
-          See what is wrong with the domain
+        <Link to="/domains" search={{ q: senderDomain }} className="font-medium underline">
+          Check the DNS records of {senderDomain}
         </Link>
       </p>
     );
@@ -270,15 +287,15 @@ function BounceAdvice({ fate }: { fate: RecipientGroup }) {
   if (isSimulated(email)) {
     return (
       <p>
-        A hard bounce would put a real address on the suppression list. Addresses of the simulator
-        are never put there, so this one bounces as often as you like.
+        A hard bounce would add a real address to the suppression list. Simulator addresses are
+        never suppressed.
       </p>
     );
   }
   return (
     <p>
-      A hard bounce puts the address on the <SuppressionLink email={email} />, for the sake of your
-      reputation. Remove it there once the address is right.
+      After a hard bounce, the address is added to the <SuppressionLink email={email} /> to protect
+      your sender reputation. Remove it there if the address is valid again.
     </p>
   );
 }
@@ -291,9 +308,6 @@ function SuppressionLink({ email }: { email: string }) {
   );
 }
 
-const ENDINGS: Record<string, string> = { one: 'st', two: 'nd', few: 'rd' };
-const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
-
-function ordinal(count: number): string {
-  return `${count}${ENDINGS[ordinals.select(count)] ?? 'th'}`;
+function isPast(at: string | null): boolean {
+  return at !== null && Date.parse(at) <= Date.now();
 }

@@ -18,7 +18,7 @@ import type { Tone } from '../../components/badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { isSimulated, whyFailed, whySuppressed } from './failure-reasons.ts';
 
-/** The parts of an event's data that the screens read; each type has some of them. */
+/** The event data that the UI uses; each event type has some of these fields. */
 export interface EventData {
   message_id?: string;
   recipient?: string;
@@ -31,9 +31,14 @@ export interface EventData {
   machine?: boolean;
   url?: string;
   bounce?: Schema<'Bounce'>;
-  smtp?: Schema<'SmtpAnswer'>;
-  /** The mail that told it, where it was not said on the wire. */
+  smtp?: Schema<'SmtpReply'>;
+  /** The bounce message, if the bounce was reported after delivery. */
   report?: { reported_by: string | null; remote_mta?: string | null };
+}
+
+/** "TLSv1.3" as "TLS 1.3". */
+export function tlsName(version: string): string {
+  return version.replace(/^TLSv/, 'TLS ');
 }
 
 export interface EventLabel {
@@ -41,20 +46,19 @@ export interface EventLabel {
   tone: Tone;
   title: string;
   detail?: ReactNode;
-  /** The receiver's answer says nothing about this. */
+  /** Do not show the SMTP reply, which belongs to the delivery. */
   hideReply?: boolean;
 }
 
-/** What happened to a message, in plain words. */
+/** The title and explanation of a message event. */
 export function labelEvent(type: string, data: EventData): EventLabel {
-  const mx = data.smtp?.mx ?? 'The receiver';
   switch (type) {
     case 'message.accepted':
       return {
         icon: Inbox,
         tone: 'info',
         title: 'Accepted',
-        detail: 'Stored safely and queued for delivery.',
+        detail: 'Queued for delivery.',
       };
     case 'message.scheduled':
       return {
@@ -63,7 +67,7 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         title: 'Scheduled',
         detail: (
           <>
-            It waits for its time, <Time at={data.scheduled_at} />.
+            Will be sent <Time at={data.scheduled_at} />.
           </>
         ),
       };
@@ -74,12 +78,17 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         title: 'Rescheduled',
         detail: (
           <>
-            The new time is <Time at={data.scheduled_at} />.
+            Will now be sent <Time at={data.scheduled_at} />.
           </>
         ),
       };
     case 'message.cancelled':
-      return { icon: CircleX, tone: 'plain', title: 'Cancelled', detail: 'It never left.' };
+      return {
+        icon: CircleX,
+        tone: 'plain',
+        title: 'Cancelled',
+        detail: 'Cancelled before delivery.',
+      };
     case 'message.suppressed':
       return {
         icon: Ban,
@@ -91,8 +100,8 @@ export function labelEvent(type: string, data: EventData): EventLabel {
       return {
         icon: Clock,
         tone: 'warn',
-        title: 'Not taken yet',
-        detail: data.bounce?.explanation ?? 'The receiver asks to come again later.',
+        title: 'Deferred, will retry',
+        detail: data.bounce?.explanation ?? 'The receiving server asked us to retry later.',
       };
     case 'message.delivered':
       return {
@@ -100,14 +109,14 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         tone: 'good',
         title: 'Delivered',
         detail: data.smtp?.mx
-          ? `${mx} took it${data.smtp.tls ? `, encrypted with ${data.smtp.tls}` : ''}.`
-          : 'It arrived in the test inbox.',
+          ? `Delivered to ${data.smtp.mx}${data.smtp.tls ? ` over ${tlsName(data.smtp.tls)}` : ''}.`
+          : 'Delivered to the test inbox.',
       };
     case 'message.bounced':
       return {
         icon: CircleX,
         tone: 'bad',
-        title: data.report ? 'Bounced later' : 'Bounced',
+        title: data.report ? 'Bounced after delivery' : 'Bounced',
         detail: [describeReporter(data), data.bounce?.explanation].filter(Boolean).join(' '),
       };
     case 'message.failed':
@@ -122,17 +131,17 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         icon: Hourglass,
         tone: 'bad',
         title: 'Expired',
-        detail: 'Its time ran out before a receiver took it.',
+        detail: 'Not accepted by a receiving server in time.',
       };
     case 'message.complained':
       return {
         icon: Flag,
         tone: 'bad',
-        title: 'Complaint',
+        title: 'Spam complaint',
         detail: isSimulated(data.recipient)
-          ? 'The recipient called it spam. A real address would be suppressed from now on.'
-          : 'The recipient called it spam. The address is suppressed from now on.',
-        // What the receiver had said is the answer to the delivery, and stands there.
+          ? 'The recipient marked it as spam. A real address would now be suppressed.'
+          : 'The recipient marked it as spam. The address is now suppressed.',
+        // The SMTP reply belongs to the delivery and is shown there.
         hideReply: true,
       };
     case 'message.opened':
@@ -140,24 +149,24 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         icon: Eye,
         tone: 'info',
         title: 'Opened',
-        detail: data.machine ? 'Probably by a machine that loads pictures ahead.' : undefined,
+        detail: data.machine ? 'Probably an automatic image preload.' : undefined,
       };
     case 'message.clicked':
       return {
         icon: MousePointerClick,
         tone: 'info',
         title: 'Clicked',
-        detail: [data.url, data.machine && 'Probably a scanner.'].filter(Boolean).join(' · '),
+        detail: [data.url, data.machine && 'Probably a link scanner.'].filter(Boolean).join(' · '),
       };
     default:
       return { icon: Inbox, tone: 'plain', title: type };
   }
 }
 
-/** Who reported a bounce after the mail had been taken. */
+/** Who reported a bounce after delivery. */
 function describeReporter({ report, smtp }: EventData): string | undefined {
   if (!report) return undefined;
-  const who = report.reported_by ?? smtp?.mx ?? 'the receiver';
-  const refused = report.remote_mta && report.remote_mta !== who ? report.remote_mta : undefined;
-  return `It had been taken, and ${who} sent it back${refused ? ` because ${refused} refused it` : ''}.`;
+  const who = report.reported_by ?? smtp?.mx ?? 'the receiving server';
+  const rejectedBy = report.remote_mta && report.remote_mta !== who ? report.remote_mta : undefined;
+  return `Accepted at first, then returned by ${who}${rejectedBy ? ` because ${rejectedBy} rejected it` : ''}.`;
 }

@@ -1,12 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Ban, Plus, SearchX, Trash2 } from 'lucide-react';
-import { useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+
+import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
@@ -14,29 +13,31 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useFormOpen, useCan } from '../../session/session.ts';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { useCan, useFormOpen } from '../../session/session.ts';
+import { useSnippetToken } from '../api-keys/send-snippets.tsx';
 import { AddSuppressions } from './add-suppressions.tsx';
 
 export type Suppression = Schema<'Suppression'>;
 export type Reason = Suppression['reason'];
 
 export const REASONS: Record<Reason, { label: string; tone: Tone }> = {
-  hard_bounce: { label: 'hard bounce', tone: 'bad' },
-  complaint: { label: 'complaint', tone: 'warn' },
-  manual: { label: 'by hand', tone: 'plain' },
-  unsubscribe: { label: 'unsubscribed', tone: 'info' },
+  hard_bounce: { label: 'Hard bounce', tone: 'bad' },
+  complaint: { label: 'Complaint', tone: 'warn' },
+  manual: { label: 'Manual', tone: 'plain' },
+  unsubscribe: { label: 'Unsubscribed', tone: 'info' },
 };
 
 export function SuppressionsPage() {
   const { q, reason, new: adding } = useSearch({ from: '/inside/suppressions' });
   const formOpen = useFormOpen(adding !== undefined, 'write:suppressions');
   const { api, key } = useApi();
-  const mayWrite = useCan()('write:suppressions');
+  const canWrite = useCan()('write:suppressions');
   const navigate = useNavigate();
   const list = usePaginatedQuery(key('suppressions', q, reason), (cursor) =>
     unwrap(
@@ -58,9 +59,9 @@ export function SuppressionsPage() {
     <Page
       full
       title="Suppressions"
-      description="Addresses and domains that are not written to. Hard bounces and complaints put them here by themselves."
+      description="Addresses we won’t send to. Added automatically after hard bounces and complaints."
       actions={
-        mayWrite && (
+        canWrite && (
           <Button kind="primary" icon={Plus} onClick={() => search({ ...filters, new: 'true' })}>
             Add
           </Button>
@@ -69,7 +70,7 @@ export function SuppressionsPage() {
     >
       <search className="flex flex-wrap gap-2 px-4 pb-3 sm:px-6">
         <SearchInput
-          label="Beginning of an address or domain"
+          label="Search address or domain"
           value={q ?? ''}
           onChange={(text) => search({ ...filters, q: text })}
         />
@@ -100,7 +101,7 @@ export function SuppressionsPage() {
         <NoSuppressions filtered={q !== undefined || reason !== undefined} />
       ) : (
         <>
-          <SuppressionTable rows={list.rows} mayWrite={mayWrite} />
+          <SuppressionTable rows={list.rows} canWrite={canWrite} />
           <LoadMore {...list} />
         </>
       )}
@@ -109,7 +110,7 @@ export function SuppressionsPage() {
   );
 }
 
-function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: boolean }) {
+function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: boolean }) {
   const remove = useRemove();
   return (
     <Table label="Suppressions">
@@ -117,9 +118,9 @@ function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: b
         <tr>
           <Th>Address</Th>
           <Th>Reason</Th>
-          <Th later>Evidence</Th>
-          <Th later>Ends</Th>
-          <Th later>Since</Th>
+          <Th hideBelow="md">Evidence</Th>
+          <Th hideBelow="md">Expires</Th>
+          <Th hideBelow="md">Added</Th>
           <Th aria-label="Actions" />
         </tr>
       </thead>
@@ -130,17 +131,17 @@ function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: b
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
             </Td>
-            <Td later className="max-w-96 text-soft">
+            <Td hideBelow="md" className="max-w-96 text-soft">
               <Evidence suppression={row} />
             </Td>
-            <Td later className="whitespace-nowrap text-soft">
-              {row.expires_at ? <Time at={row.expires_at} /> : 'never'}
+            <Td hideBelow="md" className="whitespace-nowrap text-soft">
+              {row.expires_at ? <Time at={row.expires_at} /> : 'Never'}
             </Td>
-            <Td later className="text-soft">
+            <Td hideBelow="md" className="text-soft">
               <Time at={row.created_at} />
             </Td>
             <Td className="w-px">
-              {mayWrite && (
+              {canWrite && (
                 <IconButton
                   icon={Trash2}
                   danger
@@ -158,26 +159,26 @@ function SuppressionTable({ rows, mayWrite }: { rows: Suppression[]; mayWrite: b
 
 export function nameOf({ email, domain, erased }: Suppression): string {
   if (email) return email;
-  if (domain) return `everybody at ${domain}`;
-  return erased ? 'an erased address' : '';
+  if (domain) return `All addresses at ${domain}`;
+  return erased ? 'Erased address' : '';
 }
 
 interface Evidence {
   message_id?: string;
-  smtp?: Schema<'SmtpAnswer'>;
+  smtp?: Schema<'SmtpReply'>;
 }
 
 function Evidence({ suppression }: { suppression: Suppression }) {
   const { message_id, smtp } = (suppression.evidence ?? {}) as Evidence;
-  const words = smtp
+  const text = smtp
     ? [smtp.code, smtp.enhanced, smtp.text].filter(Boolean).join(' ')
     : suppression.note;
-  if (!words && !message_id) return <span className="text-faint">none</span>;
+  if (!text && !message_id) return <span className="text-faint">None</span>;
   return (
     <span className="flex min-w-0 items-center gap-2">
-      {words && (
-        <span className={smtp ? 'truncate font-mono text-xs' : 'truncate'} title={words}>
-          {words}
+      {text && (
+        <span className={smtp ? 'truncate font-mono text-xs' : 'truncate'} title={text}>
+          {text}
         </span>
       )}
       {message_id && (
@@ -186,7 +187,7 @@ function Evidence({ suppression }: { suppression: Suppression }) {
           params={{ id: message_id }}
           className="shrink-0 text-xs font-medium text-accent-ink hover:underline"
         >
-          message
+          View message{' '}
         </Link>
       )}
     </span>
@@ -198,13 +199,12 @@ function useRemove(): (row: Suppression) => void {
   const queries = useQueryClient();
   return (row) =>
     requestConfirmation({
-      title: `Write to ${nameOf(row)} again?`,
+      title: `Remove ${nameOf(row)} from suppressions?`,
       body: (
         <div className="grid gap-2">
           <p>
-            It is here because of {REASONS[row.reason].label}, since <Time at={row.created_at} />.
-            Mail to addresses that bounce or complain hurts the delivery of everything else you
-            send.
+            Reason: {REASONS[row.reason].label.toLowerCase()}, added <Time at={row.created_at} />.
+            Sending to addresses that bounce or complain hurts your sender reputation.
           </p>
           <div className="rounded-lg bg-sunken px-3 py-2">
             <Evidence suppression={row} />
@@ -215,13 +215,13 @@ function useRemove(): (row: Suppression) => void {
       run: async () => {
         await unwrap(api.DELETE('/api/v1/suppressions/{id}', { params: { path: { id: row.id } } }));
         await queries.invalidateQueries({ queryKey: ['suppressions'] });
-        showToast(`${nameOf(row)} may be written to again.`, {
+        showToast(`${nameOf(row)} removed.`, {
           label: 'Undo',
-          run: () => void putBack(row).catch(showErrorToast),
+          run: () => void restore(row).catch(showErrorToast),
         });
       },
     });
-  async function putBack(row: Suppression): Promise<void> {
+  async function restore(row: Suppression): Promise<void> {
     const { email, domain, reason, note, expires_at } = row;
     await unwrap(
       api.POST('/api/v1/suppressions', {
@@ -233,32 +233,31 @@ function useRemove(): (row: Suppression) => void {
 }
 
 function NoSuppressions({ filtered }: { filtered: boolean }) {
-  const [origin] = useState(() => location.origin);
+  const token = useSnippetToken();
   if (filtered) {
     return (
-      <EmptyState icon={SearchX} title="Nothing on the list fits">
-        Whatever you look for may be written to.
+      <EmptyState icon={SearchX} title="No matches">
+        Sending is allowed.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={Ban}
-      title="Nobody is suppressed"
-      teach={
+      title="No suppressions"
+      example={
         <CodeBlock
           label="example"
           code={[
-            `curl ${origin}/api/v1/suppressions \\`,
-            `  -H 'Authorization: Bearer pr_…' \\`,
+            `curl ${location.origin}/api/v1/suppressions \\`,
+            `  -H 'Authorization: Bearer ${token}' \\`,
             `  -H 'Content-Type: application/json' \\`,
-            `  -d '{"email":"jane@example.com","note":"asked us by phone"}'`,
+            `  -d '{"email":"jane@example.com","note":"requested by phone"}'`,
           ].join('\n')}
         />
       }
     >
-      When an address bounces for good or somebody complains, it appears here with the evidence, and
-      is not written to again.
+      Addresses appear here after a hard bounce or a spam complaint, with the evidence.
     </EmptyState>
   );
 }

@@ -102,8 +102,14 @@ const API_KEY_PROBLEMS = [
 const text = { type: 'string' };
 
 const SHARED_HEADERS = {
-  'X-Request-Id': { description: 'The id of this request, as it appears in the log.', schema: text },
-  RateLimit: { description: 'Requests left (`r`) and seconds until more are allowed (`t`).', schema: text },
+  'X-Request-Id': {
+    description: 'The id of this request, as it appears in the log.',
+    schema: text,
+  },
+  RateLimit: {
+    description: 'Requests left (`r`) and seconds until more are allowed (`t`).',
+    schema: text,
+  },
   'RateLimit-Policy': { description: 'The rate limit in effect.', schema: text },
   'Retry-After': { description: 'Seconds to wait before retrying.', schema: text },
   'WWW-Authenticate': { description: 'The authentication scheme: `Bearer`.', schema: text },

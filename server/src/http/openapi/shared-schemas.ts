@@ -52,7 +52,12 @@ export const Mode = oneOf(['live', 'test'] as const, {
 
 export const PAGE = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Maximum number of results.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: 20,
+      description: 'Maximum number of results.',
+    }),
   ),
   cursor: Type.Optional(
     Type.String({
@@ -107,7 +112,9 @@ export const Problem = Type.Object(
     errors: Type.Optional(
       Type.Array(
         Type.Object({
-          pointer: Type.Optional(Type.String({ description: 'JSON Pointer to the field in the body.' })),
+          pointer: Type.Optional(
+            Type.String({ description: 'JSON Pointer to the field in the body.' }),
+          ),
           parameter: Type.Optional(Type.String({ description: 'Name of the query parameter.' })),
           code: Type.String(),
           detail: Type.String(),

@@ -24,7 +24,11 @@ export interface ProblemResponse {
 const ERRORS_MAX = 100;
 
 /** Converts anything that was thrown into a problem. Internal errors reveal no details. */
-export function toProblemResponse(error: unknown, requestId: string, baseUrl: string): ProblemResponse {
+export function toProblemResponse(
+  error: unknown,
+  requestId: string,
+  baseUrl: string,
+): ProblemResponse {
   const refused = error instanceof RefusedError ? error : toRefusedError(error);
   assert(isProblemCode(refused.code), `unknown problem code ${refused.code}`);
   const { status, title, fix } = PROBLEMS[refused.code];

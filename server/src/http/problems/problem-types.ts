@@ -72,7 +72,8 @@ export const PROBLEMS = {
   not_a_member: {
     status: 403,
     title: 'You are not a member of this workspace',
-    meaning: 'The workspace named by Postrider-Workspace does not exist, or you are not a member of it.',
+    meaning:
+      'The workspace named by Postrider-Workspace does not exist, or you are not a member of it.',
     fix: 'Choose one of your workspaces. GET /api/v1/workspaces lists them.',
   },
   insufficient_role: {
@@ -84,7 +85,8 @@ export const PROBLEMS = {
   setup_link_required: {
     status: 403,
     title: 'The setup link is required',
-    meaning: 'Unless you are on the server itself, the first account can only be created with the one-time setup link.',
+    meaning:
+      'Unless you are on the server itself, the first account can only be created with the one-time setup link.',
     fix: 'Open the link that the server printed at startup.',
   },
   insufficient_scope: {
@@ -180,7 +182,8 @@ export const PROBLEMS = {
   draft_changed: {
     status: 412,
     title: 'The draft has changed',
-    meaning: 'The draft is no longer in the state named by If-Match, because someone else changed it.',
+    meaning:
+      'The draft is no longer in the state named by If-Match, because someone else changed it.',
     fix: 'Retrieve it again, merge your change, and send it with the new etag.',
   },
   body_too_large: {
@@ -258,7 +261,8 @@ export const PROBLEMS = {
   too_many_attempts: {
     status: 429,
     title: 'Too many attempts',
-    meaning: 'Passwords and codes can only be tried a limited number of times per account and per source.',
+    meaning:
+      'Passwords and codes can only be tried a limited number of times per account and per source.',
     fix: 'Retry after the time in Retry-After.',
   },
   quota_exceeded: {

@@ -32,33 +32,36 @@ async function answerOf(socket: Socket): Promise<string> {
   return text;
 }
 
-test.each(ADDRESSES)('draining answers a request in progress on %s and closes the other connections', async (host) => {
-  const http = Fastify();
-  let arrived = 0;
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-  http.get('/', async () => {
-    arrived += 1;
-    await gate;
-    return 'done';
-  });
-  const door = createHttpListener(http);
-  const url = await door.listen(ADDRESSES, 0);
-  const silent = await connectTo(host, url);
-  const asking = await connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  await expect.poll(() => arrived).toBe(1);
-  let isShut = false;
-  const shut = door.drain(600_000).then(() => {
-    isShut = true;
-  });
-  await closed(silent);
-  expect(isShut).toBe(false);
-  open();
-  expect(await answerOf(asking)).toMatch(/^HTTP\/1.1 200.*done$/s);
-  await shut;
-  for (const address of ADDRESSES) {
-    await expect(connectTo(address, url)).rejects.toThrow('ECONNREFUSED');
-  }
-});
+test.each(ADDRESSES)(
+  'draining answers a request in progress on %s and closes the other connections',
+  async (host) => {
+    const http = Fastify();
+    let arrived = 0;
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    http.get('/', async () => {
+      arrived += 1;
+      await gate;
+      return 'done';
+    });
+    const door = createHttpListener(http);
+    const url = await door.listen(ADDRESSES, 0);
+    const silent = await connectTo(host, url);
+    const asking = await connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => arrived).toBe(1);
+    let isShut = false;
+    const shut = door.drain(600_000).then(() => {
+      isShut = true;
+    });
+    await closed(silent);
+    expect(isShut).toBe(false);
+    open();
+    expect(await answerOf(asking)).toMatch(/^HTTP\/1.1 200.*done$/s);
+    await shut;
+    for (const address of ADDRESSES) {
+      await expect(connectTo(address, url)).rejects.toThrow('ECONNREFUSED');
+    }
+  },
+);
 
 test('connections that outlast the limit are closed on each address', async () => {
   const http = Fastify();

@@ -322,15 +322,15 @@ function translateError(error: unknown, { raw }: FastifyRequest): unknown {
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_TYPE':
-      return new RefusedError(
-        'unsupported_media_type',
-        'The body must be application/json.',
-      );
+      return new RefusedError('unsupported_media_type', 'The body must be application/json.');
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       // Database connections fail with the same codes, which is not the client's error.
       if (raw.complete || !raw.destroyed) return error;
-      return new RefusedError('malformed_request', 'The connection closed before the body was complete.');
+      return new RefusedError(
+        'malformed_request',
+        'The connection closed before the body was complete.',
+      );
     default:
       return error;
   }

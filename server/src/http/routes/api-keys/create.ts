@@ -11,18 +11,19 @@ export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
       tag: 'API keys',
       summary: 'Create an API key',
       description:
-        'The secret is in the answer and nowhere else. A key cannot grant what it lacks: scopes ' +
-        'default to those of the key that asks, and a test key makes only test keys.',
+        'The secret is only ever returned in this response. A key cannot grant scopes that it ' +
+        'lacks: scopes default to those of the calling key, and a test key can only create ' +
+        'test keys.',
       scope: 'write:api_keys',
       body: CreateApiKey,
       semanticChecks: (body) => deps.apiKeys.fieldErrors(body),
       examples: {
         sender: {
-          summary: 'A key that can only send',
+          summary: 'A send-only key',
           value: { name: 'Web shop', mode: 'test', scopes: ['send:transactional'] },
         },
       },
-      responses: { 201: { description: 'The key, with its secret.', body: ApiKeyWithToken } },
+      responses: { 201: { description: 'The key and its secret.', body: ApiKeyWithToken } },
     },
     async ({ caller, body }) => {
       const { key, token } = await deps.apiKeys.create(caller, body as NewApiKey);

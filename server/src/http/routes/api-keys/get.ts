@@ -11,7 +11,7 @@ export function getApiKey(deps: { apiKeys: ApiKeys }): Operation {
       method: 'GET',
       path: '/api-keys/{id}',
       tag: 'API keys',
-      summary: 'Look an API key up',
+      summary: 'Retrieve an API key',
       scope: 'read:api_keys',
       params: pathId('key', 'the key'),
       responses: { 200: { description: 'The key, without its secret.', body: ApiKey } },

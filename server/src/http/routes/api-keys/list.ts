@@ -15,12 +15,13 @@ export function listApiKeys(deps: { apiKeys: ApiKeys }): Operation {
       tag: 'API keys',
       summary: 'List API keys',
       description:
-        'Newest first, revoked ones too. A test key sees only test keys. A search looks through a ' +
-        'bounded number of keys: a page may be short or empty and still have a `next_cursor`.',
+        'Newest first, including revoked keys. A test key sees only test keys. A search ' +
+        'examines a limited number of keys per request: a page may be short or empty and still ' +
+        'have a `next_cursor`.',
       scope: 'read:api_keys',
       query: closed({
         ...PAGE,
-        q: searchQuery('Words that stand in the name or the `token_hint`.'),
+        q: searchQuery('Search text for the name or the `token_hint`.'),
       }),
       queryParsers: [(query) => uuidCursor(LIST, query)],
       responses: { 200: { description: 'A page of keys.', body: page(ApiKey, 'ApiKeyPage') } },

@@ -12,10 +12,11 @@ export function revokeApiKey(deps: { apiKeys: ApiKeys }): Operation {
       path: '/api-keys/{id}',
       tag: 'API keys',
       summary: 'Revoke an API key',
-      description: 'For good, on every node within a second. The key stays in the list as revoked.',
+      description:
+        'Permanent; takes effect on every node within a second. The key stays in the list as revoked.',
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
-      responses: { 200: { description: 'The key, revoked.', body: ApiKey } },
+      responses: { 200: { description: 'The revoked key.', body: ApiKey } },
       problems: ['not_found'],
     },
     async ({ caller, params }) => {

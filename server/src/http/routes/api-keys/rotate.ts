@@ -14,8 +14,9 @@ export function rotateApiKey(deps: { apiKeys: ApiKeys }): Operation {
       method: 'POST',
       path: '/api-keys/{id}/rotate',
       tag: 'API keys',
-      summary: 'Give an API key a new secret',
-      description: 'Both secrets work during the grace period, so that nothing stops meanwhile.',
+      summary: 'Rotate an API key',
+      description:
+        'Creates a new secret. Both secrets work during the grace period, so that clients can switch without downtime.',
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
       body: closed(
@@ -25,16 +26,16 @@ export function rotateApiKey(deps: { apiKeys: ApiKeys }): Operation {
               minimum: 0,
               maximum: GRACE_MAX_SECONDS,
               default: GRACE_DEFAULT_SECONDS,
-              description: 'How long the secret before goes on working.',
+              description: 'How long the previous secret keeps working.',
             }),
           ),
         },
         { title: 'RotateApiKey' },
       ),
       examples: {
-        hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } },
+        hour: { summary: 'One hour to switch', value: { grace_seconds: 3600 } },
       },
-      responses: { 200: { description: 'The key, with its new secret.', body: RotatedApiKey } },
+      responses: { 200: { description: 'The key and its new secret.', body: RotatedApiKey } },
       problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {

@@ -17,7 +17,7 @@ const API_KEY = {
   revoked_at: null,
 };
 
-/** A secret that no checksum fits: it cannot be a real one. */
+/** The checksum of this token is invalid on purpose, so that it cannot be a real one. */
 const TOKEN = 'pr_live_9fKq2mZ7xW4cT1vB8nR5sL0dY3gH6jPaExample';
 
 const Scopes = Type.Array(oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length });
@@ -27,13 +27,14 @@ const Changeable = {
   allowed_domains: Type.Optional(
     Type.Array(Type.String({ maxLength: 255 }), {
       maxItems: 100,
-      description: 'Sender domains the key is limited to. Empty: all of the workspace’s.',
+      description:
+        'Sender domains that the key is restricted to. Empty: all domains of the workspace.',
     }),
   ),
   allowed_ips: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 100,
-      description: 'Addresses or CIDR networks the key may be used from. Empty: from anywhere.',
+      description: 'IP addresses or CIDR networks that the key can be used from. Empty: anywhere.',
       examples: [['203.0.113.0/24']],
     }),
   ),
@@ -72,17 +73,17 @@ const Fields = {
 export const ApiKey = Type.Object(Fields, { title: 'ApiKey', examples: [API_KEY] });
 
 export const ApiKeyWithToken = Type.Object(
-  { ...Fields, token: Type.String({ description: 'The secret. Shown this once, never again.' }) },
+  { ...Fields, token: Type.String({ description: 'The secret. Shown only once.' }) },
   { title: 'ApiKeyWithToken', examples: [{ ...API_KEY, token: TOKEN }] },
 );
 
 export const RotatedApiKey = Type.Object(
   {
     ...Fields,
-    token: Type.String({ description: 'The new secret. Shown this once, never again.' }),
+    token: Type.String({ description: 'The new secret. Shown only once.' }),
     previous_ends_at: Type.Unsafe<string>({
       ...Time,
-      description: 'Until then the secret before works too.',
+      description: 'When the previous secret stops working.',
     }),
   },
   {

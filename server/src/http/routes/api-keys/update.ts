@@ -11,8 +11,9 @@ export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
       method: 'PATCH',
       path: '/api-keys/{id}',
       tag: 'API keys',
-      summary: 'Change an API key',
-      description: 'Its name, scopes, limits or end. In force on every node within a second.',
+      summary: 'Update an API key',
+      description:
+        'Changes the name, scopes, restrictions or expiry. Takes effect on every node within a second.',
       scope: 'write:api_keys',
       params: pathId('key', 'the key'),
       body: UpdateApiKey,
@@ -20,7 +21,7 @@ export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
       examples: {
         office: { summary: 'Only from the office', value: { allowed_ips: ['203.0.113.0/24'] } },
       },
-      responses: { 200: { description: 'The key as it is now.', body: ApiKey } },
+      responses: { 200: { description: 'The updated key.', body: ApiKey } },
       problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {

@@ -11,21 +11,21 @@ export function completePasswordReset({ people }: { people: People }): Operation
       method: 'POST',
       path: '/password-resets/complete',
       tag: 'Sign-in',
-      summary: 'Set a new password with a link',
+      summary: 'Reset a password',
       description:
-        '`token` is the part after # of the link, which works once and for an hour. Every session ' +
-        'of the person ends; a second factor stays.',
+        '`token` is the part of the link after #. The link works once and expires after an ' +
+        'hour. All sessions of the user end; the second factor stays enabled.',
       scope: 'public',
       csrfProtected: true,
       body: closed({ token: Token, password: Password }, { title: 'CompletePasswordReset' }),
       semanticChecks: personFieldErrors,
       examples: {
         link: {
-          summary: 'The token of a link',
+          summary: 'Token from a link',
           value: { token: 'fZ0nQb0mS8-2kJc1', password: 'kettle rain ladders' },
         },
       },
-      responses: { 204: { description: 'The new password is set. Sign in with it.' } },
+      responses: { 204: { description: 'The password was changed. Sign in with the new one.' } },
       problems: ['invalid_link', 'too_many_attempts'],
     },
     async ({ body, client }) => {

@@ -17,18 +17,19 @@ export function createOwner(deps: {
       method: 'POST',
       path: '/setup',
       tag: 'Sign-in',
-      summary: 'Make the first account',
+      summary: 'Create the first account',
       description:
-        'Once, while nobody has an account: the owner of every workspace there is. From the machine ' +
-        'itself it needs nothing else; from anywhere else `token`, the part after # of the link ' +
-        'that the server printed at its start. `workspace_name` names the first workspace.',
+        'Works once, while there is no account. The account owns every existing workspace. ' +
+        'Requests from the server itself need nothing else; all others need `token`, the part ' +
+        'after # of the link that the server printed at startup. `workspace_name` names the ' +
+        'first workspace.',
       scope: 'public',
       csrfProtected: true,
       body: CreateOwner,
       semanticChecks: personFieldErrors,
       examples: {
         owner: {
-          summary: 'At the machine itself',
+          summary: 'From the server itself',
           value: { email: 'jane@shop.example', name: 'Jane Doe', password: 'tulip freight oboe' },
         },
       },

@@ -10,10 +10,10 @@ export function getSetup({ people, baseUrl }: { people: People; baseUrl: string 
       method: 'GET',
       path: '/setup',
       tag: 'Sign-in',
-      summary: 'See whether the first account is still to be made',
+      summary: 'Check whether the first account exists',
       scope: 'public',
       csrfProtected: true,
-      responses: { 200: { description: 'How it stands.', body: SetupState } },
+      responses: { 200: { description: 'The setup state.', body: SetupState } },
     },
     async ({ client }) => {
       const needed = await people.setup.isNeeded();

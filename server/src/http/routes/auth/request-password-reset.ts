@@ -11,17 +11,18 @@ export function requestPasswordReset({ people }: { people: People }): Operation 
       method: 'POST',
       path: '/password-resets',
       tag: 'Sign-in',
-      summary: 'Ask for a link to set a new password',
+      summary: 'Request a password reset',
       description:
-        'The answer is the same whether the address has an account or not. The link goes out by ' +
-        'mail, through this service; while no domain can send, it stands in the server’s log.',
+        'The response is the same whether or not the address has an account. The link is sent ' +
+        'by email through this service; while no domain can send, it is written to the server ' +
+        'log.',
       scope: 'public',
       csrfProtected: true,
       body: closed({ email: Email }, { title: 'RequestPasswordReset' }),
       examples: { jane: { summary: 'An address', value: { email: 'jane@shop.example' } } },
       responses: {
         202: {
-          description: 'If there is an account, a link is on its way.',
+          description: 'If the account exists, a link is on its way.',
           body: Type.Object({}),
         },
       },

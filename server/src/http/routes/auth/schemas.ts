@@ -5,9 +5,9 @@ import { ME, Me } from '../me/schemas.ts';
 
 export const SetupState = Type.Object(
   {
-    needed: Type.Boolean({ description: 'Nobody has an account yet.' }),
+    needed: Type.Boolean({ description: 'Whether no account exists yet.' }),
     link_required: Type.Boolean({
-      description: 'This visit must bring the token of the link that the server printed.',
+      description: 'Whether this client must send the token of the link that the server printed.',
     }),
   },
   { title: 'SetupState', examples: [{ needed: true, link_required: false }] },
@@ -32,7 +32,7 @@ export const SignedIn = Type.Object(
   {
     second_factor_required: Type.Boolean(),
     challenge: Type.Union([Type.String(), Type.Null()], {
-      description: 'Goes with the code to `POST /session/second-factor`, within ten minutes.',
+      description: 'Send it with the code to `POST /session/second-factor` within ten minutes.',
     }),
     me: Type.Union([Me, Type.Null()]),
   },
@@ -44,7 +44,7 @@ export const SignedIn = Type.Object(
 
 export const SET_COOKIE = {
   'Set-Cookie': {
-    description: 'The session: HttpOnly, SameSite=Strict, and Secure where BASE_URL is https.',
+    description: 'The session cookie: HttpOnly, SameSite=Strict, and Secure if BASE_URL is https.',
     schema: Type.String(),
   },
 };

@@ -3,7 +3,7 @@ import type { NewSession, SignedInPerson } from '../../../accounts/people/sessio
 import type { OperationResponse } from '../../operation.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 
-/** The person is in. The session's secret travels in the cookie and nowhere else. */
+/** The response after signing in. The session token is sent only in the cookie. */
 export async function sessionResponse(
   deps: { people: People; cookie: SessionCookie },
   status: number,

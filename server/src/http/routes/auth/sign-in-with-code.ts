@@ -11,16 +11,16 @@ export function signInWithCode(deps: { people: People; cookie: SessionCookie }):
       method: 'POST',
       path: '/session/second-factor',
       tag: 'Sign-in',
-      summary: 'Finish a sign-in with a code',
+      summary: 'Sign in with a second factor',
       description:
-        'A code of the authenticator app, or one of the recovery codes. Each works once. A wrong ' +
-        'one leaves the challenge as it is.',
+        'Accepts a code from the authenticator app or a recovery code. Each works once. After ' +
+        'a wrong code the challenge stays valid.',
       scope: 'public',
       csrfProtected: true,
       body: SignInWithCode,
       examples: {
         code: {
-          summary: 'A code of the app',
+          summary: 'A code from the app',
           value: { challenge: 'fZ0nQb0mS8-2kJc1', code: '428913' },
         },
       },

@@ -13,19 +13,24 @@ export function signIn(deps: { people: People; cookie: SessionCookie }): Operati
       tag: 'Sign-in',
       summary: 'Sign in with a password',
       description:
-        'The session comes as a cookie. With a second factor there is none yet: the answer has ' +
-        '`second_factor_required: true` and a `challenge` for the next step.',
+        'The session is set as a cookie. If the account has a second factor, no session is ' +
+        'created yet: the response has `second_factor_required: true` and a `challenge` for ' +
+        'the next step.',
       scope: 'public',
       csrfProtected: true,
       body: SignIn,
       examples: {
         jane: {
-          summary: 'Address and password',
+          summary: 'Email and password',
           value: { email: 'jane@shop.example', password: 'tulip freight oboe' },
         },
       },
       responses: {
-        200: { description: 'Signed in, or half-way.', body: SignedIn, headers: SET_COOKIE },
+        200: {
+          description: 'Signed in, or a second factor is required.',
+          body: SignedIn,
+          headers: SET_COOKIE,
+        },
       },
       problems: ['invalid_credentials', 'too_many_attempts'],
     },

@@ -11,7 +11,7 @@ export function signOut({ people, cookie }: { people: People; cookie: SessionCoo
       path: '/session',
       tag: 'Sign-in',
       summary: 'Sign out',
-      description: 'Ends this session, on every node at once. Without a session it is no error.',
+      description: 'Ends this session on every node immediately. Succeeds without a session too.',
       scope: 'public',
       csrfProtected: true,
       responses: { 204: { description: 'Signed out.', headers: SET_COOKIE } },

@@ -1,6 +1,13 @@
-import { type ContactIdentifier, notFound, parseContactIdentifier } from '../../../contacts/contacts.ts';
+import {
+  type ContactIdentifier,
+  notFound,
+  parseContactIdentifier,
+} from '../../../contacts/contacts.ts';
 
-/** The contact that a path names. What can be neither an address nor an id is not found. */
+/**
+ * Returns the contact that a path names. A value that is neither an address nor an id is not
+ * found.
+ */
 export function parseContactPath(params: unknown): ContactIdentifier {
   const pointer = parseContactIdentifier((params as { email: string }).email);
   if (!pointer) throw notFound();

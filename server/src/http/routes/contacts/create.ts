@@ -14,8 +14,9 @@ export function createContact(deps: { contacts: Contacts }): Operation {
       tag: 'Contacts',
       summary: 'Create a contact',
       description:
-        'Live and test contacts are apart: the contact has the mode of the key. An address has one ' +
-        'contact, whatever its case; `PUT /contacts/{email}` makes or changes it in one step.',
+        'Live and test contacts are separate: the contact gets the mode of the key. Each ' +
+        'address has at most one contact, regardless of case. `PUT /contacts/{email}` creates ' +
+        'or updates it in one step.',
       scope: 'write:contacts',
       body: CreateContact,
       semanticChecks: contactFieldErrors,
@@ -24,7 +25,7 @@ export function createContact(deps: { contacts: Contacts }): Operation {
         201: {
           description: 'The contact.',
           body: Contact,
-          headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
+          headers: { Location: { description: 'URL of the contact.', schema: Type.String() } },
         },
       },
       location: ({ email }: { email: string }) =>

@@ -13,33 +13,34 @@ export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }):
       method: 'DELETE',
       path: '/contacts/{email}',
       tag: 'Contacts',
-      summary: 'Delete a contact, or erase an address',
+      summary: 'Delete a contact or erase an address',
       description:
-        'Deletes the contact. With `erase=true` the address is forgotten altogether, whether it has ' +
-        'a contact or not: in messages written to it, their content, attempts and events, and in ' +
-        'the test inbox; what still waits for it is cancelled. Counts and statistics stay as they ' +
-        'are. Answers kept for repeated requests (Idempotency-Key) go by themselves within 24 hours.',
+        'Deletes the contact. With `erase=true`, the address is erased everywhere, whether or ' +
+        'not it has a contact: in messages sent to it, their content, attempts and events, and ' +
+        'in the test inbox. Pending messages to it are cancelled. Counts and statistics are ' +
+        'kept. Responses stored for idempotent retries (Idempotency-Key) are deleted ' +
+        'automatically within 24 hours.',
       scope: 'write:contacts',
       params: ContactPath,
       query: closed({
         erase: Type.Optional(
-          Type.Boolean({ default: false, description: 'Forget the address altogether.' }),
+          Type.Boolean({ default: false, description: 'Erase all data about the address.' }),
         ),
         keep_suppression: Type.Optional(
           Type.Boolean({
             default: false,
             description:
-              'With `erase`: never write to the address again; only a keyed hash of it is kept.',
+              'With `erase`: never send to the address again. Only a keyed hash of it is kept.',
           }),
         ),
       }),
       responses: {
-        200: { description: 'The address is erased.', body: Erasure },
+        200: { description: 'The address was erased.', body: Erasure },
         202: {
-          description: 'The address is being erased; asking again tells more.',
+          description: 'The address is being erased. Repeat the request to check progress.',
           body: Erasure,
         },
-        204: { description: 'The contact is deleted.' },
+        204: { description: 'The contact was deleted.' },
       },
       problems: ['not_found'],
     },

@@ -13,7 +13,10 @@ const MEDIA_TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
 };
 
-export function exportContacts(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
+export function exportContacts(deps: {
+  pool: Pool;
+  largeAnswers: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'exportContacts',
@@ -22,9 +25,10 @@ export function exportContacts(deps: { pool: Pool; largeAnswers: LargeResponseLi
       tag: 'Contacts',
       summary: 'Export contacts',
       description:
-        'All contacts of the key’s mode, oldest first. `ndjson` (`application/x-ndjson`): a contact ' +
-        'per line, as the API shows it. `csv` (`text/csv`): for spreadsheets, with a column for each ' +
-        'attribute; a cell that a spreadsheet would run as a formula has an apostrophe in front.',
+        'Exports all contacts of the key’s mode, oldest first. `ndjson` ' +
+        '(`application/x-ndjson`): one contact per line, as the API returns it. `csv` ' +
+        '(`text/csv`): for spreadsheets, with a column for each attribute; cells that a ' +
+        'spreadsheet would run as a formula are prefixed with an apostrophe.',
       scope: 'read:contacts',
       query: closed({
         format: Type.Optional(oneOf(['ndjson', 'csv'] as const, { default: 'ndjson' })),
@@ -43,7 +47,7 @@ export function exportContacts(deps: { pool: Pool; largeAnswers: LargeResponseLi
             },
           },
           headers: {
-            'Content-Disposition': { description: 'A file name.', schema: Type.String() },
+            'Content-Disposition': { description: 'The file name.', schema: Type.String() },
           },
         },
       },

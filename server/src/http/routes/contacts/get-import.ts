@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { type ContactImports, publicImport } from '../../../contacts/contact-imports.ts';
 import { closed, PAGE, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { invalidCursor, decodeCursor, toPage } from '../../validation/cursor.ts';
+import { decodeCursor, invalidCursor, toPage } from '../../validation/cursor.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 import { ContactImportReport } from './schemas.ts';
 
@@ -16,10 +16,10 @@ export function getImport(deps: { imports: ContactImports }): Operation {
       method: 'GET',
       path: '/imports/{id}',
       tag: 'Contacts',
-      summary: 'Look an import up',
+      summary: 'Retrieve an import',
       description:
-        'How far it is, what became of the lines so far, and those that failed, in their order. ' +
-        'The report is kept for 30 days.',
+        'Returns the progress, the results so far, and the failed lines in file order. The ' +
+        'report is kept for 30 days.',
       scope: 'read:contacts',
       params: pathId('imp', 'the import'),
       query: closed({
@@ -29,7 +29,7 @@ export function getImport(deps: { imports: ContactImports }): Operation {
             minimum: 1,
             maximum: FAILURES_MAX,
             default: FAILURES_DEFAULT,
-            description: 'How many failed lines at the most.',
+            description: 'Maximum number of failed lines.',
           }),
         ),
       }),

@@ -8,7 +8,12 @@ import {
 } from '../../../contacts/contact-imports.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Idempotency, IdempotencyRequest } from '../../../messages/accept/idempotency.ts';
-import { type Operation, operation, type OperationResponse, type OperationRequest } from '../../operation.ts';
+import {
+  type Operation,
+  type OperationRequest,
+  type OperationResponse,
+  operation,
+} from '../../operation.ts';
 import { ContactImport } from './schemas.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -26,14 +31,16 @@ export function importContacts(deps: {
       tag: 'Contacts',
       summary: 'Import contacts',
       description:
-        'A file with a contact per line, which is created or changed as by `PUT /contacts/{email}`: ' +
-        `either \`${NDJSON}\` with the fields of a contact, or \`${CSV}\` in UTF-8 with a first line ` +
-        'that names the columns. `email` is required; `first_name`, `last_name` and `locale` are ' +
-        'known, `attributes` holds JSON, and every other column becomes an attribute of its name. ' +
-        'An empty cell changes nothing. Lines stand for themselves: one that is wrong is reported ' +
-        'and the others go on. What `GET /contacts/export` gives can be imported. The response comes ' +
-        'when the whole file is stored safely; `GET /imports/{id}` tells how far it is. The file may ' +
-        'be eight times as large as other bodies (`request_body_bytes` of `GET /limits`).',
+        'Upload a file with one contact per line. Each is created or updated as by `PUT ' +
+        `/contacts/{email}\`. The format is \`${NDJSON}\` with the fields of a contact, or ` +
+        `\`${CSV}\` in UTF-8 with a header line. \`email\` is required; \`first_name\`, ` +
+        '`last_name` and `locale` are known columns, `attributes` contains JSON, and ' +
+        'every other column becomes an attribute of that name. Empty cells change nothing. ' +
+        'Lines are independent: invalid lines are reported and the others are imported. The ' +
+        'output of `GET /contacts/export` can be imported. The response is sent when the ' +
+        'whole file is stored durably; `GET /imports/{id}` returns the progress. The file ' +
+        'may be eight times as large as other bodies (`request_body_bytes` in `GET ' +
+        '/limits`).',
       scope: 'write:contacts',
       rawBody: [NDJSON, CSV],
       body: Type.String({ description: 'The file.' }),
@@ -49,9 +56,9 @@ export function importContacts(deps: {
       },
       responses: {
         202: {
-          description: 'The file is stored and will be worked off.',
+          description: 'The file was stored and will be processed.',
           body: ContactImport,
-          headers: { Location: { description: 'Where to look.', schema: Type.String() } },
+          headers: { Location: { description: 'URL of the import.', schema: Type.String() } },
         },
       },
       problems: ['quota_exceeded'],
@@ -77,14 +84,14 @@ async function received(
   } catch (error) {
     if (stream instanceof Readable) stream.resume();
     if (!idempotency || !(error instanceof RefusedError)) throw error;
-    // A key that was used for something else is told as such, whatever else is wrong. When there is
-    // no room the file was not read: it may be the same one again.
+    // An Idempotency-Key that was used for another request is reported as such, whatever else is
+    // wrong. After quota_exceeded the file was not read, so it may be the same one again.
     if (error.code !== 'quota_exceeded') await deps.idempotency.findResponse(idempotency);
     throw error;
   }
 }
 
-/** Without a body there is no type either: that is told as an empty file. */
+/** A request without a body has no type either and is reported as an empty file. */
 function kindOf(contentType: string): 'csv' | 'ndjson' {
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType === CSV) return 'csv';
@@ -93,9 +100,9 @@ function kindOf(contentType: string): 'csv' | 'ndjson' {
 }
 
 /**
- * A file that is refused is not read to its end. Leaving it must not destroy the stream, as it would
- * by itself: with the request the connection would go, and with that the response. Nor may it just be
- * left lying: what is still to come of it has to flow away before the next request can.
+ * A rejected file is not read to its end. Ending the iteration must not destroy the stream,
+ * which it does by default: that would close the connection before the response is sent. The
+ * rest of the body must still be consumed before the next request on the connection.
  */
 function piecesOf(stream: AsyncIterable<Buffer> | undefined): AsyncIterable<Buffer> {
   if (!stream) return nothing();
@@ -104,7 +111,10 @@ function piecesOf(stream: AsyncIterable<Buffer> | undefined): AsyncIterable<Buff
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** What makes two uploads the same request is their bytes, known only once they are here. */
+/**
+ * Two uploads are the same request if their bytes are equal, which is known only after the
+ * upload.
+ */
 async function started(
   idempotency: Idempotency,
   key: IdempotencyRequest | undefined,

@@ -21,9 +21,10 @@ export function listContacts(deps: { pool: Pool }): Operation {
       tag: 'Contacts',
       summary: 'List contacts',
       description:
-        'Newest first; the beginning of an address (`q` with an @) in order of addresses. Filters ' +
-        'can be combined. A request looks through a bounded number of contacts: with a filter that ' +
-        'matches little, a page may be short or empty and still have a `next_cursor` to go on from.',
+        'Newest first; if `q` is the beginning of an address (it contains an @), sorted by ' +
+        'address. Filters can be combined. A request examines a limited number of contacts: ' +
+        'with a filter that matches few, a page may be short or empty and still have a ' +
+        '`next_cursor`.',
       scope: 'read:contacts',
       query: closed({
         ...PAGE,
@@ -32,7 +33,7 @@ export function listContacts(deps: { pool: Pool }): Operation {
             minLength: 1,
             maxLength: 200,
             description:
-              'Words that stand in the address or a name, or a domain with its @; with an @ within, the beginning of an address.',
+              'Search text for the address or the names, or `@` and a domain; text with an @ inside matches the beginning of an address.',
           }),
         ),
         locale: Type.Optional(Type.String({ minLength: 1, maxLength: 35 })),
@@ -41,7 +42,7 @@ export function listContacts(deps: { pool: Pool }): Operation {
             pattern: '^[^:]+:',
             maxLength: 512,
             description:
-              '`name:value`: only contacts with this attribute; `address.city:Vienna` looks inside.',
+              '`name:value`: only contacts with this attribute. `address.city:Vienna` matches a nested attribute.',
             examples: ['plan:pro'],
           }),
         ),
@@ -49,7 +50,9 @@ export function listContacts(deps: { pool: Pool }): Operation {
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
       queryParsers: [(query, faulty) => faulty.has('q') || placeOf(query)],
-      responses: { 200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') } },
+      responses: {
+        200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') },
+      },
     },
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;

@@ -7,7 +7,7 @@ const Email = Type.String({ format: 'email', maxLength: 320, examples: ['jane@ex
 const Name = Type.Union([Type.String({ maxLength: NAME_CHARACTERS_MAX }), Type.Null()]);
 
 const Attributes = Type.Record(Type.String(), Type.Unknown(), {
-  description: `Anything else you know, as JSON of at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB. A placeholder reads it as \`contact.<name>\`.`,
+  description: `Any further data as JSON, at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB. Placeholders read it as \`contact.<name>\`.`,
   examples: [{ plan: 'pro', address: { city: 'Vienna' } }],
 });
 
@@ -16,14 +16,14 @@ const Changeable = {
   last_name: Type.Optional(Name),
   locale: Type.Optional(
     Type.Union([Type.String({ maxLength: 35 }), Type.Null()], {
-      description: 'A language tag of BCP 47.',
+      description: 'A BCP 47 language tag.',
       examples: ['de-AT'],
     }),
   ),
   attributes: Type.Optional(
     Type.Union([Attributes, Type.Null()], {
       description:
-        'Each name given is set, or removed by null; other names stay. Null instead of an object removes all.',
+        'Sets each given name, or removes it with null; other names are kept. Null instead of an object removes all.',
     }),
   ),
 };
@@ -64,10 +64,10 @@ export const CONTACT_EXAMPLE = {
   attributes: { plan: 'pro', address: { city: 'Vienna' } },
 };
 
-/** Looked up, not validated: what can be neither is simply not found. */
+/** Looked up, not validated: a value that is neither is simply not found. */
 export const ContactPath = Type.Object({
   email: Type.String({
-    description: 'The address of the contact, or its id.',
+    description: 'The address or id of the contact.',
     examples: ['jane@example.com'],
   }),
 });
@@ -77,13 +77,13 @@ const Count = Type.Integer({ minimum: 0 });
 const ImportFields = {
   id: id('imp', 'the import'),
   status: oneOf(['queued', 'running', 'finished', 'failed'] as const, {
-    description: '`failed`: something broke on our side; what is counted so far is done.',
+    description: '`failed`: an internal error occurred. The counted lines are done.',
   }),
   mode: Mode,
   format: oneOf(['ndjson', 'csv'] as const),
   bytes_total: Count,
   bytes_done: Count,
-  lines: Type.Integer({ description: 'Lines of the file that are done, a header among them.' }),
+  lines: Type.Integer({ description: 'Processed lines of the file, including the header.' }),
   created: Count,
   updated: Count,
   unchanged: Count,
@@ -100,19 +100,19 @@ export const ContactImportReport = Type.Object(
     failures: Type.Array(
       Type.Object(
         {
-          line: Type.Integer({ minimum: 1, description: 'Where in the file, from 1.' }),
+          line: Type.Integer({ minimum: 1, description: 'The line in the file, counted from 1.' }),
           field: Type.Union([Type.String(), Type.Null()], {
-            description: 'JSON Pointer to the field; null: the line as a whole.',
+            description: 'JSON Pointer to the field, or null for the whole line.',
           }),
           code: Type.String(),
           detail: Type.String(),
         },
         { title: 'ContactImportFailure' },
       ),
-      { description: 'A page of the lines that failed, in their order.' },
+      { description: 'A page of the failed lines, in file order.' },
     ),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null when no more lines have failed so far.',
+      description: 'Null if no further lines have failed so far.',
     }),
   },
   { title: 'ContactImportReport' },
@@ -121,10 +121,10 @@ export const ContactImportReport = Type.Object(
 export const Erasure = Type.Object(
   {
     status: oneOf(['finished', 'running'] as const),
-    contacts: Type.Integer({ minimum: 0, description: 'Contacts deleted: 1 or 0.' }),
+    contacts: Type.Integer({ minimum: 0, description: 'Deleted contacts: 1 or 0.' }),
     messages: Type.Integer({
       minimum: 0,
-      description: 'Messages that no longer name the address.',
+      description: 'Messages from which the address was removed.',
     }),
     attempts: Count,
     events: Count,

@@ -11,19 +11,19 @@ export function updateContact(deps: { contacts: Contacts }): Operation {
       method: 'PATCH',
       path: '/contacts/{email}',
       tag: 'Contacts',
-      summary: 'Change a contact',
-      description: 'Only the fields that are given; attributes are merged name by name.',
+      summary: 'Update a contact',
+      description: 'Changes only the given fields. Attributes are merged by name.',
       scope: 'write:contacts',
       params: ContactPath,
       body: UpdateContact,
       semanticChecks: contactFieldErrors,
       examples: {
         name: {
-          summary: 'Another name',
+          summary: 'Change the name',
           value: { first_name: 'Jane', attributes: { plan: 'pro' } },
         },
       },
-      responses: { 200: { description: 'The contact as it is now.', body: Contact } },
+      responses: { 200: { description: 'The updated contact.', body: Contact } },
       problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {

@@ -12,10 +12,10 @@ export function upsertContact(deps: { contacts: Contacts }): Operation {
       method: 'PUT',
       path: '/contacts/{email}',
       tag: 'Contacts',
-      summary: 'Create or change a contact',
+      summary: 'Create or update a contact',
       description:
-        'Makes the contact when there is none with this address, else changes the fields that are ' +
-        'given and leaves the others. Doing it twice is doing it once.',
+        'Creates the contact if the address has none; otherwise changes only the given fields. ' +
+        'The operation is idempotent.',
       scope: 'write:contacts',
       params: ContactPath,
       body: UpsertContact,
@@ -24,7 +24,7 @@ export function upsertContact(deps: { contacts: Contacts }): Operation {
         jane: { summary: 'A contact', value: { first_name: 'Jane', attributes: { plan: 'pro' } } },
       },
       responses: {
-        200: { description: 'The contact as it is now.', body: Contact },
+        200: { description: 'The updated contact.', body: Contact },
         201: { description: 'The new contact.', body: Contact },
       },
     },

@@ -13,23 +13,24 @@ export function createDomain(deps: { domains: Domains }): Operation {
       tag: 'Domains',
       summary: 'Add a domain',
       description:
-        'The answer has the DNS records to publish. They are looked up every minute at first and ' +
-        'then less often; `POST /domains/{id}/verify` looks at once. The ownership token is this ' +
-        'workspace’s own: another workspace that sends from the same domain publishes its own beside ' +
-        'it, and who verified the domain, or one above it, before is told (`domain.claimed`). Live ' +
-        'mail depends on domains: test keys may read them, only live keys may change them.',
+        'The response contains the DNS records to publish. They are checked every minute at ' +
+        'first and then less often; `POST /domains/{id}/verify` checks them immediately. The ' +
+        'ownership token is specific to this workspace: another workspace that sends from the ' +
+        'same domain publishes its own token beside it, and workspaces that verified the ' +
+        'domain or a parent domain before receive a `domain.claimed` event. Only live keys can ' +
+        'change domains, because live mail depends on them; test keys can read them.',
       scope: 'write:domains',
       body: CreateDomain,
       semanticChecks: domainFieldErrors,
       examples: {
         plain: { summary: 'A domain', value: { name: 'yourdomain.com' } },
         strict: {
-          summary: 'A subdomain whose mail is never sent unencrypted',
+          summary: 'A subdomain that requires TLS',
           value: { name: 'mail.yourdomain.com', tls: 'required' },
         },
       },
       responses: {
-        201: { description: 'The domain, with the records to publish.', body: Domain },
+        201: { description: 'The domain and the records to publish.', body: Domain },
       },
       problems: ['conflict', 'quota_exceeded', 'overloaded'],
     },

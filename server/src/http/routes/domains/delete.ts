@@ -12,11 +12,12 @@ export function deleteDomain(deps: { domains: Domains }): Operation {
       tag: 'Domains',
       summary: 'Delete a domain',
       description:
-        'With its keys, for good. Live mail from it that still waits, scheduled or deferred, ends as ' +
-        '`failed`: it could not be signed any more. Adding the domain again gives new records.',
+        'Deletes the domain and its keys permanently. Scheduled and deferred live mail from ' +
+        'the domain becomes `failed`, because it can no longer be signed. Adding the domain ' +
+        'again creates new records.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
-      responses: { 204: { description: 'It is gone.' } },
+      responses: { 204: { description: 'The domain was deleted.' } },
       problems: ['not_found'],
     },
     async ({ caller, params }) => {

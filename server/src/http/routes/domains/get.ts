@@ -12,8 +12,9 @@ export function getDomain(deps: { domains: Domains }): Operation {
       method: 'GET',
       path: '/domains/{id}',
       tag: 'Domains',
-      summary: 'Look a domain up',
-      description: 'With what the last look-up found of each record. Nothing is looked up anew.',
+      summary: 'Retrieve a domain',
+      description:
+        'Includes the result of the last DNS check of each record. Does not start a new check.',
       scope: 'read:domains',
       params: pathId('dom', 'the domain'),
       responses: { 200: { description: 'The domain.', body: Domain } },

@@ -17,7 +17,7 @@ export function listDomains(deps: { domains: Domains }): Operation {
       summary: 'List domains',
       description: 'Newest first. Live and test keys see the same domains.',
       scope: 'read:domains',
-      query: closed({ ...PAGE, q: searchQuery('Words that stand in the name.') }),
+      query: closed({ ...PAGE, q: searchQuery('Search text for the name.') }),
       queryParsers: [(query) => uuidCursor(LIST, query)],
       responses: { 200: { description: 'A page of domains.', body: page(Domain, 'DomainPage') } },
     },

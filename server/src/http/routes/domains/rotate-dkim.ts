@@ -12,15 +12,15 @@ export function rotateDomainDkim(deps: { domains: Domains }): Operation {
       method: 'POST',
       path: '/domains/{id}/rotate-dkim',
       tag: 'Domains',
-      summary: 'Sign with the next DKIM keys',
+      summary: 'Rotate DKIM keys',
       description:
-        'The next keys, which are published already, sign from now on, and the answer has new next ' +
-        'ones to publish when you find the time. Keep the retired ones in the DNS while they are ' +
-        'listed: mail is still on its way. Refused with `conflict` when the next RSA key’s record is ' +
-        'not found, and after ten rotations in a week.',
+        'The `next` keys, which are already published, become current, and the response ' +
+        'contains new `next` keys to publish. Keep the retired records in DNS while they are ' +
+        'listed: mail signed with them is still in transit. Fails with `conflict` if the ' +
+        'record of the next RSA key is not found, or after ten rotations in a week.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
-      responses: { 200: { description: 'The domain, with its new keys.', body: Domain } },
+      responses: { 200: { description: 'The domain with its new keys.', body: Domain } },
       problems: ['not_found', 'conflict', 'overloaded'],
     },
     async ({ caller, params }) => {

@@ -3,13 +3,17 @@ import { DOMAIN_STATUSES, KEY_SLOTS, TLS_SETTINGS } from '../../../domains/domai
 import { closed, id, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 
 const Tracking = {
-  opens: Type.Boolean({ description: 'Whether opens are tracked unless a send says otherwise.' }),
-  clicks: Type.Boolean({ description: 'Whether clicks are tracked unless a send says otherwise.' }),
+  opens: Type.Boolean({
+    description: 'Whether opens are tracked unless the send specifies otherwise.',
+  }),
+  clicks: Type.Boolean({
+    description: 'Whether clicks are tracked unless the send specifies otherwise.',
+  }),
 };
 
 const Tls = oneOf(TLS_SETTINGS, {
   description:
-    '`opportunistic`: encrypted wherever the receiver can. `required`: encrypted or not at all.',
+    '`opportunistic`: use TLS if the receiver supports it. `required`: deliver only over TLS.',
 });
 
 const Host = Type.String({ minLength: 1, maxLength: 253 });
@@ -22,7 +26,7 @@ const Changeable = {
   tracking_host: Type.Optional(
     Type.Union([Host, Type.Null()], {
       description:
-        'A host below the domain for tracked links, used once its record is found; null: our own.',
+        'A host below the domain for tracked links, used once its record is found. Null: the host of this server.',
       examples: ['links.yourdomain.com'],
     }),
   ),
@@ -33,13 +37,13 @@ export const CreateDomain = closed(
     name: Type.String({
       minLength: 1,
       maxLength: 253,
-      description: 'The domain of your From addresses. Each subdomain is a domain of its own.',
+      description: 'The domain of your From addresses. Each subdomain is a separate domain.',
       examples: ['yourdomain.com'],
     }),
     return_path_host: Type.Optional(
       Type.Unsafe<string>({
         ...Host,
-        description: 'A host below the domain where bounces come back; `bounce.` when absent.',
+        description: 'A host below the domain that receives bounces. Default: `bounce.`',
         examples: ['bounce.yourdomain.com'],
       }),
     ),
@@ -56,14 +60,14 @@ const RECORD = {
   name: 'pr-3f9c21a07b-rsa._domainkey.yourdomain.com',
   value: 'v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA…',
   required: true,
-  explanation: 'The public key that receivers check our signatures with (DKIM).',
+  explanation: 'The public key that receivers use to verify our DKIM signatures.',
   status: 'missing',
   found: [],
   mistakes: [
     {
       code: 'name_doubled',
       detail:
-        'The record is at pr-3f9c21a07b-rsa._domainkey.yourdomain.com.yourdomain.com: the DNS panel adds the domain by itself. Enter only pr-3f9c21a07b-rsa._domainkey as the name.',
+        'The record is at pr-3f9c21a07b-rsa._domainkey.yourdomain.com.yourdomain.com: the DNS panel appends the domain automatically. Enter only pr-3f9c21a07b-rsa._domainkey as the name.',
     },
   ],
 };
@@ -78,27 +82,27 @@ const Looked = {
     'tracking',
   ] as const),
   type: oneOf(['TXT', 'MX', 'CNAME'] as const),
-  name: Type.String({ description: 'In full, without a trailing dot.' }),
-  value: Type.String({ description: 'What to publish.' }),
+  name: Type.String({ description: 'The full name, without a trailing dot.' }),
+  value: Type.String({ description: 'The value to publish.' }),
   status: oneOf(['pending', 'found', 'missing', 'wrong', 'lookup_failed'] as const, {
     description:
-      '`pending`: not looked up yet. `lookup_failed`: the DNS did not answer, which says nothing about the record.',
+      '`pending`: not checked yet. `lookup_failed`: the DNS did not respond, which says nothing about the record.',
   }),
-  found: Type.Array(Type.String(), { description: 'What is published at the name now.' }),
+  found: Type.Array(Type.String(), { description: 'The values currently published at the name.' }),
   mistakes: Type.Array(
     Type.Object({
-      code: Type.String({ description: 'The mistake by name, such as `name_doubled`.' }),
-      detail: Type.String({ description: 'What is wrong and how to put it right.' }),
+      code: Type.String({ description: 'The code of the mistake, such as `name_doubled`.' }),
+      detail: Type.String({ description: 'What is wrong and how to fix it.' }),
     }),
-    { description: 'Why it is not right; a record that was found may have remarks too.' },
+    { description: 'Why the record is wrong. A record that was found can have remarks too.' },
   ),
 };
 
 const DomainRecord = Type.Object(
   {
     ...Looked,
-    required: Type.Boolean({ description: 'Whether the domain needs it to send.' }),
-    explanation: Type.String({ description: 'What it is for, in a sentence.' }),
+    required: Type.Boolean({ description: 'Whether the domain needs the record to send.' }),
+    explanation: Type.String({ description: 'The purpose of the record.' }),
   },
   { title: 'DomainRecord', examples: [RECORD] },
 );
@@ -113,7 +117,7 @@ const DkimKey = Type.Object(
     algorithm: oneOf(['rsa', 'ed25519'] as const),
     slot: oneOf(KEY_SLOTS, {
       description:
-        '`current` signs, `next` is published ahead, `retired` stays published while its mail is under way.',
+        '`current` signs, `next` is published in advance, `retired` stays published while mail signed with it is in transit.',
     }),
     created_at: Time,
     retired_at: NullableTime,
@@ -135,14 +139,14 @@ export const Domain = Type.Object(
     name: Type.String(),
     status: oneOf(DOMAIN_STATUSES, {
       description:
-        '`pending`: records are still missing. `verified`: it may send. `degraded`: a record vanished, it still sends. `failed`: it was gone for too long, sending stopped.',
+        '`pending`: records are missing. `verified`: it can send. `degraded`: a record disappeared, but it can still send. `failed`: records were missing for too long and sending stopped.',
     }),
     trusted: Type.Boolean({
-      description: 'The operator’s word stands in for the DNS records.',
+      description: 'Whether the operator has vouched for the domain in place of DNS records.',
     }),
     records: Type.Array(DomainRecord, { description: 'The DNS records to publish.' }),
     dkim_keys: Type.Array(DkimKey),
-    return_path_host: Type.String({ description: 'Where bounces come back.' }),
+    return_path_host: Type.String({ description: 'The host that receives bounces.' }),
     tracking_host: Type.Union([Type.String(), Type.Null()]),
     tls: Tls,
     tracking: Type.Object(Tracking, { description: 'Defaults for sends.' }),
@@ -151,11 +155,11 @@ export const Domain = Type.Object(
     checked_at: NullableTime,
     next_check_at: Type.Unsafe<string | null>({
       ...NullableTime,
-      description: 'When the records are looked up again by themselves.',
+      description: 'When the records will next be checked automatically.',
     }),
     sending_stops_at: Type.Unsafe<string | null>({
       ...NullableTime,
-      description: 'When a degraded domain will stop sending unless its records come back.',
+      description: 'When a degraded domain will stop sending unless its records reappear.',
     }),
   },
   {

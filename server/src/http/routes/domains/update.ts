@@ -13,20 +13,21 @@ export function updateDomain(deps: { domains: Domains }): Operation {
       method: 'PATCH',
       path: '/domains/{id}',
       tag: 'Domains',
-      summary: 'Change a domain',
-      description: 'Its TLS rule and its tracking. In force on every node within a second.',
+      summary: 'Update a domain',
+      description:
+        'Changes the TLS policy and tracking. Takes effect on every node within a second.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
       body: UpdateDomain,
       semanticChecks: domainFieldErrors,
       examples: {
-        strict: { summary: 'Never send unencrypted', value: { tls: 'required' } },
+        strict: { summary: 'Require TLS', value: { tls: 'required' } },
         tracked: {
-          summary: 'Track clicks with links of your own',
+          summary: 'Track clicks with your own host',
           value: { tracking: { clicks: true }, tracking_host: 'links.yourdomain.com' },
         },
       },
-      responses: { 200: { description: 'The domain as it is now.', body: Domain } },
+      responses: { 200: { description: 'The updated domain.', body: Domain } },
       problems: ['not_found'],
     },
     async ({ caller, params, body }) => {

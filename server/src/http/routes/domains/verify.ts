@@ -12,13 +12,13 @@ export function verifyDomain(deps: { domains: Domains }): Operation {
       method: 'POST',
       path: '/domains/{id}/verify',
       tag: 'Domains',
-      summary: 'Look the records of a domain up now',
+      summary: 'Verify a domain',
       description:
-        'Tells per record what was found, and names the usual mistakes. The domain is `verified` when ' +
-        'every required record is there.',
+        'Checks the DNS records now, returns what was found for each, and identifies common ' +
+        'mistakes. The domain is `verified` when every required record is found.',
       scope: 'write:domains',
       params: pathId('dom', 'the domain'),
-      responses: { 200: { description: 'The domain as it is now.', body: Domain } },
+      responses: { 200: { description: 'The updated domain.', body: Domain } },
       problems: ['not_found'],
     },
     async ({ caller, params }) => {

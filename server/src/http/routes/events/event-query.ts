@@ -3,9 +3,9 @@ import { EVENT_TYPES } from '../../../events/event-types.ts';
 import type { EventPosition } from '../../../events/events-store.ts';
 import type { FeedOrder } from '../../../events/feed-store.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import { invalidCursor, decodeParts, encodeParts, isUuid } from '../../validation/cursor.ts';
+import { decodeParts, encodeParts, invalidCursor, isUuid } from '../../validation/cursor.ts';
 
-/** What reading the ledger takes, by page and as a stream. */
+/** Parameters of the event log, shared by the list and the stream. */
 
 const KNOWN = new Set<string>(EVENT_TYPES.flatMap((type) => [type, `${type.split('.')[0]}.*`]));
 
@@ -13,7 +13,7 @@ export const EventTypeFilter = Type.Optional(
   Type.String({
     pattern: '^[a-z_]+\\.([a-z_]+|\\*)(,[a-z_]+\\.([a-z_]+|\\*))*$',
     maxLength: 500,
-    description: 'One type, a family such as `message.*`, or several separated by commas.',
+    description: 'An event type, a family such as `message.*`, or several separated by commas.',
   }),
 );
 
@@ -21,28 +21,29 @@ export function parseEventTypes(text: string): string[] {
   const types = text.split(',');
   const unknown = types.filter((type) => !KNOWN.has(type));
   if (unknown.length === 0) return types;
-  const detail = `There is no event type ${unknown.join(', ')}.`;
+  const detail = `Unknown event type: ${unknown.join(', ')}.`;
   throw new RefusedError('validation_failed', detail, {
     errors: [{ parameter: 'type', code: 'unknown_value', detail }],
   });
 }
 
 /**
- * The feed's cursor, and the id of events in a stream: reading goes on upwards from here. Readers keep
- * it for as long as they like, so it stays as it always was; no other list has a number and a uuid.
+ * The cursor of the event list and the id of events in a stream; reading continues upward from
+ * it. Clients may keep it indefinitely, so its format must not change. No other list uses a
+ * number and a UUID.
  */
 export function encodeEventCursor({ tx, id }: EventPosition): string {
   return encodeParts([tx, id]);
 }
 
-/** A cursor of the other direction: it leads down, and must not be taken for one that leads up. */
+/** A cursor for descending order, which must not be mistaken for an ascending one. */
 export function encodeDescendingCursor({ tx, id }: EventPosition): string {
   return encodeParts([tx, id, DESCENDING]);
 }
 
 const DESCENDING = 'desc';
 
-/** Instead of a cursor: the end of the ledger as it is now. */
+/** Used instead of a cursor: the current end of the event log. */
 export const LATEST = 'latest';
 
 export function parseEventCursor(cursor: string, order: FeedOrder = 'asc'): EventPosition {
@@ -51,5 +52,5 @@ export function parseEventCursor(cursor: string, order: FeedOrder = 'asc'): Even
   if (typeof tx !== 'number' || !isUuid(id) || !known || more.length > 0) throw invalidCursor();
   const given = direction === DESCENDING ? 'desc' : 'asc';
   if (given === order) return { tx, id };
-  throw invalidCursor(`This cursor comes from order=${given}, and leads on in that order only.`);
+  throw invalidCursor(`This cursor was issued for order=${given} and works only with that order.`);
 }

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import {
+  committedPosition,
   EVENT_LOG_START,
   type EventPosition,
-  committedPosition,
   publicEvent,
 } from '../../../events/events-store.ts';
 import {
+  EVENT_LOG_END,
   type FeedFilter,
   type FeedOrder,
-  EVENT_LOG_END,
   readFeed,
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
@@ -17,10 +17,10 @@ import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas
 import { type Operation, operation } from '../../operation.ts';
 import { parseAddressParameter, parseTimeParameter } from '../../validation/query-parameters.ts';
 import {
-  encodeDescendingCursor,
   EventTypeFilter,
-  LATEST,
+  encodeDescendingCursor,
   encodeEventCursor,
+  LATEST,
   parseEventCursor,
   parseEventTypes,
 } from './event-query.ts';
@@ -33,14 +33,15 @@ export function listEvents(deps: { pool: Pool }): Operation {
       method: 'GET',
       path: '/events',
       tag: 'Events',
-      summary: 'Read the ledger of events',
+      summary: 'List events',
       description:
-        'Oldest first and without gaps: a reader that goes on from `next_cursor` sees every event ' +
-        'exactly once, even when transactions commit out of order. `next_cursor` is never null: keep ' +
-        'it and come back later, or begin at `cursor=latest` to read only what is still to come. ' +
-        '`order=desc` begins with the newest and goes back; its first page has a `follow_cursor`, ' +
-        'from which the stream or an ascending reader goes on without a gap. With a filter a page ' +
-        'may be short or empty while `has_more` is true: a request looks at a bounded number of events.',
+        'Oldest first and without gaps: a client that continues from `next_cursor` sees every ' +
+        'event exactly once, even if transactions commit out of order. `next_cursor` is never ' +
+        'null: keep it and continue later, or start at `cursor=latest` to read only future ' +
+        'events. `order=desc` starts with the newest event and goes back; its first page has a ' +
+        '`follow_cursor`, from which the stream or an ascending client continues without a ' +
+        'gap. With a filter, a page may be short or empty while `has_more` is true, because a ' +
+        'request examines a limited number of events.',
       scope: 'read:events',
       query: closed({
         ...PAGE,
@@ -48,8 +49,8 @@ export function listEvents(deps: { pool: Pool }): Operation {
           Type.String({
             maxLength: 512,
             description:
-              '`next_cursor` of the page before, which belongs to its `order`; or `latest`, the end ' +
-              'of the ledger now.',
+              '`next_cursor` of the previous page with the same `order`, or `latest` for the current ' +
+              'end of the log.',
           }),
         ),
         order: Type.Optional(
@@ -84,15 +85,15 @@ export function listEvents(deps: { pool: Pool }): Operation {
             {
               data: Type.Array(Event),
               next_cursor: Type.String({
-                description: 'Goes on here in the same order; with `asc` also later.',
+                description: 'Continue here in the same order; with `asc` also at a later time.',
                 examples: ['WzE4NDQyLCJldnQiXQ'],
               }),
               has_more: Type.Boolean(),
               follow_cursor: Type.Optional(
                 Type.String({
                   description:
-                    'On the first page of `order=desc`: where `order=asc` and the stream go on with ' +
-                    'what happens next.',
+                    'On the first page of `order=desc`: where `order=asc` and the stream continue with ' +
+                    'future events.',
                   examples: ['WzE4NDQyLCJldnQiXQ'],
                 }),
               ),
@@ -107,7 +108,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
       const order = query.order ?? 'asc';
       const filter = filterOf(query);
       const from = await placeOf(deps.pool, query.cursor, order);
-      // A message that cannot exist has no events.
+      // An id that cannot exist has no events.
       const found = filter
         ? await readFeed(deps.pool, caller, from, limit, filter, order)
         : { events: [], next: from, hasMore: false, committed: await committedPosition(deps.pool) };

@@ -11,10 +11,11 @@ export const Event = Type.Object(
     mode: Mode,
     created_at: Time,
     sequence: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'The place among the events of the same recipient, from 1, to sort by.',
+      description:
+        'Position among the events of the same recipient, counted from 1; use it for sorting.',
     }),
     data: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'See `webhooks` of this document for the fields of each type.',
+      description: 'See `webhooks` in this document for the fields of each type.',
     }),
   },
   {

@@ -16,12 +16,12 @@ export function streamEvents(deps: { eventStreams: EventStreams; people: People 
       method: 'GET',
       path: '/events/stream',
       tag: 'Events',
-      summary: 'Follow events as they happen',
+      summary: 'Stream events',
       description:
-        'Server-sent events: `id` is the feed’s cursor, `data` an event. From now on, or from ' +
-        '`Last-Event-ID` (or `cursor`) without a gap. A comment comes every 15 seconds. The server ' +
-        'ends a stream now and then, and at once when it is read too slowly: connect again with the ' +
-        'last id, as browsers do by themselves.',
+        'Server-sent events: `id` is a cursor of the event list, `data` is an event. Starts ' +
+        'now, or after `Last-Event-ID` (or `cursor`) without a gap. A comment is sent every 15 ' +
+        'seconds. The server ends streams occasionally, and immediately if the client reads ' +
+        'too slowly. Reconnect with the last id, as browsers do automatically.',
       scope: 'read:events',
       query: closed({
         type: EventTypeFilter,
@@ -29,14 +29,14 @@ export function streamEvents(deps: { eventStreams: EventStreams; people: People 
           Type.String({
             maxLength: 512,
             description:
-              'Where to begin, when no Last-Event-ID is sent: a `next_cursor` of `order=asc`, a ' +
-              '`follow_cursor`, or `latest`, as without it.',
+              'Where to start if no Last-Event-ID is sent: a `next_cursor` of `order=asc`, a ' +
+              '`follow_cursor`, or `latest` (the default).',
           }),
         ),
       }),
       responses: {
         200: {
-          description: 'A stream that goes on.',
+          description: 'A stream of events.',
           mediaType: 'text/event-stream',
           body: Type.String(),
           example: `id: WzE4NDQyLCIwMTkzIl0\ndata: ${JSON.stringify(BOUNCED_EVENT)}\n\n`,
@@ -61,15 +61,22 @@ export function streamEvents(deps: { eventStreams: EventStreams; people: People 
         status: 200,
         body,
         mediaType: 'text/event-stream; charset=utf-8',
-        // Once it ends the connection goes too: a server that stops need not wait for it.
+        // The connection closes with the stream, so that a shutdown need not wait for it.
         headers: { 'cache-control': 'no-store', 'x-accel-buffering': 'no', connection: 'close' },
       };
     },
   );
 }
 
-/** What ended between the admission and the opening was told before the stream could hear it. */
-async function admitAgain(people: People, workspaceId: string, signedIn: SignedInPerson): Promise<void> {
+/**
+ * A session that ended between authorization and the start of the stream was announced too early
+ * for the stream to notice.
+ */
+async function admitAgain(
+  people: People,
+  workspaceId: string,
+  signedIn: SignedInPerson,
+): Promise<void> {
   const role = await people.sessions.roleIn(workspaceId, signedIn);
   if (role !== undefined && rightsOf(role).has('read:events')) return;
   throw new RefusedError('invalid_session', 'The session has ended. Sign in again.');

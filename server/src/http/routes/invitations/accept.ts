@@ -15,19 +15,21 @@ export function acceptInvitation(deps: { people: People; cookie: SessionCookie }
       tag: 'Sign-in',
       summary: 'Accept an invitation',
       description:
-        'An address without an account gets one, with `name` and `password`, and is signed in. ' +
-        'Whoever has an account signs in first and accepts with the session.',
+        'If the address has no account, one is created with `name` and `password`, and the ' +
+        'user is signed in. A user with an account signs in first and accepts with the session.',
       scope: 'public',
       csrfProtected: true,
       body: AcceptInvitation,
       semanticChecks: personFieldErrors,
       examples: {
         fresh: {
-          summary: 'Somebody without an account',
+          summary: 'Without an account',
           value: { token: 'fZ0nQb0mS8-2kJc1', name: 'Joe Doe', password: 'tulip freight oboe' },
         },
       },
-      responses: { 200: { description: 'A member now.', body: SignedIn, headers: SET_COOKIE } },
+      responses: {
+        200: { description: 'The invitation was accepted.', body: SignedIn, headers: SET_COOKIE },
+      },
       problems: ['invalid_link', 'sign_in_first', 'too_many_attempts'],
     },
     async ({ body, client }) => {

@@ -11,11 +11,11 @@ export function createInvitation({ people }: { people: People }): Operation {
       method: 'POST',
       path: '/invitations',
       tag: 'Team',
-      summary: 'Invite somebody',
+      summary: 'Invite a member',
       description:
-        'The link goes to the address by mail, from a domain of the workspace; while none can send ' +
-        'it is in the answer. It works once, for seven days, and takes the place of an earlier one ' +
-        'to the same address. Only owners invite owners.',
+        'The link is sent by email from a domain of the workspace; while no domain can send, ' +
+        'it is included in the response. It works once, expires after seven days, and replaces ' +
+        'an earlier invitation to the same address. Only owners can invite owners.',
       scope: 'write:members',
       body: CreateInvitation,
       examples: {

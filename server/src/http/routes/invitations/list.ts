@@ -16,7 +16,7 @@ export function listInvitations({ people, clock }: { people: People; clock: Cloc
       path: '/invitations',
       tag: 'Team',
       summary: 'List invitations',
-      description: 'Newest first, those that were accepted, revoked or ran out too.',
+      description: 'Newest first, including accepted, revoked and expired invitations.',
       scope: 'read:members',
       query: closed(PAGE),
       queryParsers: [(query) => uuidCursor(LIST, query)],

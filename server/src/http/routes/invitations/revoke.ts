@@ -12,7 +12,8 @@ export function revokeInvitation({ people }: { people: People }): Operation {
       path: '/invitations/{id}',
       tag: 'Team',
       summary: 'Revoke an invitation',
-      description: 'Its link is dead at once. It stays in the list as revoked.',
+      description:
+        'The link stops working immediately. The invitation stays in the list as revoked.',
       scope: 'write:members',
       params: pathId('inv', 'the invitation'),
       responses: { 204: { description: 'Revoked.' } },

@@ -19,7 +19,7 @@ const InvitationFields = {
   email: Type.String(),
   role: Role,
   status: oneOf(INVITATION_STATUSES),
-  invited_by: id('usr', 'the person who invited'),
+  invited_by: id('usr', 'the user who sent the invitation'),
   created_at: Time,
   expires_at: Time,
 };
@@ -34,9 +34,9 @@ export const CreateInvitation = closed({ email: Email, role: Role }, { title: 'C
 export const CreatedInvitation = Type.Object(
   {
     ...InvitationFields,
-    mailed: Type.Boolean({ description: 'The link is on its way to the address.' }),
+    mailed: Type.Boolean({ description: 'Whether the link was sent by email.' }),
     link: Type.Union([Type.String(), Type.Null()], {
-      description: 'For handing over yourself, when no domain can send. Shown this once.',
+      description: 'The link to pass on yourself, if no domain can send. Shown only once.',
     }),
   },
   { title: 'CreatedInvitation', examples: [{ ...INVITATION, mailed: true, link: null }] },
@@ -48,7 +48,9 @@ export const InspectedInvitation = Type.Object(
     email: Type.String(),
     role: Role,
     invited_by_name: Type.Union([Type.String(), Type.Null()]),
-    account_exists: Type.Boolean({ description: 'Whoever has it signs in before accepting.' }),
+    account_exists: Type.Boolean({
+      description: 'Whether the address has an account, which must sign in before accepting.',
+    }),
     expires_at: Time,
   },
   {

@@ -17,17 +17,17 @@ export function changePassword({
       method: 'POST',
       path: '/me/password',
       tag: 'Account',
-      summary: 'Change one’s password',
-      description: 'Every other session ends; this one goes on with a new cookie.',
+      summary: 'Change your password',
+      description: 'All other sessions end. This one continues with a new cookie.',
       scope: 'person',
       body: ChangePassword,
       examples: {
         change: {
-          summary: 'The old one and the new one',
+          summary: 'Current and new password',
           value: { current_password: 'tulip freight oboe', new_password: 'kettle rain ladders' },
         },
       },
-      responses: { 204: { description: 'Changed.', headers: SET_COOKIE } },
+      responses: { 204: { description: 'The password was changed.', headers: SET_COOKIE } },
       problems: ['too_many_attempts'],
     },
     async ({ signedIn, body, client }) => {

@@ -11,12 +11,13 @@ export function confirmTotp({ people }: { people: People }): Operation {
       method: 'POST',
       path: '/me/totp/confirm',
       tag: 'Account',
-      summary: 'Turn the second factor on',
-      description: 'With a first code of the app. From then on it is asked for at every sign-in.',
+      summary: 'Enable the second factor',
+      description:
+        'Requires a first code from the authenticator app. From then on, every sign-in requires a code.',
       scope: 'person',
       body: closed({ code: Code }, { title: 'ConfirmTotp' }),
-      examples: { code: { summary: 'A code of the app', value: { code: '428913' } } },
-      responses: { 200: { description: 'It is on.', body: RecoveryCodes } },
+      examples: { code: { summary: 'A code from the app', value: { code: '428913' } } },
+      responses: { 200: { description: 'The second factor is enabled.', body: RecoveryCodes } },
       problems: ['conflict', 'too_many_attempts'],
     },
     async ({ signedIn, body, client }) => {

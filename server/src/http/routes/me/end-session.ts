@@ -10,10 +10,10 @@ export function endSession({ people }: { people: People }): Operation {
       method: 'DELETE',
       path: '/me/sessions/{id}',
       tag: 'Account',
-      summary: 'Sign one session out',
+      summary: 'End a session',
       scope: 'person',
       params: pathId('ses', 'the session'),
-      responses: { 204: { description: 'Signed out.' } },
+      responses: { 204: { description: 'The session has ended.' } },
       problems: ['not_found'],
     },
     async ({ signedIn, params }) => {

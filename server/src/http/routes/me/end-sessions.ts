@@ -17,14 +17,14 @@ export function endSessions({
       method: 'DELETE',
       path: '/me/sessions',
       tag: 'Account',
-      summary: 'Sign out everywhere',
+      summary: 'End all sessions',
       scope: 'person',
       query: closed({
         keep_current: Type.Optional(
-          Type.Boolean({ default: false, description: 'Stay signed in here.' }),
+          Type.Boolean({ default: false, description: 'Keep the current session.' }),
         ),
       }),
-      responses: { 204: { description: 'Signed out.' } },
+      responses: { 204: { description: 'The sessions have ended.' } },
     },
     async ({ signedIn: { person, session }, query }) => {
       await people.sessions.endAll(person, query.keep_current ? session.id : undefined);

@@ -9,10 +9,10 @@ export function getMe({ people }: { people: People }): Operation {
       method: 'GET',
       path: '/me',
       tag: 'Account',
-      summary: 'See who is signed in',
-      description: 'With all workspaces and what the role in each may do.',
+      summary: 'Retrieve the signed-in user',
+      description: 'Includes all workspaces and the rights of the user’s role in each.',
       scope: 'person',
-      responses: { 200: { description: 'The person.', body: Me } },
+      responses: { 200: { description: 'The signed-in user.', body: Me } },
     },
     async ({ signedIn }) => ({ status: 200, body: await people.account.me(signedIn) }),
   );

@@ -9,13 +9,13 @@ export function removeTotp({ people }: { people: People }): Operation {
       method: 'POST',
       path: '/me/totp/remove',
       tag: 'Account',
-      summary: 'Turn the second factor off',
+      summary: 'Disable the second factor',
       scope: 'person',
       body: WithPassword,
       examples: {
-        remove: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
+        remove: { summary: 'Password', value: { password: 'tulip freight oboe' } },
       },
-      responses: { 204: { description: 'It is off.' } },
+      responses: { 204: { description: 'The second factor is disabled.' } },
       problems: ['conflict', 'too_many_attempts'],
     },
     async ({ signedIn, body, client }) => {

@@ -9,14 +9,14 @@ export function renewRecoveryCodes({ people }: { people: People }): Operation {
       method: 'POST',
       path: '/me/totp/recovery-codes',
       tag: 'Account',
-      summary: 'Get new recovery codes',
-      description: 'The ones before no longer work.',
+      summary: 'Regenerate recovery codes',
+      description: 'The previous codes stop working.',
       scope: 'person',
       body: WithPassword,
       examples: {
-        renew: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
+        renew: { summary: 'Password', value: { password: 'tulip freight oboe' } },
       },
-      responses: { 200: { description: 'The new ones.', body: RecoveryCodes } },
+      responses: { 200: { description: 'The new recovery codes.', body: RecoveryCodes } },
       problems: ['conflict', 'too_many_attempts'],
     },
     async ({ signedIn, body, client }) => {

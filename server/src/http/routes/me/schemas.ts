@@ -20,11 +20,11 @@ export const ME = {
 
 export const Me = Type.Object(
   {
-    id: id('usr', 'the person'),
+    id: id('usr', 'the user'),
     email: Type.String(),
     name: Type.String(),
     created_at: Time,
-    totp_enabled: Type.Boolean({ description: 'A second factor is asked for.' }),
+    totp_enabled: Type.Boolean({ description: 'Whether signing in requires a second factor.' }),
     recovery_codes_left: Type.Integer(),
     session: Type.Object({ id: id('ses', 'the session'), created_at: Time, expires_at: Time }),
     workspaces: Type.Array(Workspace),
@@ -50,7 +50,7 @@ const SESSION = {
 export const Session = Type.Object(
   {
     id: id('ses', 'the session'),
-    current: Type.Boolean({ description: 'The one that asks.' }),
+    current: Type.Boolean({ description: 'Whether this is the session of this request.' }),
     created_at: Time,
     last_seen_at: Time,
     expires_at: Time,
@@ -64,8 +64,8 @@ export const WithPassword = closed({ password: Password }, { title: 'WithPasswor
 
 export const TotpSetup = Type.Object(
   {
-    secret: Type.String({ description: 'For typing into an app, base32.' }),
-    uri: Type.String({ description: 'The same as an otpauth:// address, for a QR code.' }),
+    secret: Type.String({ description: 'The secret in base32, for manual entry.' }),
+    uri: Type.String({ description: 'The secret as an otpauth:// URI, for a QR code.' }),
   },
   {
     title: 'TotpSetup',
@@ -81,7 +81,7 @@ export const TotpSetup = Type.Object(
 export const RecoveryCodes = Type.Object(
   {
     recovery_codes: Type.Array(Type.String(), {
-      description: 'Each works once in place of a code. Shown this once, never again.',
+      description: 'Each code works once in place of a code from the app. Shown only once.',
     }),
   },
   { title: 'RecoveryCodes', examples: [{ recovery_codes: ['h7k2-m9xw-4tpa-c3ne'] }] },

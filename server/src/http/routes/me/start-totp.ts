@@ -9,14 +9,14 @@ export function startTotp({ people }: { people: People }): Operation {
       method: 'POST',
       path: '/me/totp',
       tag: 'Account',
-      summary: 'Begin to set up a second factor',
+      summary: 'Set up a second factor',
       description:
-        'A secret for an authenticator app. Nothing is asked for at sign-in until a first code has ' +
-        'confirmed it.',
+        'Returns a secret for an authenticator app. Signing in requires no code until the ' +
+        'secret is confirmed.',
       scope: 'person',
       body: WithPassword,
       examples: {
-        start: { summary: 'One’s password', value: { password: 'tulip freight oboe' } },
+        start: { summary: 'Password', value: { password: 'tulip freight oboe' } },
       },
       responses: { 200: { description: 'The secret.', body: TotpSetup } },
       problems: ['conflict', 'too_many_attempts'],

@@ -9,11 +9,11 @@ export function updateMe({ people }: { people: People }): Operation {
       method: 'PATCH',
       path: '/me',
       tag: 'Account',
-      summary: 'Change one’s name',
+      summary: 'Update your name',
       scope: 'person',
       body: UpdateMe,
-      examples: { name: { summary: 'Another name', value: { name: 'Jane Miller' } } },
-      responses: { 200: { description: 'The person as they are now.', body: Me } },
+      examples: { name: { summary: 'Change the name', value: { name: 'Jane Miller' } } },
+      responses: { 200: { description: 'The updated user.', body: Me } },
     },
     async ({ signedIn, body }) => {
       await people.account.rename(signedIn, body.name);

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../accounts/people/team.ts';
 import type { OperationRequest } from '../../operation.ts';
 
-/** The person behind an operation that only people can call. */
+/** Returns the member who calls an operation that requires a session. */
 export function actingMember({
   caller,
   signedIn,

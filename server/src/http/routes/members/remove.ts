@@ -13,11 +13,11 @@ export function removeMember({ people }: { people: People }): Operation {
       tag: 'Team',
       summary: 'Remove a member',
       description:
-        'At once, on every node. Invitations they made are revoked; API keys they made go on ' +
-        'working until they are revoked.',
+        'Takes effect immediately on every node. Invitations sent by the member are revoked; ' +
+        'API keys created by the member keep working until they are revoked.',
       scope: 'write:members',
-      params: pathId('usr', 'the person'),
-      responses: { 204: { description: 'No longer a member.' } },
+      params: pathId('usr', 'the user'),
+      responses: { 204: { description: 'The member was removed.' } },
       problems: ['not_found', 'last_owner'],
     },
     async (request) => {

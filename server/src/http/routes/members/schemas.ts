@@ -14,7 +14,7 @@ const MEMBER = {
 
 export const Member = Type.Object(
   {
-    id: id('usr', 'the person'),
+    id: id('usr', 'the user'),
     email: Type.String(),
     name: Type.String(),
     role: Role,

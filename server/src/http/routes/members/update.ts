@@ -13,15 +13,15 @@ export function updateMember({ people }: { people: People }): Operation {
       method: 'PATCH',
       path: '/members/{id}',
       tag: 'Team',
-      summary: 'Change a member’s role',
+      summary: 'Update a member’s role',
       description:
-        'In force with the next request of theirs. Only owners make or unmake owners, and a ' +
-        'workspace keeps at least one.',
+        'Takes effect with the member’s next request. Only owners can appoint or demote ' +
+        'owners, and a workspace always keeps at least one.',
       scope: 'write:members',
-      params: pathId('usr', 'the person'),
+      params: pathId('usr', 'the user'),
       body: UpdateMember,
-      examples: { role: { summary: 'Another role', value: { role: 'developer' } } },
-      responses: { 200: { description: 'The member as they are now.', body: Member } },
+      examples: { role: { summary: 'Change the role', value: { role: 'developer' } } },
+      responses: { 200: { description: 'The updated member.', body: Member } },
       problems: ['not_found', 'last_owner'],
     },
     async (request) => {

@@ -13,10 +13,11 @@ export function cancelMessage(deps: { changes: MessageChanges }): Operation {
       path: '/messages/{id}/cancel',
       tag: 'Messages',
       summary: 'Cancel a message',
-      description: 'Works until it is on the wire; recipients that are final stay as they are.',
+      description:
+        'Works until delivery starts. Recipients that are already final are not changed.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
-      responses: { 200: { description: 'The message, cancelled.', body: MessageSummary } },
+      responses: { 200: { description: 'The cancelled message.', body: MessageSummary } },
       problems: ['not_found', 'not_cancellable'],
     },
     async ({ caller, params }) => {

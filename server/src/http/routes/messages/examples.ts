@@ -1,4 +1,4 @@
-/** Records as the reference shows them: one message, followed from its acceptance to its end. */
+/** Example records for the reference: one message from acceptance to delivery. */
 
 export const MESSAGE_ID = 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8';
 

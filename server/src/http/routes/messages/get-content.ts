@@ -5,18 +5,21 @@ import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
-import { notFound, decodePathId } from '../../validation/path-id.ts';
+import { decodePathId, notFound } from '../../validation/path-id.ts';
 import { MessageContent } from './schemas.ts';
 
-export function getMessageContent(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
+export function getMessageContent(deps: {
+  pool: Pool;
+  largeAnswers: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'getMessageContent',
       method: 'GET',
       path: '/messages/{id}/content',
       tag: 'Messages',
-      summary: 'Read a message’s content',
-      description: 'Kept for 30 days unless the operator says otherwise; then 404.',
+      summary: 'Retrieve a message’s content',
+      description: 'Kept for 30 days unless the operator configures otherwise; after that, 404.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       responses: { 200: { description: 'The content.', body: MessageContent } },

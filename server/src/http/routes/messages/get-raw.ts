@@ -7,7 +7,7 @@ import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
-import { notFound, decodePathId } from '../../validation/path-id.ts';
+import { decodePathId, notFound } from '../../validation/path-id.ts';
 
 export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
   return operation(
@@ -17,16 +17,16 @@ export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeResponseLim
       path: '/messages/{id}/raw',
       tag: 'Messages',
       summary: 'Download a message as .eml',
-      description: 'The mail as it is composed, without the signatures added at sending.',
+      description: 'The composed message, without the signatures that are added when it is sent.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       responses: {
         200: {
-          description: 'The mail.',
+          description: 'The message.',
           mediaType: 'message/rfc822',
           body: Type.String(),
           headers: {
-            'Content-Disposition': { description: 'A file name.', schema: Type.String() },
+            'Content-Disposition': { description: 'The file name.', schema: Type.String() },
           },
         },
       },

@@ -7,7 +7,7 @@ import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
-import { notFound, decodePathId } from '../../validation/path-id.ts';
+import { decodePathId, notFound } from '../../validation/path-id.ts';
 import { Message } from './schemas.ts';
 
 export function getMessage(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
@@ -17,15 +17,15 @@ export function getMessage(deps: { pool: Pool; largeAnswers: LargeResponseLimite
       method: 'GET',
       path: '/messages/{id}',
       tag: 'Messages',
-      summary: 'Look a message up',
-      description: 'With the state of every recipient and the timeline of what happened.',
+      summary: 'Retrieve a message',
+      description: 'Includes the status of every recipient and the timeline of events.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       responses: { 200: { description: 'The message.', body: Message } },
       problems: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {
-      // Its answer is small, but its size is found by putting the whole mail together.
+      // The response is small, but computing its size composes the whole message.
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const id = decodePathId('msg', (params as { id: string }).id, 'message');
       const message = await findMessage(deps.pool, caller, id);

@@ -4,7 +4,7 @@ import { findAttempts, findMessage } from '../../../messages/lookup/message-stor
 import { publicAttempt } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { notFound, decodePathId } from '../../validation/path-id.ts';
+import { decodePathId, notFound } from '../../validation/path-id.ts';
 import { Attempt } from './schemas.ts';
 
 export function listMessageAttempts(deps: { pool: Pool }): Operation {
@@ -14,10 +14,10 @@ export function listMessageAttempts(deps: { pool: Pool }): Operation {
       method: 'GET',
       path: '/messages/{id}/attempts',
       tag: 'Messages',
-      summary: 'See every delivery attempt',
+      summary: 'List delivery attempts',
       description:
-        'With the SMTP conversation of each: where did it go, and what was said there. A bounce that ' +
-        'comes back later is no attempt: it stands in the timeline of the message, with its `report`.',
+        'Includes the SMTP conversation of each attempt. A bounce that arrives later is not an ' +
+        'attempt: it appears in the message’s timeline with its `report`.',
       scope: 'read:messages',
       params: pathId('msg', 'the message'),
       responses: {

@@ -26,9 +26,9 @@ export function listMessages(deps: { pool: Pool }): Operation {
       tag: 'Messages',
       summary: 'List messages',
       description:
-        'Newest first. Filters can be combined; `metadata[key]=value` may be given several times. ' +
-        'A request looks back through a bounded number of messages: with a filter that matches ' +
-        'little, a page may be short or empty and still have a `next_cursor` to go on from.',
+        'Newest first. Filters can be combined; `metadata[key]=value` can be given several ' +
+        'times. A request examines a limited number of messages: with a filter that matches ' +
+        'few, a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:messages',
       query: closed(
         {
@@ -49,7 +49,7 @@ export function listMessages(deps: { pool: Pool }): Operation {
               minLength: 1,
               maxLength: 255,
               description:
-                'Who runs a recipient’s mailbox, as `GET /stats?group_by=receiver` names it ' +
+                'The mailbox provider of a recipient, as named by `GET /stats?group_by=receiver` ' +
                 '(`google`, `microsoft`, …, `other`), or the domain of a recipient’s address.',
             }),
           ),
@@ -61,7 +61,7 @@ export function listMessages(deps: { pool: Pool }): Operation {
             Type.String({
               minLength: 1,
               maxLength: 200,
-              description: 'Words that stand in the subject or an address.',
+              description: 'Search text for the subject or an address.',
             }),
           ),
         },

@@ -13,7 +13,7 @@ export function rescheduleMessage(deps: { changes: MessageChanges }): Operation 
       method: 'PATCH',
       path: '/messages/{id}',
       tag: 'Messages',
-      summary: 'Move a scheduled message, or send it now',
+      summary: 'Reschedule a message',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
       body: closed(
@@ -21,7 +21,7 @@ export function rescheduleMessage(deps: { changes: MessageChanges }): Operation 
           scheduled_at: Type.Union(
             [Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()],
             {
-              description: 'RFC 3339 with an offset, at most 30 days ahead; `null` sends it now.',
+              description: 'RFC 3339 with an offset, at most 30 days ahead. `null` sends it now.',
             },
           ),
         },
@@ -31,7 +31,7 @@ export function rescheduleMessage(deps: { changes: MessageChanges }): Operation 
         later: { summary: 'Next year', value: { scheduled_at: '2027-01-31T09:00:00+01:00' } },
         now: { summary: 'Now', value: { scheduled_at: null } },
       },
-      responses: { 200: { description: 'The message, moved.', body: MessageSummary } },
+      responses: { 200: { description: 'The rescheduled message.', body: MessageSummary } },
       problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {

@@ -12,9 +12,9 @@ export function retryMessage(deps: { changes: MessageChanges }): Operation {
       method: 'POST',
       path: '/messages/{id}/retry',
       tag: 'Messages',
-      summary: 'Try a message again',
+      summary: 'Retry a message',
       description:
-        'Deferred recipients become due now, and stop at the same time as before. Bounced, failed and expired ones are queued again with the time that a new message would get: `ttl_seconds`, or the retry window. A recipient that is suppressed by then, as after a hard bounce, ends as `suppressed`: lift the suppression first.',
+        'Deferred recipients become due now; their expiry does not change. Bounced, failed and expired recipients are queued again with the lifetime of a new message: `ttl_seconds`, or the retry window. A recipient that is suppressed by then, for example after a hard bounce, becomes `suppressed`: delete the suppression first.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
       responses: { 200: { description: 'The message, queued again.', body: MessageSummary } },

@@ -29,7 +29,7 @@ export const MESSAGE_STATUSES = [...STATUSES, 'partial'] as const;
 const RecipientStatus = oneOf(STATUSES);
 const MessageStatus = oneOf(MESSAGE_STATUSES, {
   description:
-    'Of the one recipient; with several the least finished, `partial` when final and mixed.',
+    'The status of the recipient. With several recipients, the least finished one; `partial` if all are final but differ.',
 });
 const Kind = oneOf(['to', 'cc', 'bcc'] as const);
 
@@ -58,7 +58,7 @@ export const AcceptedMessage = Type.Object(
         email: Type.String(),
         kind: Kind,
         status: RecipientStatus,
-        reason: Type.Optional(Type.String({ description: 'Why it is suppressed.' })),
+        reason: Type.Optional(Type.String({ description: 'Why the recipient is suppressed.' })),
       }),
     ),
   },
@@ -78,10 +78,10 @@ export const SmtpReply = Type.Object(
     tls: Type.Union([Type.String(), Type.Null()]),
   },
   {
-    title: 'SmtpAnswer',
+    title: 'SmtpReply',
     description:
-      'The receiver’s last word, and where it was said. Of a bounce that came back later: the words ' +
-      'of the report, and the server that had taken the mail.',
+      'The receiver’s last reply and the server that sent it. For a bounce that arrived ' +
+      'later: the text of the report, and the server that had accepted the message.',
     examples: [SMTP_REPLY],
   },
 );
@@ -92,7 +92,7 @@ export const Bounce = Type.Object(
       description: 'Only `hard` adds a suppression.',
     }),
     reason: oneOf(BOUNCE_REASONS),
-    explanation: Type.String({ description: 'In plain words, for the sender.' }),
+    explanation: Type.String({ description: 'An explanation for the sender.' }),
   },
   { title: 'Bounce', examples: [BOUNCE] },
 );
@@ -132,7 +132,7 @@ export const Message = Type.Object(
   {
     ...MessageFields,
     size_bytes: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Of the composed mail. Null once the content is past its retention.',
+      description: 'The size of the composed message. Null after the content has been deleted.',
     }),
     events: Type.Array(Event, { description: 'The timeline, oldest first.' }),
   },
@@ -173,7 +173,7 @@ export const Attempt = Type.Object(
         side: oneOf(['us', 'them', 'note'] as const),
         text: Type.String(),
       }),
-      { description: 'The SMTP conversation. Never the message itself, never credentials.' },
+      { description: 'The SMTP conversation, without the message itself or credentials.' },
     ),
   },
   { title: 'Attempt', examples: [ATTEMPT] },

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { stringify } from 'yaml';
 import { type Operation, operation } from '../../operation.ts';
 
-/** The document is made after all operations are known, so it is asked for, not given. */
+/** The document is built from all operations, so it is passed as a function. */
 export function getOpenapiJson(deps: { document: () => object }): Operation {
   let text: string | undefined;
   return operation(

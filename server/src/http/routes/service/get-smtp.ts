@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { oneOf } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-/** Where programs hand in mail by SMTP, as this server knows it. */
+/** The settings for submitting mail over SMTP to this server. */
 export interface SmtpSettings {
   open: boolean;
   closed_because: string | null;
@@ -16,32 +16,36 @@ export interface SmtpSettings {
 
 const Settings = Type.Object(
   {
-    open: Type.Boolean({ description: 'Whether mail is taken by SMTP here.', examples: [true] }),
+    open: Type.Boolean({
+      description: 'Whether this server accepts mail over SMTP.',
+      examples: [true],
+    }),
     closed_because: Type.Union([Type.String(), Type.Null()], {
-      description: 'Why it is not, for people.',
+      description: 'Why it does not.',
       examples: [null],
     }),
-    host: Type.String({ description: 'The server to name.', examples: ['mail.example.com'] }),
+    host: Type.String({
+      description: 'The host name to connect to.',
+      examples: ['mail.example.com'],
+    }),
     port: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'The port on which a connection begins unencrypted; null when it is closed.',
+      description: 'The port for connections that start unencrypted; null if it is disabled.',
       examples: [2587],
     }),
     tls_port: Type.Union([Type.Integer(), Type.Null()], {
-      description:
-        'The port on which a connection is encrypted from its first byte (implicit TLS); null when ' +
-        'it is closed.',
+      description: 'The port for implicit TLS; null if it is disabled.',
       examples: [2465],
     }),
     user: Type.String({
-      description: 'Any other name is taken too. The password is an API key.',
+      description: 'Any other user name is accepted too. The password is an API key.',
       examples: ['postrider'],
     }),
     starttls: Type.Boolean({
-      description: 'Whether a connection to `port` can be encrypted by STARTTLS.',
+      description: 'Whether `port` supports STARTTLS.',
       examples: [true],
     }),
     plaintext: oneOf(['this_machine', 'anywhere'] as const, {
-      description: 'From where a key is taken over a connection that is not encrypted.',
+      description: 'Which clients may authenticate over an unencrypted connection.',
     }),
   },
   { title: 'SmtpSettings' },
@@ -54,10 +58,11 @@ export function getSmtp(deps: { smtpSettings: () => SmtpSettings }): Operation {
       method: 'GET',
       path: '/smtp',
       tag: 'Service',
-      summary: 'Read the settings for SMTP',
+      summary: 'Retrieve the SMTP settings',
       description:
-        'What a program that only speaks SMTP has to be told. Mail that is handed in that way is ' +
-        'treated like a request to send, and `250` to its final dot means what `202` means here.',
+        'The settings for applications that send over SMTP. Mail submitted this way is ' +
+        'processed like a send request, and the `250` after its final dot means the same as ' +
+        '`202` here.',
       scope: 'any',
       responses: { 200: { description: 'The settings.', body: Settings } },
     },

@@ -7,14 +7,16 @@ import { type Operation, operation } from '../../operation.ts';
 
 const Queue = Type.Object(
   {
-    queued: Type.Integer({ description: 'On their way, or next.' }),
-    deferred: Type.Integer({ description: 'A receiver asked to come again later.' }),
-    scheduled: Type.Integer({ description: 'Their time has not come.' }),
+    queued: Type.Integer({ description: 'Being delivered, or next in line.' }),
+    deferred: Type.Integer({ description: 'Waiting for a retry.' }),
+    scheduled: Type.Integer({ description: 'Scheduled for later.' }),
     oldest_due_at: Type.Unsafe<string | null>({
       ...NullableTime,
-      description: 'Since when the one that waits longest could have left; null when none waits.',
+      description: 'Since when the oldest delivery has been due; null if none is.',
     }),
-    more: Type.Boolean({ description: 'There are more than were counted, which is 10,000.' }),
+    more: Type.Boolean({
+      description: 'Whether there are more than the 10,000 that were counted.',
+    }),
   },
   {
     title: 'Queue',
@@ -30,10 +32,11 @@ export function getQueue(deps: { pool: Pool; clock: Clock }): Operation {
       method: 'GET',
       path: '/queue',
       tag: 'Messages',
-      summary: 'See what waits now',
-      description: 'What of the key’s mode has not reached its end: how much, and since when.',
+      summary: 'Retrieve the queue',
+      description:
+        'How many deliveries of the key’s mode are unfinished, and since when the oldest is due.',
       scope: 'read:messages',
-      responses: { 200: { description: 'The queue at this moment.', body: Queue } },
+      responses: { 200: { description: 'The current queue.', body: Queue } },
     },
     async ({ caller }) => {
       const { queued, deferred, scheduled, oldestDueAtMs, more } = await readQueue(

@@ -29,19 +29,25 @@ export function getStats(deps: {
       method: 'GET',
       path: '/stats',
       tag: 'Messages',
-      summary: 'Count what happened',
+      summary: 'Retrieve statistics',
       description:
-        'Counts, rates and times over time, of the key’s mode, a second or two behind. By minute for ' +
-        'two days, by hour for 90 days, by day for good. A range is widened to whole intervals.',
+        'Counts, rates and times over time for the key’s mode, one or two seconds behind. Kept ' +
+        'by minute for two days, by hour for 90 days, and by day forever. A range is extended ' +
+        'to whole intervals.',
       scope: 'read:messages',
       query: closed({
         interval: Type.Optional(
-          Type.Unsafe<StatsInterval>({ ...oneOf(SPANS), default: 'hour', description: 'Default: `hour`.' }),
+          Type.Unsafe<StatsInterval>({
+            ...oneOf(SPANS),
+            default: 'hour',
+            description: 'Default: `hour`.',
+          }),
         ),
         from: Type.Optional(
           Type.String({
             format: 'date-time',
-            description: 'Default: an hour, a day or 30 days before `to`, by `interval`.',
+            description:
+              'Default: one hour, one day or 30 days before `to`, depending on `interval`.',
           }),
         ),
         to: Type.Optional(Type.String({ format: 'date-time', description: 'Default: now.' })),
@@ -50,7 +56,7 @@ export function getStats(deps: {
           Type.String({ minLength: 1, maxLength: 255, description: 'Only this group.' }),
         ),
         points: Type.Optional(
-          Type.Boolean({ default: true, description: '`false` tells the totals alone.' }),
+          Type.Boolean({ default: true, description: '`false` returns only the totals.' }),
         ),
         limit: Type.Optional(
           Type.Integer({
@@ -58,7 +64,7 @@ export function getStats(deps: {
             maximum: 100,
             default: GROUPS_DEFAULT,
             description:
-              'How many groups at the most, the largest first. An answer has 50,000 points at the most.',
+              'Maximum number of groups, largest first. A response has at most 50,000 points.',
           }),
         ),
       }),
@@ -66,7 +72,7 @@ export function getStats(deps: {
         (query, faulty) => faulty.has('interval') || rangeOf(query, deps.clock.now()),
         (query, faulty) => faulty.has('group_by') || refuseValueAlone(query),
       ],
-      responses: { 200: { description: 'The figures.', body: Stats } },
+      responses: { 200: { description: 'The statistics.', body: Stats } },
       problems: ['quota_exceeded'],
     },
     async ({ caller, query, signal }) => {
@@ -112,17 +118,17 @@ function rangeOf(query: Record<string, unknown>, nowMs: number) {
   );
   if (fromMs >= toMs) throw refused('from', 'Must be before `to`.');
   if ((toMs - fromMs) / spanMs > POINTS_MAX) {
-    throw refused('from', `A range has at most ${POINTS_MAX} intervals: take a longer interval.`);
+    throw refused('from', `A range has at most ${POINTS_MAX} intervals. Use a longer interval.`);
   }
   return { fromMs, toMs };
 }
 
 function refuseValueAlone({ value, group_by }: Record<string, unknown>): void {
   if (value === undefined || group_by !== undefined) return;
-  throw refused('value', 'Say by group_by what this is a value of.');
+  throw refused('value', 'Requires group_by.');
 }
 
-/** Rounding to whole intervals must not lead out of the years that can be written down. */
+/** Rounding to whole intervals must stay within the years that RFC 3339 can represent. */
 function inFourDigits(ms: number): number {
   return Math.min(Math.max(ms, Date.UTC(1970, 0, 1)), Date.UTC(9999, 11, 31));
 }

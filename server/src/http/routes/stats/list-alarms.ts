@@ -9,7 +9,8 @@ const RaisedAlarm = Type.Object(
   {
     kind: oneOf(ALARM_KINDS),
     subject: Type.Union([Type.String(), Type.Null()], {
-      description: 'The sending domain or the endpoint; null when it is about the whole workspace.',
+      description:
+        'The sending domain or the endpoint; null if the alarm concerns the whole workspace.',
     }),
     raised_at: Time,
     explanation: Type.String(),
@@ -21,7 +22,7 @@ const RaisedAlarm = Type.Object(
         kind: 'bounce_rate',
         subject: 'yourdomain.com',
         raised_at: '2026-11-15T09:30:00.000Z',
-        explanation: 'Too much of what yourdomain.com sends bounces.',
+        explanation: 'The bounce rate of yourdomain.com is too high.',
       },
     ],
   },
@@ -34,9 +35,9 @@ export function listAlarms(deps: { pool: Pool }): Operation {
       method: 'GET',
       path: '/alarms',
       tag: 'Events',
-      summary: 'List the alarms that are raised now',
+      summary: 'List active alarms',
       description:
-        'Of the key’s mode, newest first. `alarm.raised` and `alarm.cleared` tell when they come and go.',
+        'Alarms of the key’s mode, newest first. The events `alarm.raised` and `alarm.cleared` report changes.',
       scope: 'read:events',
       responses: {
         200: {

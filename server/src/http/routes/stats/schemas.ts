@@ -39,22 +39,23 @@ const Fields = {
     },
     {
       description:
-        'From 0 to 1: delivered and bounced of all that came to an end, the others of what was ' +
-        'delivered. What bounced later counts as bounced alone. Null when there was nothing.',
+        'From 0 to 1: `delivered` and `bounced` as a share of all finished deliveries, the ' +
+        'others as a share of delivered ones. Deliveries that bounced later count only as ' +
+        'bounced. Null if there were none.',
     },
   ),
   latency: Type.Object(
     { p50_ms: NullableMs, p95_ms: NullableMs, p99_ms: NullableMs },
-    { description: 'From acceptance, or the scheduled time, to delivery; right within a tenth.' },
+    { description: 'From acceptance, or the scheduled time, to delivery; accurate to within 10%.' },
   ),
 };
 
 const Figures = Type.Object(Fields, {
   title: 'StatsFigures',
   description:
-    'Counts of recipients, but for `messages`. `bounced_later` are those of `bounced` that had been ' +
-    'counted as `delivered` before. Opens and clicks are counted once for each, by ' +
-    'machines apart, and only where tracking was on.',
+    'Counts of recipients, except for `messages`. `bounced_later` is the part of `bounced` ' +
+    'that had been counted as `delivered` before. Opens and clicks are counted once each, ' +
+    'separately for machines, and only if tracking was enabled.',
   examples: [FIGURES],
 });
 
@@ -80,7 +81,7 @@ export const Stats = Type.Object(
           }),
           totals: Figures,
           points: Type.Array(Point, {
-            description: 'In order of time. Intervals in which nothing happened are left out.',
+            description: 'In chronological order. Intervals without activity are omitted.',
           }),
         },
         { title: 'StatsSeries', examples: [SERIES] },

@@ -16,10 +16,11 @@ export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Op
       method: 'POST',
       path: '/suppressions/bulk',
       tag: 'Suppressions',
-      summary: 'Suppress many addresses or domains',
+      summary: 'Create suppressions in bulk',
       description:
-        `Up to ${SUPPRESSIONS_MAX.toLocaleString('en')} at once, in one commit. An address that is ` +
-        'not valid is reported and the others are added; when none is valid the answer is 422.',
+        `Adds up to ${SUPPRESSIONS_MAX.toLocaleString('en')} suppressions in one transaction. ` +
+        'Invalid entries are reported and the others are added. If no entry is valid, the ' +
+        'response is 422.',
       scope: 'write:suppressions',
       body: CreateSuppressions,
       examples: {
@@ -34,7 +35,7 @@ export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Op
           },
         },
       },
-      responses: { 200: { description: 'What became of each.', body: SuppressionResults } },
+      responses: { 200: { description: 'The result for each entry.', body: SuppressionResults } },
     },
     async ({ caller, body }) => {
       const given = (body as { suppressions: NewSuppression[] }).suppressions;

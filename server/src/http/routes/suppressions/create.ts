@@ -10,10 +10,11 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
       method: 'POST',
       path: '/suppressions',
       tag: 'Suppressions',
-      summary: 'Suppress an address or a domain',
+      summary: 'Create a suppression',
       description:
-        'Nothing is sent to it any more, in the mode of the key; what is scheduled for it ends as ' +
-        '`suppressed`. One that is on the list already is changed in the fields that are given.',
+        'No more mail is sent to the address or domain in the mode of the key; scheduled ' +
+        'messages to it become `suppressed`. If it is already suppressed, the given fields are ' +
+        'updated.',
       scope: 'write:suppressions',
       body: CreateSuppression,
       semanticChecks: (body, faulty) =>
@@ -21,13 +22,13 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
       examples: {
         address: {
           summary: 'One address',
-          value: { email: 'jane@example.com', reason: 'unsubscribe', note: 'Asked by phone' },
+          value: { email: 'jane@example.com', reason: 'unsubscribe', note: 'Requested by phone' },
         },
         domain: { summary: 'A whole domain', value: { domain: 'example.net' } },
       },
       responses: {
-        200: { description: 'It was on the list already.', body: Suppression },
-        201: { description: 'It is on the list now.', body: Suppression },
+        200: { description: 'It was already suppressed.', body: Suppression },
+        201: { description: 'It is now suppressed.', body: Suppression },
       },
     },
     async ({ caller, body }) => {

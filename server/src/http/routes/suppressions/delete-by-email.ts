@@ -12,19 +12,20 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
       path: '/suppressions',
       tag: 'Suppressions',
       summary: 'Delete the suppression of an address',
-      description: 'The address’s own entry; one of its whole domain stays.',
+      description:
+        'Deletes the suppression of the address itself; a suppression of its whole domain stays.',
       scope: 'write:suppressions',
       query: closed({
         email: Type.Optional(
           Type.String({
             minLength: 1,
             maxLength: 320,
-            description: 'The address; required.',
+            description: 'The address (required).',
             examples: ['jane@example.com'],
           }),
         ),
       }),
-      responses: { 204: { description: 'It is off the list.' } },
+      responses: { 204: { description: 'The suppression was deleted.' } },
       problems: ['not_found'],
     },
     async ({ caller, query }) => {
@@ -36,7 +37,7 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
 }
 
 function missing(): RefusedError {
-  const detail = 'Say whose suppression to delete.';
+  const detail = 'Required: the address whose suppression to delete.';
   return new RefusedError('validation_failed', `email: ${detail}`, {
     errors: [{ parameter: 'email', code: 'required', detail }],
   });

@@ -11,10 +11,10 @@ export function deleteSuppression(deps: { suppressions: Suppressions }): Operati
       path: '/suppressions/{id}',
       tag: 'Suppressions',
       summary: 'Delete a suppression',
-      description: 'The address or domain may be written to again.',
+      description: 'Mail can be sent to the address or domain again.',
       scope: 'write:suppressions',
       params: pathId('sup', 'the suppression'),
-      responses: { 204: { description: 'It is off the list.' } },
+      responses: { 204: { description: 'The suppression was deleted.' } },
       problems: ['not_found'],
     },
     async ({ caller, params }) => {

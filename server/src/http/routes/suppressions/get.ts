@@ -11,7 +11,7 @@ export function getSuppression(deps: { suppressions: Suppressions }): Operation 
       method: 'GET',
       path: '/suppressions/{id}',
       tag: 'Suppressions',
-      summary: 'Look a suppression up',
+      summary: 'Retrieve a suppression',
       scope: 'read:suppressions',
       params: pathId('sup', 'the suppression'),
       responses: { 200: { description: 'The suppression.', body: Suppression } },

@@ -20,9 +20,7 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
       path: '/suppressions',
       tag: 'Suppressions',
       summary: 'List suppressions',
-      description:
-        'Newest first; with `q` in order of addresses. Only those that hold: one past its ' +
-        '`expires_at` is gone.',
+      description: 'Newest first; with `q` sorted by address. Expired suppressions are not listed.',
       scope: 'read:suppressions',
       query: closed({
         ...PAGE,
@@ -30,7 +28,8 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
           Type.String({
             minLength: 1,
             maxLength: 320,
-            description: 'All that stops this address: its own entry, or that of its domain.',
+            description:
+              'Everything that suppresses this address: its own entry or that of its domain.',
           }),
         ),
         q: Type.Optional(

@@ -8,12 +8,12 @@ const Changeable = {
   reason: Type.Optional(SuppressionReason),
   note: Type.Optional(
     Type.Union([Type.String({ maxLength: 1000 }), Type.Null()], {
-      description: 'A remark of yours.',
+      description: 'A note of your own.',
     }),
   ),
   expires_at: Type.Optional(
     Type.Union([Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()], {
-      description: 'When the address may be written to again. Null: never by itself.',
+      description: 'When the suppression ends. Null: never.',
     }),
   ),
 };
@@ -24,7 +24,7 @@ export const CreateSuppression = closed(
       Type.String({ maxLength: 320, description: 'One address.', examples: ['jane@example.com'] }),
     ),
     domain: Type.Optional(
-      Type.String({ maxLength: 255, description: 'Or every address of a domain.' }),
+      Type.String({ maxLength: 255, description: 'Alternatively, every address of a domain.' }),
     ),
     ...Changeable,
   },
@@ -45,11 +45,11 @@ export const Suppression = Type.Object(
     domain: NullableText,
     reason: SuppressionReason,
     evidence: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-      description: 'For a bounce or complaint: `message_id` and the receiver’s answer as `smtp`.',
+      description: 'For a bounce or complaint: `message_id`, and the receiver’s reply as `smtp`.',
     }),
     note: NullableText,
     erased: Type.Boolean({
-      description: 'The address was erased: only a keyed hash of it stands on the list.',
+      description: 'Whether the address was erased, so that only a keyed hash of it is stored.',
     }),
     created_at: Time,
     expires_at: NullableTime,
@@ -71,7 +71,9 @@ export const SuppressionResults = Type.Object(
     data: Type.Array(
       Type.Object({
         index: Type.Integer({ minimum: 0 }),
-        created: Type.Optional(Type.Boolean({ description: 'False: it was on the list already.' })),
+        created: Type.Optional(
+          Type.Boolean({ description: 'False if it was already suppressed.' }),
+        ),
         suppression: Type.Optional(Suppression),
         error: Type.Optional(
           Type.Object({
@@ -83,7 +85,7 @@ export const SuppressionResults = Type.Object(
           }),
         ),
       }),
-      { description: 'For each entry, in order, a `suppression` or an `error`.' },
+      { description: 'A `suppression` or an `error` for each entry, in order.' },
     ),
     created: Type.Integer({ minimum: 0 }),
     existing: Type.Integer({ minimum: 0 }),

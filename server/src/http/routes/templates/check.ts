@@ -11,13 +11,13 @@ export function checkTemplate(deps: { templates: Templates }): Operation {
       method: 'POST',
       path: '/templates/{key}/check',
       tag: 'Templates',
-      summary: 'Check the draft of a template',
+      summary: 'Check a template draft',
       description:
-        'What publishing it would say: syntax, paths, missing translations, links, images, sizes and ' +
-        'CSS that large mail clients do not know. Nothing is changed.',
+        'Returns what publishing would report: syntax, paths, missing translations, links, ' +
+        'images, sizes, and CSS that major email clients do not support. Changes nothing.',
       scope: 'read:templates',
       params: PathKey,
-      responses: { 200: { description: 'What was found.', body: Checked } },
+      responses: { 200: { description: 'The findings.', body: Checked } },
       problems: ['not_found'],
     },
     async ({ caller, params }) => {

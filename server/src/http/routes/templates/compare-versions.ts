@@ -15,10 +15,10 @@ const Comparison = Type.Object(
     changes: Type.Array(
       Type.Object({
         field: Type.String({ description: '`html`, `locales.de.subject`, `variables.code`.' }),
-        before: Type.Unknown({ description: 'Null: it was not there.' }),
-        after: Type.Unknown({ description: 'Null: it is gone.' }),
+        before: Type.Unknown({ description: 'Null if it was added.' }),
+        after: Type.Unknown({ description: 'Null if it was removed.' }),
         diff: Type.Union([Type.String(), Type.Null()], {
-          description: 'For texts, the changed lines as `diff -u` shows them.',
+          description: 'For text, the changed lines in `diff -u` format.',
         }),
       }),
     ),
@@ -50,22 +50,22 @@ export function compareTemplateVersions(deps: { templates: Templates }): Operati
       method: 'GET',
       path: '/templates/{key}/compare',
       tag: 'Templates',
-      summary: 'Compare two versions of a template',
-      description: 'Field by field. Without parameters: the published version with the draft.',
+      summary: 'Compare template versions',
+      description: 'Field by field. Default: the published version and the draft.',
       scope: 'read:templates',
       params: PathKey,
       query: closed({
         from: Type.Optional(VersionParameter),
         to: Type.Optional(VersionParameter),
       }),
-      responses: { 200: { description: 'What differs.', body: Comparison } },
+      responses: { 200: { description: 'The differences.', body: Comparison } },
       problems: ['not_found'],
     },
     async ({ caller, params: { key }, query }) => {
       const { publishedVersion } = await deps.templates.get(caller, 'template', key);
       const from = parseVersion(query.from) ?? publishedVersion;
       if (from === null) {
-        const detail = 'Nothing is published yet: say which version to compare with.';
+        const detail = 'Nothing is published yet. Specify a version to compare with.';
         throw new RefusedError('validation_failed', detail, {
           errors: [{ parameter: 'from', code: 'required', detail }],
         });

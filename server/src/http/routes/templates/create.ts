@@ -6,7 +6,7 @@ import { API_PREFIX } from '../../server/http-server.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
 import { type TemplateDeps, templateResponse } from './template-response.ts';
 
-/** createTemplate, createLayout, createPartial. */
+/** Defines createTemplate, createLayout and createPartial. */
 export function createTemplate(deps: TemplateDeps): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path, full, create, createExample } = KIND_SCHEMAS[kind];
@@ -17,16 +17,18 @@ export function createTemplate(deps: TemplateDeps): Operation[] {
         path,
         tag: 'Templates',
         summary: `Create a ${noun}`,
-        description: `${ABOUT[kind]} It begins as a draft, which may be unfinished; sends use it once it is published. Both modes share it.`,
+        description: `${ABOUT[kind]} It starts as a draft, which may be incomplete; sends use it once it is published. Both modes share it.`,
         scope: 'write:templates',
         body: create,
         semanticChecks: (body) => templateFieldErrors(kind, body),
         examples: { draft: { summary: `A ${noun}`, value: createExample } },
         responses: {
           201: {
-            description: `The ${noun}, with its draft.`,
+            description: `The ${noun} with its draft.`,
             body: full,
-            headers: { Location: { description: 'Where it is now.', schema: Type.String() } },
+            headers: {
+              Location: { description: 'URL of the new resource.', schema: Type.String() },
+            },
           },
         },
         location: ({ key }: { key: string }) => `${API_PREFIX}${path}/${key}`,
@@ -43,6 +45,6 @@ export function createTemplate(deps: TemplateDeps): Operation[] {
 
 const ABOUT: Record<ContentKind, string> = {
   template: 'Stored content for many sends.',
-  layout: 'It goes around many templates, which stand at its `{{ content }}`.',
-  partial: 'A piece that templates and layouts share: `{% render "key" %}`.',
+  layout: 'A layout wraps templates, which are inserted at `{{ content }}`.',
+  partial: 'A partial is a fragment that templates and layouts share: `{% render "key" %}`.',
 };

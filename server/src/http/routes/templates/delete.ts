@@ -5,7 +5,7 @@ import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
-/** deleteTemplate, deleteLayout, deletePartial. */
+/** Defines deleteTemplate, deleteLayout and deletePartial. */
 export function deleteTemplate(deps: { templates: Templates }): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path } = KIND_SCHEMAS[kind];
@@ -18,14 +18,14 @@ export function deleteTemplate(deps: { templates: Templates }): Operation[] {
         summary: `Delete a ${noun}`,
         description:
           kind === 'template'
-            ? 'With all its versions, for good. Refused with `conflict` while messages that were made from it are scheduled, unless forced; they are sent as they were made.'
-            : `With all its versions, for good. Refused with \`conflict\` while published templates, layouts or partials use it, unless forced; they cannot be sent then.`,
+            ? 'Deletes all versions permanently. Fails with `conflict` while scheduled messages use the template, unless forced; those messages are still sent as they were rendered.'
+            : `Deletes all versions permanently. Fails with \`conflict\` while published templates, layouts or partials use it, unless forced; those can no longer be sent.`,
         scope: 'write:templates',
         params: PathKey,
         query: closed({
-          force: Type.Optional(Type.Boolean({ description: 'Delete it although it is needed.' })),
+          force: Type.Optional(Type.Boolean({ description: 'Delete it even if it is in use.' })),
         }),
-        responses: { 204: { description: 'It is gone.' } },
+        responses: { 204: { description: 'It was deleted.' } },
         problems: ['not_found', 'conflict'],
       },
       async ({ caller, params, query }) => {

@@ -1,4 +1,4 @@
-/** Templates as the reference shows them. */
+/** Example templates for the reference. */
 
 const TIMES = {
   published_at: '2026-11-15T09:30:00.000Z',
@@ -20,7 +20,7 @@ export const TEMPLATE = {
   reply_to: [],
   layout: 'main',
   locales: { de: { subject: 'Willkommen, ${first_name}', html: '<p>Hallo {{ first_name }}!</p>' } },
-  // A variable has `type`, `default` and `example`: linters would take one for a schema.
+  // A variable has `type`, `default` and `example`, so linters mistake it for a schema.
   variables: [],
   ...TIMES,
   etag: '"tpl_01kc8x3f7ye6qvj2m4n5p6q7r8.7"',
@@ -58,12 +58,12 @@ export const VERSION = {
   current: true,
   published_at: '2026-11-15T09:30:00.000Z',
   published_by: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
-  note: 'Friendlier words',
+  note: 'Friendlier wording',
   publications: [
     {
       published_at: '2026-11-15T09:30:00.000Z',
       published_by: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
-      note: 'Friendlier words',
+      note: 'Friendlier wording',
     },
   ],
 };

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { Time } from '../../openapi/shared-schemas.ts';
 
-/** What is found in a template before it goes out, and what publishing it means. */
+/** The findings of template checks, and the result of publishing. */
 
 export const Finding = Type.Object(
   {
-    code: Type.String({ description: 'For programs, such as `image_without_alt`.' }),
-    message: Type.String({ description: 'For people.' }),
-    field: Type.String({ description: 'Where: `html`, `locales.de.subject`.' }),
+    code: Type.String({ description: 'Machine-readable code, such as `image_without_alt`.' }),
+    message: Type.String({ description: 'Human-readable message.' }),
+    field: Type.String({ description: 'The field, such as `html` or `locales.de.subject`.' }),
     line: Type.Integer(),
     column: Type.Integer(),
   },
@@ -25,20 +25,20 @@ const WARNING = {
 export const Publication = Type.Object(
   {
     key: Type.String(),
-    version: Type.Integer({ description: 'What sends use from now on.' }),
+    version: Type.Integer({ description: 'The version that sends use from now on.' }),
     published_at: Time,
     published_by: Type.String(),
     note: Type.Union([Type.String(), Type.Null()]),
-    warnings: Type.Array(Finding, { description: 'What might disappoint. Errors refuse.' }),
+    warnings: Type.Array(Finding, { description: 'Warnings. Errors block publishing.' }),
     touches: Type.Array(
       Type.Object({
         key: Type.String(),
         version: Type.Integer(),
         new_variables: Type.Array(Type.String(), {
-          description: 'What a send from it must give from now on.',
+          description: 'Variables that sends must now provide.',
         }),
       }),
-      { description: 'Templates that go out changed, because they use this layout or partial.' },
+      { description: 'Templates that change because they use this layout or partial.' },
     ),
   },
   {
@@ -49,7 +49,7 @@ export const Publication = Type.Object(
         version: 3,
         published_at: '2026-11-15T09:30:00.000Z',
         published_by: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
-        note: 'Friendlier words',
+        note: 'Friendlier wording',
         warnings: [WARNING],
         touches: [],
       },
@@ -59,7 +59,7 @@ export const Publication = Type.Object(
 
 export const Checked = Type.Object(
   {
-    ok: Type.Boolean({ description: 'Nothing stands in the way of publishing or sending.' }),
+    ok: Type.Boolean({ description: 'Whether the content can be published and sent.' }),
     errors: Type.Array(Finding),
     warnings: Type.Array(Finding),
   },

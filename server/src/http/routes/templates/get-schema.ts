@@ -6,7 +6,7 @@ import { parseVersion, type TemplateDeps } from './template-response.ts';
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown(), {
   title: 'VariablesSchema',
-  description: 'A JSON Schema, 2020-12.',
+  description: 'A JSON Schema (2020-12).',
   examples: [
     {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -24,10 +24,10 @@ export function getTemplateSchema(deps: TemplateDeps): Operation {
       method: 'GET',
       path: '/templates/{key}/schema',
       tag: 'Templates',
-      summary: 'Get the JSON Schema of a template’s variables',
+      summary: 'Retrieve the JSON Schema of a template’s variables',
       description:
-        'What `template_variables` of a send is checked against. Of the published version unless ' +
-        'another one is asked for, and of the draft while none is published.',
+        'The schema that `template_variables` of a send is validated against. Default: the ' +
+        'published version, or the draft if none is published.',
       scope: 'read:templates',
       params: PathKey,
       query: closed({ version: Type.Optional(VersionParameter) }),

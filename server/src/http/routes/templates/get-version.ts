@@ -5,7 +5,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKeyVersion } from './schemas.ts';
 import type { TemplateDeps } from './template-response.ts';
 
-/** getTemplateVersion, getLayoutVersion, getPartialVersion. */
+/** Defines getTemplateVersion, getLayoutVersion and getPartialVersion. */
 export function getTemplateVersion(deps: TemplateDeps): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path, version } = KIND_SCHEMAS[kind];
@@ -15,8 +15,8 @@ export function getTemplateVersion(deps: TemplateDeps): Operation[] {
         method: 'GET',
         path: `${path}/{key}/versions/{version}`,
         tag: 'Templates',
-        summary: `Look a version of a ${noun} up`,
-        description: 'With all its fields, as they were published.',
+        summary: `Retrieve a version of a ${noun}`,
+        description: 'Includes all fields as they were published.',
         scope: 'read:templates',
         params: PathKeyVersion,
         responses: { 200: { description: 'The version.', body: version } },

@@ -3,7 +3,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 import { draftResponse, ETAG, type TemplateDeps, templateResponse } from './template-response.ts';
 
-/** getTemplate, getLayout, getPartial. */
+/** Defines getTemplate, getLayout and getPartial. */
 export function getTemplate(deps: TemplateDeps): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path, full } = KIND_SCHEMAS[kind];
@@ -13,14 +13,14 @@ export function getTemplate(deps: TemplateDeps): Operation[] {
         method: 'GET',
         path: `${path}/{key}`,
         tag: 'Templates',
-        summary: `Look a ${noun} up`,
+        summary: `Retrieve a ${noun}`,
         description:
-          'With its draft. What sends use is the version that `published_version` names: ' +
+          'Includes the draft. Sends use the version named by `published_version`: ' +
           `\`GET ${path}/{key}/versions/{version}\`.`,
         scope: 'read:templates',
         params: PathKey,
         responses: {
-          200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG },
+          200: { description: `The ${noun} with its draft.`, body: full, headers: ETAG },
         },
         problems: ['not_found'],
       },

@@ -6,7 +6,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { decodeCursor, invalidCursor, toPage } from '../../validation/cursor.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
-/** listTemplateVersions, listLayoutVersions, listPartialVersions. */
+/** Defines listTemplateVersions, listLayoutVersions and listPartialVersions. */
 export function listTemplateVersions(deps: { templates: Templates }): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path, versions } = KIND_SCHEMAS[kind];
@@ -16,8 +16,8 @@ export function listTemplateVersions(deps: { templates: Templates }): Operation[
         method: 'GET',
         path: `${path}/{key}/versions`,
         tag: 'Templates',
-        summary: `List the versions of a ${noun}`,
-        description: 'Newest first, with who published each one, when and why.',
+        summary: `List versions of a ${noun}`,
+        description: 'Newest first, with the author, time and note of each publication.',
         scope: 'read:templates',
         params: PathKey,
         query: closed(PAGE),

@@ -6,7 +6,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { toPage, uuidCursor } from '../../validation/cursor.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
 
-/** listTemplates, listLayouts, listPartials. */
+/** Defines listTemplates, listLayouts and listPartials. */
 export function listTemplates(deps: { templates: Templates }): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path, summaries } = KIND_SCHEMAS[kind];
@@ -17,11 +17,11 @@ export function listTemplates(deps: { templates: Templates }): Operation[] {
         path,
         tag: 'Templates',
         summary: `List ${noun}s`,
-        description: `Newest first, without their texts. Live and test keys see the same ${noun}s.`,
+        description: `Newest first, without their content. Live and test keys see the same ${noun}s.`,
         scope: 'read:templates',
         query: closed({
           ...PAGE,
-          q: searchQuery('Words that stand in the key, the name or the subject of the draft.'),
+          q: searchQuery('Search text for the key, the name or the subject of the draft.'),
         }),
         queryParsers: [(query) => uuidCursor(path, query)],
         responses: { 200: { description: `A page of ${noun}s.`, body: summaries } },

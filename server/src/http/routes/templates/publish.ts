@@ -12,17 +12,18 @@ const Publish = closed(
     version: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'An old version to publish again; it keeps its number. Default: the draft.',
+        description:
+          'An earlier version to publish again; it keeps its number. Default: the draft.',
       }),
     ),
     note: Type.Optional(
-      Type.String({ maxLength: 1000, description: 'Why; kept with the version.' }),
+      Type.String({ maxLength: 1000, description: 'A note that is stored with the version.' }),
     ),
   },
   { title: 'Publish' },
 );
 
-/** publishTemplate, publishLayout, publishPartial. */
+/** Defines publishTemplate, publishLayout and publishPartial. */
 export function publishTemplate(deps: { templates: Templates }): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path } = KIND_SCHEMAS[kind];
@@ -34,19 +35,20 @@ export function publishTemplate(deps: { templates: Templates }): Operation[] {
         tag: 'Templates',
         summary: `Publish a ${noun}`,
         description:
-          'The draft becomes the next version, which never changes again; or an old version is ' +
-          'published again, which takes a bad one back. Sends that are accepted from now on use it, in ' +
-          'both modes. It is checked first: errors refuse with their places, warnings come with the ' +
-          'answer. With `If-Match` it is refused when the draft is no longer the one that was looked at.',
+          'The draft becomes the next version, which is immutable; or an earlier version is ' +
+          'published again to roll back. Sends accepted from now on use it, in both modes. The ' +
+          'content is checked first: errors fail the request with their positions, and warnings ' +
+          'are returned in the response. With `If-Match`, the request fails if the draft has ' +
+          'changed.',
         scope: 'write:templates',
         params: PathKey,
         body: Publish,
         examples: {
-          draft: { summary: 'The draft', value: { note: 'Friendlier words' } },
-          back: { summary: 'Back to an old version', value: { version: 2 } },
+          draft: { summary: 'The draft', value: { note: 'Friendlier wording' } },
+          back: { summary: 'Roll back to an earlier version', value: { version: 2 } },
         },
         supportsIfMatch: true,
-        responses: { 200: { description: 'It is published.', body: Publication } },
+        responses: { 200: { description: 'It was published.', body: Publication } },
         problems: ['not_found', 'template_syntax', 'template_limit'],
       },
       async ({ caller, params, body, ifMatch }) => {

@@ -22,8 +22,7 @@ const RenderTemplate = closed(
     variables: Type.Optional(Variables),
     contact: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description:
-          'The fields of a contact: `first_name` and whatever else placeholders ask for.',
+        description: 'The fields of a contact: `first_name` and any others that placeholders use.',
         examples: [{ first_name: 'Jane' }],
       }),
     ),
@@ -31,7 +30,7 @@ const RenderTemplate = closed(
       Type.String({
         format: 'email',
         maxLength: 320,
-        description: 'A stored contact of the key’s mode; needs the scope `read:contacts` too.',
+        description: 'A stored contact of the key’s mode. Also requires the scope `read:contacts`.',
       }),
     ),
     locale: Type.Optional(Locale),
@@ -44,12 +43,12 @@ const RenderedTemplate = Type.Object(
   {
     version: VersionName,
     locale: Type.Union([Type.String(), Type.Null()], {
-      description: 'The variant that was used. Null: the template’s own words.',
+      description: 'The locale variant that was used. Null: the default content.',
     }),
     subject: Type.String(),
     html: Type.String(),
     text: Type.String(),
-    size_bytes: Type.Integer({ description: 'Of the composed mail.' }),
+    size_bytes: Type.Integer({ description: 'The size of the composed message.' }),
     missing: Type.Array(
       Type.Object({
         path: Type.String({ description: 'The placeholder.' }),
@@ -59,7 +58,7 @@ const RenderedTemplate = Type.Object(
         line: Type.Optional(Type.Integer()),
         column: Type.Optional(Type.Integer()),
       }),
-      { description: 'What a send with these values would be refused for.' },
+      { description: 'What would make a send with these values fail.' },
     ),
     warnings: Type.Array(Finding),
   },
@@ -92,19 +91,20 @@ export function renderTemplate(deps: RenderDeps): Operation {
       method: 'POST',
       path: '/templates/{key}/render',
       tag: 'Templates',
-      summary: 'Render a template without sending it',
+      summary: 'Render a template',
       description:
-        'The draft, unless a version is asked for. Without `variables` the examples are used, and ' +
-        'without a contact somebody with a value for everything. What is missing is told, not refused.',
+        'Renders the draft unless a version is specified, without sending it. Without ' +
+        '`variables`, the example values are used; without a contact, sample values are. ' +
+        'Missing values are reported instead of failing the request.',
       scope: 'read:templates',
       params: PathKey,
       body: RenderTemplate,
       examples: {
         values: { summary: 'With values', value: { variables: { first_name: 'Jane' } } },
-        examples: { summary: 'With the examples', value: { version: 'draft', locale: 'de' } },
+        examples: { summary: 'With example values', value: { version: 'draft', locale: 'de' } },
       },
       responses: {
-        200: { description: 'The words as they would go out.', body: RenderedTemplate },
+        200: { description: 'The rendered content.', body: RenderedTemplate },
       },
       problems: ['not_found', 'template_not_found', 'template_syntax', 'template_limit'],
     },
@@ -139,7 +139,7 @@ async function contactOf(
 ): Promise<Record<string, unknown> | undefined> {
   if (body.contact_email === undefined) return body.contact;
   if (!caller.scopes.has('read:contacts')) {
-    const detail = 'Rendering with a stored contact shows its fields: that needs read:contacts.';
+    const detail = 'Rendering with a stored contact exposes its fields and requires read:contacts.';
     throw new RefusedError('insufficient_scope', detail, {
       fix: 'Create a key with read:contacts at {app}/app/api-keys.',
     });
@@ -162,7 +162,7 @@ async function contactOf(
 const SAMPLE_ID = '019ad1d1-bcfe-71af-bd8a-854aaaabb8e8';
 const SAMPLE_ADDRESS = { email: 'jane@example.com' };
 
-/** Gmail cuts a message off after this. */
+/** Gmail clips longer messages. */
 const CLIPPED_BYTES = 102 * 1024;
 
 function answerOf(template: CompiledTemplate, preview: Preview, nowMs: number) {

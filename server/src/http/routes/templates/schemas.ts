@@ -10,52 +10,52 @@ const NullableText = Type.Union([Type.String(), Type.Null()]);
 
 const Key = Type.String({
   pattern: KEY_PATTERN,
-  description: 'Stable and readable; it names the template in sends.',
+  description: 'A stable, readable key that identifies it in sends.',
   examples: ['welcome'],
 });
 
 const Subject = Type.Unsafe<string | null>({
   ...NullableText,
-  description: 'May hold `${name}` and `{{ path }}` placeholders.',
+  description: 'Can contain `${name}` and `{{ path }}` placeholders.',
 });
 const Html = Type.Unsafe<string | null>({
   ...NullableText,
-  description: 'Values in it are HTML-escaped. CSS is inlined when it is published.',
+  description: 'Values are HTML-escaped. CSS is inlined on publishing.',
 });
 const Text = Type.Unsafe<string | null>({
   ...NullableText,
-  description: 'Null: made from `html`.',
+  description: 'Null: generated from `html`.',
 });
 
-const Name = Type.String({ minLength: 1, maxLength: 200, description: 'What people call it.' });
+const Name = Type.String({ minLength: 1, maxLength: 200, description: 'A display name.' });
 
 const Variable = closed(
   {
     name: Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'A dotted path; `[]` for the items of a list: `order.lines[].price`.',
+      description: 'A dotted path, with `[]` for list items: `order.lines[].price`.',
       examples: ['first_name'],
     }),
     type: Type.Optional(
-      oneOf(VARIABLE_TYPES, { description: 'Guessed from its use when absent.' }),
+      oneOf(VARIABLE_TYPES, { description: 'Inferred from its use if omitted.' }),
     ),
     required: Type.Optional(
       Type.Union([Type.Boolean(), Type.Null()], {
-        description: 'Whether a send must give it. Inferred when absent.',
+        description: 'Whether sends must provide it. Inferred if omitted.',
       }),
     ),
-    default: Type.Optional(Type.Unknown({ description: 'For sends that give none.' })),
-    example: Type.Optional(Type.Unknown({ description: 'For previews and test sends.' })),
+    default: Type.Optional(Type.Unknown({ description: 'The value for sends that provide none.' })),
+    example: Type.Optional(Type.Unknown({ description: 'The value for previews and test sends.' })),
     description: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
     secret: Type.Optional(
       Type.Union([Type.Boolean(), Type.Null()], {
         description:
-          'A reset link or one-time code: its value is shown to nobody but the recipient.',
+          'For password reset links and one-time codes: the value is shown only to the recipient.',
       }),
     ),
     inferred: Type.Optional(
-      Type.Boolean({ description: 'Nobody declared it. Ignored when it is sent back.' }),
+      Type.Boolean({ description: 'Whether the variable was inferred. Ignored in requests.' }),
     ),
   },
   { title: 'DeclareVariable' },
@@ -69,24 +69,28 @@ const TemplateVariable = Type.Object(
     default: Type.Unknown({ description: 'Null: none.' }),
     example: Type.Unknown({ description: 'Null: none.' }),
     description: NullableText,
-    secret: Type.Boolean({ description: 'Redacted everywhere but in the mail itself.' }),
-    inferred: Type.Boolean({ description: 'Read off the placeholders; nobody declared it.' }),
+    secret: Type.Boolean({
+      description: 'Whether it is redacted everywhere except in the message itself.',
+    }),
+    inferred: Type.Boolean({
+      description: 'Whether it was inferred from the placeholders rather than declared.',
+    }),
   },
   { title: 'TemplateVariable' },
 );
 
-const TemplateWords = closed(
+const TemplateVariant = closed(
   {
     subject: Type.Optional(NullableText),
     html: Type.Optional(NullableText),
     text: Type.Optional(NullableText),
   },
-  { title: 'TemplateWords' },
+  { title: 'TemplateVariant' },
 );
 
-const PieceWords = closed(
+const ContentVariant = closed(
   { html: Type.Optional(NullableText), text: Type.Optional(NullableText) },
-  { title: 'PieceWords' },
+  { title: 'ContentVariant' },
 );
 
 function locales(words: TSchema, example: object): TSchema {
@@ -100,7 +104,7 @@ function locales(words: TSchema, example: object): TSchema {
       ],
       {
         description:
-          'Variants by BCP 47 tag. Each one given is replaced as a whole, or removed by null; others stay. A send gets `de-AT`, else `de`, else the template itself.',
+          'Variants by BCP 47 tag. Each given variant is replaced as a whole, or removed with null; others are kept. A send uses `de-AT`, else `de`, else the default content.',
         examples: [{ de: example }],
       },
     ),
@@ -108,7 +112,7 @@ function locales(words: TSchema, example: object): TSchema {
 }
 
 const NullableAddress = Type.Union([Address, Type.Null()], {
-  description: 'The sender of sends that give none. The name may hold placeholders.',
+  description: 'The sender for sends that specify none. The name can contain placeholders.',
 });
 
 const TEMPLATE_FIELDS = {
@@ -119,19 +123,19 @@ const TEMPLATE_FIELDS = {
   from: Type.Optional(NullableAddress),
   reply_to: Type.Optional(
     Type.Union([ReplyAddress, Type.Array(ReplyAddress, { maxItems: 10 }), Type.Null()], {
-      description: 'For sends that give none. May hold placeholders.',
+      description: 'For sends that specify none. Can contain placeholders.',
     }),
   ),
   layout: Type.Optional(
     Type.Union([Type.String({ pattern: KEY_PATTERN }), Type.Null()], {
-      description: 'The key of a layout that goes around it.',
+      description: 'The key of the layout that wraps it.',
       examples: ['main'],
     }),
   ),
-  locales: locales(TemplateWords, { subject: 'Willkommen, ${first_name}' }),
+  locales: locales(TemplateVariant, { subject: 'Willkommen, ${first_name}' }),
   variables: Type.Optional(
     Type.Union([Type.Array(Variable, { maxItems: 500 }), Type.Null()], {
-      description: 'What there is to say about variables beyond what their use tells.',
+      description: 'Declarations that go beyond what is inferred from the placeholders.',
     }),
   ),
 };
@@ -140,17 +144,17 @@ const PIECE_FIELDS = {
   name: Type.Optional(Name),
   html: Type.Optional(Html),
   text: Type.Optional(Text),
-  locales: locales(PieceWords, { text: 'Mit freundlichen Grüßen' }),
+  locales: locales(ContentVariant, { text: 'Mit freundlichen Grüßen' }),
 };
 
 const BASICS = {
   key: Key,
   name: Type.String(),
   published_version: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'What sends use now. Null: never published.',
+    description: 'The version that sends use. Null: never published.',
   }),
   has_unpublished_changes: Type.Boolean({
-    description: 'The draft says something else than the published version.',
+    description: 'Whether the draft differs from the published version.',
   }),
 };
 
@@ -158,11 +162,12 @@ const TIMES = {
   published_at: NullableTime,
   created_at: Time,
   updated_at: Time,
-  updated_by: Type.String({ description: 'The id of the key or person, or `cli`.' }),
+  updated_by: Type.String({ description: 'The id of the API key or user, or `cli`.' }),
 };
 
 const Etag = Type.String({
-  description: 'Names this state of the draft, for `If-Match`; every change makes another one.',
+  description:
+    'Identifies this state of the draft, for `If-Match`. Every change creates a new one.',
 });
 
 const SENDER = Type.Object({
@@ -186,7 +191,7 @@ const TEMPLATE_CONTENT = {
   reply_to: Type.Array(SENDER),
   layout: NullableText,
   locales: wordsOf({ subject: OptionalText, html: OptionalText, text: OptionalText }),
-  variables: Type.Array(TemplateVariable, { description: 'Declared and inferred.' }),
+  variables: Type.Array(TemplateVariable, { description: 'Declared and inferred variables.' }),
 };
 
 const PIECE_CONTENT = {
@@ -198,13 +203,13 @@ const PIECE_CONTENT = {
 const VERSION_FIELDS = {
   key: Type.String(),
   version: Type.Integer(),
-  current: Type.Boolean({ description: 'Whether sends use it now.' }),
-  published_at: Type.Unsafe<string>({ ...Time, description: 'When it was published last.' }),
-  published_by: Type.String({ description: 'The id of the key or person, or `cli`.' }),
+  current: Type.Boolean({ description: 'Whether sends use this version now.' }),
+  published_at: Type.Unsafe<string>({ ...Time, description: 'When it was last published.' }),
+  published_by: Type.String({ description: 'The id of the API key or user, or `cli`.' }),
   note: NullableText,
   publications: Type.Array(
     Type.Object({ published_at: Time, published_by: Type.String(), note: NullableText }),
-    { description: 'Every time it was published, oldest first.' },
+    { description: 'Every publication of this version, oldest first.' },
   ),
 };
 
@@ -214,7 +219,7 @@ export const PathKey = Type.Object({
 
 export const PathKeyVersion = Type.Object({
   key: Type.String({ description: 'The key.', examples: ['welcome'] }),
-  version: Type.String({ description: 'The number of a version.', examples: ['3'] }),
+  version: Type.String({ description: 'The version number.', examples: ['3'] }),
 });
 
 export const VersionParameter = Type.String({
@@ -229,7 +234,7 @@ export const VersionName = Type.Union([Type.Integer({ minimum: 1 }), Type.Litera
 });
 
 export interface KindSchemas {
-  /** As it stands in ids of operations. */
+  /** The capitalized noun in operation ids. */
   Noun: string;
   noun: string;
   path: string;

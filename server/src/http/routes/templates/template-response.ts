@@ -10,7 +10,10 @@ export interface TemplateDeps {
   templateCache: TemplateCache;
 }
 
-/** A template as the API shows it: its draft, with what its placeholders tell of its variables. */
+/**
+ * Returns a template as the API shows it: its draft, with the variables inferred from its
+ * placeholders.
+ */
 export async function templateResponse(deps: TemplateDeps, template: Template) {
   const { templateCache } = deps;
   const variables = await variablesOf(templateCache, template, 'draft', template.draft);
@@ -27,7 +30,7 @@ export function draftResponse(
   return { status: 200, body, headers: { etag: body.etag } };
 }
 
-/** A version as a parameter: its number, or the draft. */
+/** Parses a version parameter: a number, or the draft. */
 export function parseVersion(text: string | undefined): number | 'draft' | undefined {
   if (text === undefined || text === 'draft') return text;
   return Number(text);

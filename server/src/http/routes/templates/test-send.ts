@@ -35,24 +35,25 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
       tag: 'Templates',
       summary: 'Send a test of a template',
       description:
-        'The draft, unless a version is asked for, to one address; without `variables` with the ' +
-        'examples, and with samples for what is not known of the contact. A live key sends real mail, from a sender domain of the workspace as with any ' +
-        'send; with a test key it ends in the test inbox. Needs the scope `read:templates` too.',
+        'Sends the draft, unless a version is specified, to one address. Without `variables`, ' +
+        'the example values are used, with sample values for unknown contact fields. A live ' +
+        'key sends real mail from a sender domain of the workspace, like any send; with a test ' +
+        'key the message goes to the test inbox. Also requires the scope `read:templates`.',
       scope: 'send:transactional',
       params: PathKey,
       body: TestSend,
       examples: {
         examples: {
-          summary: 'The draft with its examples',
+          summary: 'The draft with example values',
           value: { to: { email: 'you@yourdomain.com' }, from: { email: 'hello@yourdomain.com' } },
         },
       },
       responses: {
         202: {
-          description: 'Accepted and durable.',
+          description: 'Accepted and stored durably.',
           body: AcceptedMessage,
           headers: {
-            Location: { description: 'Where to look the message up.', schema: Type.String() },
+            Location: { description: 'URL of the message.', schema: Type.String() },
           },
         },
       },
@@ -61,7 +62,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
     },
     async ({ caller, params: { key }, body }) => {
       if (!caller.scopes.has('read:templates')) {
-        const detail = 'A test send shows a draft: that needs read:templates too.';
+        const detail = 'A test send exposes a draft and requires read:templates too.';
         throw new RefusedError('insufficient_scope', detail, {
           fix: 'Create a key with read:templates at {app}/app/api-keys.',
         });

@@ -4,7 +4,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 import { draftResponse, ETAG, type TemplateDeps, templateResponse } from './template-response.ts';
 
-/** updateTemplate, updateLayout, updatePartial. */
+/** Defines updateTemplate, updateLayout and updatePartial. */
 export function updateTemplate(deps: TemplateDeps): Operation[] {
   return CONTENT_KINDS.map((kind) => {
     const { Noun, noun, path, full, update, updateExample } = KIND_SCHEMAS[kind];
@@ -14,10 +14,11 @@ export function updateTemplate(deps: TemplateDeps): Operation[] {
         method: 'PATCH',
         path: `${path}/{key}`,
         tag: 'Templates',
-        summary: `Change the draft of a ${noun}`,
+        summary: `Update the draft of a ${noun}`,
         description:
-          'Fields that are given are set, null empties one, all others stay. Sends go on using what ' +
-          'is published. With `If-Match` the change is refused when somebody else made one meanwhile.',
+          'Given fields are set, null clears a field, and all others are kept. Sends keep using ' +
+          'the published version. With `If-Match`, the request fails if someone else has changed ' +
+          'the draft.',
         scope: 'write:templates',
         params: PathKey,
         body: update,
@@ -25,7 +26,7 @@ export function updateTemplate(deps: TemplateDeps): Operation[] {
         examples: { change: { summary: 'One field', value: updateExample } },
         supportsIfMatch: true,
         responses: {
-          200: { description: `The ${noun}, with its draft.`, body: full, headers: ETAG },
+          200: { description: `The ${noun} with its draft.`, body: full, headers: ETAG },
         },
         problems: ['not_found'],
       },

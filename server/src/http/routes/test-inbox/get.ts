@@ -15,12 +15,13 @@ export function getTestInboxMessage(deps: {
       method: 'GET',
       path: '/test/inbox/{id}',
       tag: 'Test inbox',
-      summary: 'Open test mail',
-      description: 'With its links and one-time codes. The inbox alone shows secret variables.',
+      summary: 'Retrieve a test message',
+      description:
+        'Includes its links and one-time codes. Only the test inbox shows secret variables.',
       scope: 'read:messages',
       testKeysOnly: true,
       params: pathId('msg', 'the message'),
-      responses: { 200: { description: 'The mail.', body: InboxMessage } },
+      responses: { 200: { description: 'The test message.', body: InboxMessage } },
       problems: ['not_found', 'quota_exceeded'],
     },
     async ({ caller, params, signal }) => {

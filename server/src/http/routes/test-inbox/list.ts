@@ -15,13 +15,17 @@ export function listTestInbox(deps: { inbox: TestInbox }): Operation {
       method: 'GET',
       path: '/test/inbox',
       tag: 'Test inbox',
-      summary: 'List test mail that arrived',
+      summary: 'List test messages',
       scope: 'read:messages',
       testKeysOnly: true,
       query: closed({
         ...PAGE,
         to: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 320, description: 'For this recipient only.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 320,
+            description: 'Only messages to this recipient.',
+          }),
         ),
       }),
       queryParsers: [
@@ -29,7 +33,10 @@ export function listTestInbox(deps: { inbox: TestInbox }): Operation {
         (query) => parseAddressParameter('recipientKey', 'to', query),
       ],
       responses: {
-        200: { description: 'A page, newest first.', body: page(InboxSummary, 'InboxPage') },
+        200: {
+          description: 'A page of test messages, newest first.',
+          body: page(InboxSummary, 'InboxPage'),
+        },
       },
     },
     async ({ caller, query }) => {

@@ -31,7 +31,7 @@ const Summary = {
       name: Type.Union([Type.String(), Type.Null()]),
       kind: oneOf(['to', 'cc', 'bcc'] as const),
     }),
-    { description: 'The recipients for whom it arrived.' },
+    { description: 'The recipients of the test message.' },
   ),
   subject: Type.String(),
   tags: Type.Array(Type.String()),
@@ -48,8 +48,8 @@ export const InboxMessage = Type.Object(
     ...Summary,
     html: Type.String(),
     text: Type.String(),
-    links: Type.Array(Type.String(), { description: 'Absolute links, in order.' }),
-    codes: Type.Array(Type.String(), { description: 'One-time codes, the likeliest first.' }),
+    links: Type.Array(Type.String(), { description: 'Absolute links, in order of appearance.' }),
+    codes: Type.Array(Type.String(), { description: 'One-time codes, most likely first.' }),
     attachments: Type.Array(
       Type.Object({
         filename: Type.String(),

@@ -14,10 +14,11 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
       method: 'GET',
       path: '/test/inbox/wait',
       tag: 'Test inbox',
-      summary: 'Wait for test mail',
+      summary: 'Wait for a test message',
       description:
-        'Answers as soon as a matching message arrives, or has arrived and was not yet returned by ' +
-        'a wait; each message is returned once. With `message: null` when none came in time.',
+        'Returns as soon as a matching message arrives, or immediately if one has arrived that ' +
+        'no wait has returned yet. Each message is returned once. Returns `message: null` on ' +
+        'timeout.',
       scope: 'read:messages',
       testKeysOnly: true,
       consumesOnRead: true,
@@ -31,7 +32,11 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
           }),
         ),
         subject: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 500, description: 'Stands in the subject.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 500,
+            description: 'Text that the subject must contain.',
+          }),
         ),
         timeout: Type.Optional(
           Type.Integer({
@@ -45,7 +50,7 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
       queryParsers: [(query) => parseAddressParameter('recipientKey', 'to', query)],
       responses: {
         200: {
-          description: 'The mail, or null.',
+          description: 'The message, or null.',
           body: Type.Object(
             { message: Type.Union([InboxMessage, Type.Null()]) },
             { title: 'AwaitedMessage' },

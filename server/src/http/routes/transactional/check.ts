@@ -23,8 +23,7 @@ export function checkTransactional(): Operation {
       path: '/transactional/check',
       tag: 'Sending',
       summary: 'Check inline content',
-      description:
-        'The checks of publishing, for content that is sent inline. Nothing is stored or sent.',
+      description: 'Runs the checks of publishing on inline content. Nothing is stored or sent.',
       scope: 'read:templates',
       body: InlineContent,
       examples: {
@@ -36,7 +35,7 @@ export function checkTransactional(): Operation {
           },
         },
       },
-      responses: { 200: { description: 'What was found.', body: Checked } },
+      responses: { 200: { description: 'The findings.', body: Checked } },
     },
     ({ body }) => ({ status: 200, body: checkedOf(checkInlineContent(body)) }),
   );

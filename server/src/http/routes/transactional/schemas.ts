@@ -4,7 +4,7 @@ import { closed, Metadata, Tag, withDescription } from '../../openapi/shared-sch
 const Email = Type.String({
   format: 'email',
   maxLength: 320,
-  description: 'An RFC 5321 mailbox. International domains are turned into A-labels.',
+  description: 'An RFC 5321 mailbox. Internationalized domains are converted to A-labels.',
   examples: ['jane@example.com'],
 });
 
@@ -17,7 +17,7 @@ export const ReplyAddress = closed(
   {
     email: Type.String({
       maxLength: 320,
-      description: 'An RFC 5321 mailbox, once its placeholders are filled in.',
+      description: 'An RFC 5321 mailbox after its placeholders are replaced.',
       examples: ['support+${ticket.id}@example.com'],
     }),
     name: Type.Optional(Type.String({ maxLength: 320, examples: ['Support'] })),
@@ -36,17 +36,17 @@ export const Variables = Type.Record(
 export const Locale = Type.String({
   pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
   maxLength: 64,
-  description: 'Picks the variant of the template: `de-AT`, then `de`, then its default.',
+  description: 'Selects the locale variant of the template: `de-AT`, then `de`, then the default.',
   examples: ['de-AT'],
 });
 
 export const TimeZone = Type.String({
   maxLength: 64,
-  description: 'IANA name, for the date filter. Default: UTC.',
+  description: 'An IANA time zone name for the date filter. Default: UTC.',
   examples: ['Europe/Vienna'],
 });
 
-/** As many as an operator can allow; `recipients` of `GET /limits` tells how many it are. */
+/** The highest value that an operator can allow; `GET /limits` returns the effective limit. */
 const RECIPIENTS_MAX = 1000;
 
 export const SendMessage = closed(
@@ -55,40 +55,40 @@ export const SendMessage = closed(
     from: Type.Optional(
       withDescription(
         Address,
-        'The sender, on a domain of yours. A template may have a default one.',
+        'The sender, on one of your domains. A template can provide a default.',
       ),
     ),
     cc: Type.Optional(
       Type.Array(Address, {
         maxItems: RECIPIENTS_MAX,
-        description: 'Further recipients, seen by all.',
+        description: 'Additional recipients, visible to all.',
       }),
     ),
     bcc: Type.Optional(
       Type.Array(Address, {
         maxItems: RECIPIENTS_MAX,
-        description: 'Further recipients, seen by nobody else.',
+        description: 'Additional recipients, hidden from all others.',
       }),
     ),
     reply_to: Type.Optional(
       Type.Union([ReplyAddress, Type.Array(ReplyAddress, { minItems: 1, maxItems: 10 })], {
-        description: 'Where answers go, when not to the sender. May hold placeholders.',
+        description: 'Where replies go, if not to the sender. Can contain placeholders.',
       }),
     ),
     subject: Type.Optional(
       Type.String({
         maxLength: 2000,
-        description: 'May hold `${name}` and `{{ path }}` placeholders.',
+        description: 'Can contain `${name}` and `{{ path }}` placeholders.',
         examples: ['Welcome, ${first_name}'],
       }),
     ),
     html: Type.Optional(
       Type.String({
-        description: 'Values in it are HTML-escaped; `{{ path | raw }}` opts out.',
+        description: 'Values are HTML-escaped; `{{ path | raw }}` opts out.',
         examples: ['<p>Hello {{ contact.first_name | default: "there" }}</p>'],
       }),
     ),
-    text: Type.Optional(Type.String({ description: 'Made from `html` when absent.' })),
+    text: Type.Optional(Type.String({ description: 'Generated from `html` if omitted.' })),
     variables: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         ...Variables,
@@ -111,7 +111,7 @@ export const SendMessage = closed(
     template_version: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
         description:
-          'A published version, or `"draft"` with a test key. Default: the published one.',
+          'A published version, or `"draft"` with a test key. Default: the published version.',
       }),
     ),
     locale: Type.Optional(Locale),
@@ -120,7 +120,10 @@ export const SendMessage = closed(
       Type.Array(
         closed({
           filename: Type.String({ minLength: 1, maxLength: 255, examples: ['invoice.pdf'] }),
-          content: Type.String({ description: 'Base64.', examples: ['JVBERi0xLjQK'] }),
+          content: Type.String({
+            description: 'Base64-encoded content.',
+            examples: ['JVBERi0xLjQK'],
+          }),
           content_type: Type.Optional(
             Type.String({ maxLength: 512, examples: ['application/pdf'] }),
           ),
@@ -128,17 +131,19 @@ export const SendMessage = closed(
             Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
           ),
         }),
-        { maxItems: 100, description: 'Files, and images shown in the html.' },
+        { maxItems: 100, description: 'Files, and images shown in the HTML.' },
       ),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
-        description: 'Extra headers. Structural ones (From, To, Date, Content-…) are refused.',
+        description: 'Extra headers. Structural headers (From, To, Date, Content-…) are rejected.',
         examples: [{ 'X-Campaign': 'spring' }],
       }),
     ),
     metadata: Type.Optional(Metadata),
-    tags: Type.Optional(Type.Array(Tag, { maxItems: 10, description: 'To filter and count by.' })),
+    tags: Type.Optional(
+      Type.Array(Tag, { maxItems: 10, description: 'For filtering and statistics.' }),
+    ),
     tracking: Type.Optional(
       closed(
         {
@@ -147,8 +152,8 @@ export const SendMessage = closed(
         },
         {
           description:
-            'Whether opens and clicks are told. Default: as the domain says. Messages to several ' +
-            'recipients and messages with secret values are never tracked.',
+            'Whether opens and clicks are tracked. Default: the setting of the domain. Messages to ' +
+            'several recipients and messages with secret values are never tracked.',
         },
       ),
     ),
@@ -163,7 +168,8 @@ export const SendMessage = closed(
       Type.Integer({
         minimum: 1,
         maximum: 2_592_000,
-        description: 'Stop trying after this long: a one-time code is worthless after ten minutes.',
+        description:
+          'How long to try: for example, a one-time code is worthless after ten minutes.',
       }),
     ),
   },

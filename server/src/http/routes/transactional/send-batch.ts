@@ -31,14 +31,14 @@ export function sendBatch(deps: {
       method: 'POST',
       path: '/transactional/batch',
       tag: 'Sending',
-      summary: 'Send many messages',
+      summary: 'Send a batch of messages',
       description:
-        'Takes up to 500 messages in one commit. `strict`, the default: one bad message and nothing ' +
-        'is accepted. `permissive`: the good ones are accepted and each bad one has its problem; ' +
-        'when none is good the response is 422.',
+        'Accepts up to 500 messages in one transaction. `strict`, the default: if any message ' +
+        'is invalid, nothing is accepted. `permissive`: valid messages are accepted and each ' +
+        'invalid one gets its problem; if none is valid, the response is 422.',
       scope: 'send:transactional',
       body: bodyOf(SendMessage),
-      // Each message is looked at for itself: one of a wrong shape is no more than one bad message.
+      // Each message is validated on its own, so that a malformed one does not fail the others.
       validatedBody: bodyOf(Type.Unknown()),
       examples: {
         two: {
@@ -55,7 +55,7 @@ export function sendBatch(deps: {
       },
       responses: {
         202: {
-          description: 'Accepted and durable.',
+          description: 'Accepted and stored durably.',
           body: Type.Object(
             {
               data: Type.Array(
@@ -65,7 +65,7 @@ export function sendBatch(deps: {
                 ]),
               ),
             },
-            { title: 'BatchAnswer' },
+            { title: 'BatchResult' },
           ),
           headers: REPLAYED_HEADER,
         },

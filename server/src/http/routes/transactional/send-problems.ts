@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { ProblemCode } from '../../problems/problem-types.ts';
 
-/** What can be wrong with a send beyond its shape. */
+/** The problems that a send can have beyond its schema. */
 export const SEND_PROBLEMS: readonly ProblemCode[] = [
   'workspace_suspended',
   'domain_not_owned',
@@ -18,7 +18,7 @@ export const SEND_PROBLEMS: readonly ProblemCode[] = [
 
 export const REPLAYED_HEADER = {
   'Idempotent-Replayed': {
-    description: '`true` when this is the first answer again.',
+    description: '`true` if this is a replay of the first response.',
     schema: Type.String(),
   },
 };

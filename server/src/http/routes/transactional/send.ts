@@ -19,16 +19,17 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
       method: 'POST',
       path: '/transactional/send',
       tag: 'Sending',
-      summary: 'Send one message',
+      summary: 'Send a message',
       description:
-        'Takes one message, from inline content (`subject` and `html`) or from a stored template ' +
-        '(`template_key` and `template_variables`). `202` means that it is committed to durable ' +
-        'storage: after it, no crash of ours loses the message. Repeat safely with `Idempotency-Key`.',
+        'Accepts one message with inline content (`subject` and `html`) or from a stored ' +
+        'template (`template_key` and `template_variables`). `202` means that the message is ' +
+        'committed to durable storage and survives a server crash. Use `Idempotency-Key` to ' +
+        'retry safely.',
       scope: 'send:transactional',
       query: closed({
         dry_run: Type.Optional(
           Type.Boolean({
-            description: 'Check and render everything, store and send nothing; answers 200.',
+            description: 'Validate and render without storing or sending; returns 200.',
           }),
         ),
       }),
@@ -56,12 +57,12 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
         },
       },
       responses: {
-        200: { description: 'The dry run went well; nothing was stored.', body: MessageContent },
+        200: { description: 'The dry run succeeded; nothing was stored.', body: MessageContent },
         202: {
-          description: 'Accepted and durable.',
+          description: 'Accepted and stored durably.',
           body: AcceptedMessage,
           headers: {
-            Location: { description: 'Where to look the message up.', schema: Type.String() },
+            Location: { description: 'URL of the message.', schema: Type.String() },
             ...REPLAYED_HEADER,
           },
         },
@@ -80,7 +81,7 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
         idempotency,
         (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
       );
-      // The id is the first field of the response: cheaper to cut out than to parse.
+      // The id is the first field of the response; slicing it is cheaper than parsing.
       const location = `${API_PREFIX}/messages/${response.body.slice(7, 37)}`;
       const headers: Record<string, string> = { location };
       if (replayed) headers['idempotent-replayed'] = 'true';

@@ -11,19 +11,20 @@ export function createWebhook(deps: { webhooks: Webhooks }): Operation {
       tag: 'Webhooks',
       summary: 'Create a webhook endpoint',
       description:
-        'Events of the key’s mode are sent to it from now on, signed as Standard Webhooks. The ' +
-        'secret is in the answer and nowhere else. Addresses inside private networks are refused.',
+        'Events of the key’s mode are sent to the endpoint from now on, signed according to ' +
+        'Standard Webhooks. The secret is only ever returned in this response. Addresses in ' +
+        'private networks are rejected.',
       scope: 'write:webhooks',
       body: CreateWebhook,
       semanticChecks: (body, _, caller) => deps.webhooks.fieldErrors(caller, body),
       examples: {
         messages: {
-          summary: 'All that happens to messages',
+          summary: 'All message events',
           value: { url: 'https://yourdomain.com/hooks/mail', events: ['message.*'] },
         },
       },
       responses: {
-        201: { description: 'The endpoint, with its secret.', body: WebhookWithSecret },
+        201: { description: 'The endpoint and its secret.', body: WebhookWithSecret },
       },
       problems: ['conflict'],
     },

@@ -11,10 +11,11 @@ export function deleteWebhook(deps: { webhooks: Webhooks }): Operation {
       path: '/webhooks/{id}',
       tag: 'Webhooks',
       summary: 'Delete a webhook endpoint',
-      description: 'For good, with its secrets. What waits for it is not sent any more.',
+      description:
+        'Deletes the endpoint and its secrets permanently. Pending deliveries are discarded.',
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
-      responses: { 204: { description: 'It is gone.' } },
+      responses: { 204: { description: 'The endpoint was deleted.' } },
       problems: ['not_found'],
     },
     async ({ caller, params }) => {

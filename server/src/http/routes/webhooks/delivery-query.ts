@@ -11,7 +11,7 @@ import { closed, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { decodeCursor, encodeCursor, invalidCursor, isUuid } from '../../validation/cursor.ts';
 import { WEBHOOK_DELIVERY_STATUSES } from './schemas.ts';
 
-/** What lists of webhook deliveries take, of one endpoint and of all. */
+/** Filters of webhook deliveries, shared by the lists of one endpoint and of all endpoints. */
 export const DELIVERY_FILTERS = {
   ...PAGE,
   status: Type.Optional(oneOf(WEBHOOK_DELIVERY_STATUSES)),
@@ -30,7 +30,7 @@ export const DELIVERY_FILTERS = {
 
 export const WEBHOOK_FILTER = {
   webhook_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'Only those to this endpoint.' }),
+    Type.String({ minLength: 1, maxLength: 64, description: 'Only deliveries to this endpoint.' }),
   ),
 };
 
@@ -46,12 +46,12 @@ export function parseDeliveryFilter(query: Static<typeof DeliveryQuery>): Delive
   };
 }
 
-/** An id that cannot be one is that of nothing. */
+/** Returns an id that matches nothing if the text is not a valid id. */
 function idOf(prefix: 'msg' | 'evt' | 'whk', text: string): string {
   return decodeId(prefix, text) ?? uuidFloor(0);
 }
 
-/** One list with all of its filters: the endpoint is one of them, wherever it stands. */
+/** Both lists share one cursor, because the endpoint is just another filter. */
 const LIST = '/webhook-deliveries';
 
 export function parseDeliveryCursor({ cursor }: { cursor?: unknown }): DeliveryCursor | undefined {

@@ -11,7 +11,7 @@ import { ACCEPTED_MESSAGE, BOUNCE_REPLY } from '../messages/examples.ts';
 import { Bounce, SmtpReply } from '../messages/schemas.ts';
 import { Suppression } from '../suppressions/schemas.ts';
 
-/** The data of every event type, as the ledger, the feed and webhooks carry it. */
+/** The data of every event type, as in the event log, the event list and webhooks. */
 
 const About = {
   message_id: id('msg', 'the message'),
@@ -22,12 +22,12 @@ const About = {
 const OneRecipient = {
   ...About,
   recipient: Type.String({ examples: ['jane@example.com'] }),
-  attempt: Type.Integer({ description: 'Which try this was; 0 when none was made.' }),
+  attempt: Type.Integer({ description: 'The number of the attempt; 0 if none was made.' }),
 };
 
 const Machine = Type.Boolean({
   description:
-    'Probably no person: a scanner, a preview, a mail program that loads images beforehand.',
+    'Whether this was probably not a human but, for example, a link scanner, a preview, or an email client that preloads images.',
 });
 
 const Domain = Type.Object({
@@ -42,7 +42,7 @@ const DOMAIN = (status: string) => ({
   status,
 });
 
-/** A receiver’s no: the last word there was, when there was one. */
+/** A rejection with the receiver’s last reply, if there was one. */
 const Refusal = {
   bounce: Bounce,
   smtp: Type.Optional(Type.Unsafe({ ...SmtpReply, examples: [BOUNCE_REPLY] })),
@@ -52,7 +52,11 @@ const Deferral = {
   bounce: Type.Unsafe({
     ...Bounce,
     examples: [
-      { class: 'soft', reason: 'greylisted', explanation: 'The receiver asks to come again.' },
+      {
+        class: 'soft',
+        reason: 'greylisted',
+        explanation: 'The receiver asked to try again later.',
+      },
     ],
   }),
   smtp: Type.Optional(
@@ -63,7 +67,7 @@ const Deferral = {
   ),
 };
 
-/** Where the word came by mail, later than the delivery. */
+/** For results that arrive by email, after the delivery. */
 const REPORT = {
   id: '5f0c3a1e9b7d4c2a8e6f1b3d5a7c9e0f',
   reported_by: 'mx1.example.com',
@@ -77,15 +81,15 @@ const Report = (
     Type.Object(
       {
         id: Type.String({
-          description: 'The same for the same report, however often it arrives.',
+          description: 'Identifies the report; the same if the report arrives more than once.',
         }),
         reported_by: Type.Union([Type.String(), Type.Null()], {
-          description: 'The server or program that wrote it, as it calls itself.',
+          description: 'The server or program that wrote the report, as it identifies itself.',
         }),
         ...more,
       },
       {
-        description: 'The mail that told it. Absent when the receiver said it on the wire.',
+        description: 'The report email. Absent if the receiver replied during delivery.',
         examples: [{ ...REPORT, ...examples }],
       },
     ),
@@ -96,12 +100,12 @@ const BounceReport = Report(
   { remote_mta: 'mailbox7.example.com', previous_status: 'delivered' },
   {
     remote_mta: Type.Union([Type.String(), Type.Null()], {
-      description: 'The server that refused, when it was another one.',
+      description: 'The server that rejected the message, if it was another one.',
     }),
     previous_status: Type.Optional(
       oneOf(['delivered', 'deferred'], {
         description:
-          'What the recipient was before: `deferred` when the receiver had taken the message without an answer to us.',
+          'The previous status of the recipient: `deferred` if the receiver had accepted the message without a reply reaching us.',
       }),
     ),
   },
@@ -109,30 +113,30 @@ const BounceReport = Report(
 
 const ComplaintReport = Report(
   { reported_by: 'Provider-Feedback/1.0', feedback_type: 'abuse' },
-  { feedback_type: Type.String({ description: 'RFC 5965’s word for it.' }) },
+  { feedback_type: Type.String({ description: 'The feedback type of RFC 5965.' }) },
 );
 
 const Alarm = Type.Object({
   kind: oneOf(ALARM_KINDS),
   subject: Type.Union([Type.String(), Type.Null()], {
     description:
-      'The domain, the endpoint’s or the key’s id; null when it is about the whole workspace.',
+      'The domain, or the id of the endpoint or key; null if it concerns the whole workspace.',
     examples: ['yourdomain.com'],
   }),
   value: Type.Union([Type.Number(), Type.Null()], {
     description:
-      'A share from 0 to 1 for rates, seconds for times, missing records for a domain; null when ' +
-      'there is nothing left to measure.',
+      'A share from 0 to 1 for rates, seconds for durations, or the missing records of a ' +
+      'domain; null if there is nothing left to measure.',
     examples: [0.08],
   }),
   threshold: Type.Number({ examples: [0.05] }),
   raised_at: Time,
-  explanation: Type.String({ examples: ['Too much of what yourdomain.com sends bounces.'] }),
+  explanation: Type.String({ examples: ['The bounce rate of yourdomain.com is too high.'] }),
 });
 
 const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   'message.accepted': {
-    description: 'A message was accepted and is durable.',
+    description: 'A message was accepted and stored durably.',
     data: Type.Object({
       ...About,
       from: Type.String({ examples: ['hello@yourdomain.com'] }),
@@ -157,51 +161,52 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     }),
   },
   'message.scheduled': {
-    description: 'The message waits for its time.',
+    description: 'A message was scheduled.',
     data: Type.Object({ ...About, scheduled_at: Time }),
   },
   'message.rescheduled': {
-    description: 'The message waits for another time.',
+    description: 'A scheduled message was rescheduled.',
     data: Type.Object({ ...About, scheduled_at: Time }),
   },
   'message.cancelled': {
-    description: 'A recipient’s delivery was cancelled before it left.',
+    description: 'Delivery to a recipient was cancelled before it started.',
     data: Type.Object(OneRecipient),
   },
   'message.suppressed': {
-    description: 'A recipient is on the suppression list and was not contacted.',
+    description: 'A recipient is suppressed and was not contacted.',
     data: Type.Object({ ...OneRecipient, reason: Type.String({ examples: ['hard_bounce'] }) }),
   },
   'message.deferred': {
-    description: 'The receiver did not take it for now; it will be tried again.',
+    description: 'The receiver temporarily rejected the message; it will be retried.',
     data: Type.Object({
       ...OneRecipient,
       ...Deferral,
       next_attempt_at: Type.Unsafe<string>({
         ...Time,
-        description: 'The next try, or the end of its time when that comes first.',
+        description: 'The next attempt, or the expiry if that comes first.',
       }),
     }),
   },
   'message.delivered': {
-    description: 'The receiver took responsibility for it.',
+    description: 'The receiver accepted responsibility for the message.',
     data: Type.Object({ ...OneRecipient, smtp: SmtpReply }),
   },
   'message.bounced': {
     description:
-      'The receiver refused it for good: at once, or by a report that came back later, also after ' +
-      '`message.delivered`. Then `report` is there, and `smtp` holds the words of the report.',
+      'The receiver permanently rejected the message, either immediately or by a later ' +
+      'report, possibly after `message.delivered`. In that case `report` is present, and ' +
+      '`smtp` contains the text of the report.',
     data: Type.Object({ ...OneRecipient, ...Refusal, ...BounceReport }),
   },
   'message.failed': {
-    description: 'We cannot send it.',
+    description: 'The message cannot be sent.',
     data: Type.Object({
       ...OneRecipient,
       reason: Type.Optional(Type.String({ examples: ['domain_not_verified'] })),
     }),
   },
   'message.expired': {
-    description: 'Its time ran out before a receiver took it.',
+    description: 'The message expired before a receiver accepted it.',
     data: Type.Object({
       ...OneRecipient,
       bounce: Type.Optional(Deferral.bounce),
@@ -209,7 +214,8 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     }),
   },
   'message.complained': {
-    description: 'The recipient called it spam. `smtp` is the answer with which it had been taken.',
+    description:
+      'The recipient marked the message as spam. `smtp` is the reply with which it had been accepted.',
     data: Type.Object({
       ...OneRecipient,
       smtp: Type.Optional(SmtpReply),
@@ -218,29 +224,32 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'message.opened': {
     description:
-      'The image of a tracked message was loaded. Told the first time for people, and for machines.',
+      'The pixel of a tracked message was loaded. Reported for the first open by a human and by a machine.',
     data: Type.Object({ ...OneRecipient, machine: Machine }),
   },
   'message.clicked': {
     description:
-      'A link of a tracked message was followed. Told the first time for each link, for people and ' +
-      'for machines.',
+      'A link in a tracked message was followed. Reported for the first click on each link ' +
+      'by a human and by a machine.',
     data: Type.Object({
       ...OneRecipient,
       machine: Machine,
       url: Type.String({ examples: ['https://yourdomain.com/welcome'] }),
-      first: Type.Boolean({ description: 'No other link of the message was followed before.' }),
+      first: Type.Boolean({
+        description: 'Whether this is the first click on any link of the message.',
+      }),
     }),
   },
   'domain.verified': {
     description:
-      'A domain’s records are all in place, for the first time or again, and it may send.',
+      'All records of a domain were found, for the first time or again, and it can send.',
     data: Type.Object({ domain: Type.Unsafe({ ...Domain, examples: [DOMAIN('verified')] }) }),
   },
   'domain.degraded': {
     description:
-      'A record of a verified domain has vanished. With the status `degraded` the domain sends on ' +
-      'until `sending_stops_at`; told once more with the status `failed` when sending stops.',
+      'A record of a verified domain disappeared. With the status `degraded`, the domain can ' +
+      'send until `sending_stops_at`; the event is sent again with the status `failed` when ' +
+      'sending stops.',
     data: Type.Object({
       domain: Type.Unsafe({ ...Domain, examples: [DOMAIN('degraded')] }),
       sending_stops_at: NullableTime,
@@ -249,8 +258,9 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'domain.claimed': {
     description:
-      'Another workspace of this server verified the same domain, or one below it, by a token of ' +
-      'its own in the DNS. If you did not publish that token, look who can change your zone.',
+      'Another workspace of this server verified the same domain or a subdomain of it with ' +
+      'its own DNS token. If you did not publish that token, check who can change your DNS ' +
+      'zone.',
     data: Type.Object({
       domain: Type.Unsafe({ ...Domain, examples: [DOMAIN('verified')] }),
       claimed_name: Type.String({ examples: ['news.yourdomain.com'] }),
@@ -267,59 +277,70 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     }),
   },
   'suppression.created': {
-    description: 'An address or domain will not be written to any more.',
+    description: 'An address or domain was suppressed.',
     data: Type.Object({ suppression: Suppression }),
   },
   'suppression.deleted': {
-    description: 'An address or domain may be written to again.',
+    description: 'An address or domain is no longer suppressed.',
     data: Type.Object({ suppression: Suppression }),
   },
-  'api_key.created': { description: 'A key was made.', data: Type.Object({ api_key: ApiKey }) },
+  'api_key.created': {
+    description: 'An API key was created.',
+    data: Type.Object({ api_key: ApiKey }),
+  },
   'api_key.rotated': {
-    description: 'A key got a new secret.',
+    description: 'An API key got a new secret.',
     data: Type.Object({ api_key: ApiKey }),
   },
   'api_key.expiring': {
-    description: 'A key runs out within seven days.',
+    description: 'An API key expires within seven days.',
     data: Type.Object({ api_key: ApiKey }),
   },
-  'api_key.revoked': { description: 'A key was revoked.', data: Type.Object({ api_key: ApiKey }) },
+  'api_key.revoked': {
+    description: 'An API key was revoked.',
+    data: Type.Object({ api_key: ApiKey }),
+  },
   'webhook.disabled': {
-    description: 'A webhook endpoint was switched off, and why.',
+    description: 'A webhook endpoint was disabled.',
     data: Type.Object({
       webhook: Type.Object({
         id: id('whk', 'the endpoint'),
         url: Type.String({ examples: ['https://yourdomain.com/hooks/mail'] }),
       }),
       reason: Type.String({
-        description: '`gone`: it answered 410. `failing`: nothing was delivered for five days.',
+        description: '`gone`: it returned 410. `failing`: every delivery failed for five days.',
         examples: ['gone'],
       }),
       explanation: Type.String({
-        examples: ['The endpoint responded with 410 Gone.'],
+        examples: ['The endpoint returned 410 and was disabled.'],
       }),
     }),
   },
   'alarm.raised': {
-    description: 'A figure went over a threshold that the operator has set; told once an episode.',
+    description: 'A metric exceeded a threshold set by the operator. Sent once per incident.',
     data: Type.Object({ alarm: Alarm }),
   },
   'alarm.cleared': {
-    description: 'An alarm is over.',
+    description: 'An alarm was cleared.',
     data: Type.Object({ alarm: Alarm }),
   },
 };
 
-/** The data of an event of this type, as a sample. */
+/** Returns sample data of an event type. */
 export function sampleData(type: EventType): object {
   return exampleOf(PAYLOADS[type].data) as object;
 }
 
-/** Standard Webhooks: what a receiver needs to know that it is us, and that it is new. */
+/**
+ * Headers of Standard Webhooks, which let the receiver verify the origin and detect replays.
+ */
 const SIGNED_HEADERS = [
-  ['webhook-id', 'The id of the event, the same at every try: use it to drop repeats.'],
-  ['webhook-timestamp', 'When this try was made, in seconds since 1970: refuse old ones.'],
-  ['webhook-signature', '`v1,` and the signature in Base64; several while a secret rotates.'],
+  ['webhook-id', 'The id of the event, the same for every attempt. Use it to discard duplicates.'],
+  [
+    'webhook-timestamp',
+    'When this attempt was made, in seconds since the Unix epoch. Reject old ones.',
+  ],
+  ['webhook-signature', '`v1,` and the Base64 signature; several during a secret rotation.'],
 ].map(([name, description]) => ({
   name,
   in: 'header',
@@ -328,7 +349,7 @@ const SIGNED_HEADERS = [
   schema: { type: 'string' },
 }));
 
-/** The `webhooks` part of the OpenAPI document. */
+/** Returns the `webhooks` section of the OpenAPI document. */
 export function webhookDescriptions(named: ComponentSchemas): Record<string, unknown> {
   return Object.fromEntries(
     EVENT_TYPES.map((type) => {
@@ -356,7 +377,7 @@ export function webhookDescriptions(named: ComponentSchemas): Record<string, unk
             'application/json': { schema: named.refer(schema), example: exampleOf(schema) },
           },
         },
-        responses: { '2XX': { description: 'Taken. Anything else is tried again later.' } },
+        responses: { '2XX': { description: 'Received. Any other status is retried later.' } },
       };
       return [type, { post: operation }];
     }),

@@ -17,11 +17,12 @@ export function findWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
       method: 'GET',
       path: '/webhook-deliveries',
       tag: 'Webhooks',
-      summary: 'Find what was sent to all endpoints',
+      summary: 'List webhook deliveries of all endpoints',
       description:
-        'Newest event first. With `message_id` this is all that your servers were told of a message, ' +
-        'and what they answered. Filters can be combined; a request looks back through a bounded ' +
-        'number of deliveries, so a page may be short or empty and still have a `next_cursor`.',
+        'Newest event first. With `message_id`, this is everything your endpoints received ' +
+        'about a message and how they responded. Filters can be combined. A request examines a ' +
+        'limited number of deliveries, so a page may be short or empty and still have a ' +
+        '`next_cursor`.',
       scope: 'read:webhooks',
       query: closed({ ...DELIVERY_FILTERS, ...WEBHOOK_FILTER }),
       queryParsers: [(query) => parseDeliveryCursor(query)],

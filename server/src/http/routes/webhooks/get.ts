@@ -11,7 +11,7 @@ export function getWebhook(deps: { webhooks: Webhooks }): Operation {
       method: 'GET',
       path: '/webhooks/{id}',
       tag: 'Webhooks',
-      summary: 'Look up a webhook endpoint',
+      summary: 'Retrieve a webhook endpoint',
       scope: 'read:webhooks',
       params: pathId('whk', 'the endpoint'),
       responses: { 200: { description: 'The endpoint.', body: Webhook } },

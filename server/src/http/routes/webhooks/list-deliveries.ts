@@ -17,11 +17,11 @@ export function listWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
       method: 'GET',
       path: '/webhooks/{id}/deliveries',
       tag: 'Webhooks',
-      summary: 'List what was sent to an endpoint',
+      summary: 'List webhook deliveries of an endpoint',
       description:
-        'Newest event first. Filters can be combined; a request looks back through a bounded number ' +
-        'of deliveries, so a page may be short or empty and still have a `next_cursor`. ' +
-        '`GET /webhook-deliveries` asks all endpoints at once.',
+        'Newest event first. Filters can be combined. A request examines a limited number of ' +
+        'deliveries, so a page may be short or empty and still have a `next_cursor`. `GET ' +
+        '/webhook-deliveries` lists the deliveries of all endpoints.',
       scope: 'read:webhooks',
       params: pathId('whk', 'the endpoint'),
       query: closed(DELIVERY_FILTERS),

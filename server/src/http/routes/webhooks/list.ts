@@ -14,7 +14,7 @@ export function listWebhooks(deps: { webhooks: Webhooks }): Operation {
       path: '/webhooks',
       tag: 'Webhooks',
       summary: 'List webhook endpoints',
-      description: 'Newest first. Each mode has its own.',
+      description: 'Newest first. Each mode has its own endpoints.',
       scope: 'read:webhooks',
       query: closed(PAGE),
       queryParsers: [(query) => uuidCursor(LIST, query)],

@@ -16,17 +16,18 @@ export function replayWebhook(deps: { webhookHistory: WebhookHistory; clock: Clo
       method: 'POST',
       path: '/webhooks/{id}/replay',
       tag: 'Webhooks',
-      summary: 'Send events to an endpoint again',
+      summary: 'Replay webhook events',
       description:
-        'One delivery, all that failed, or every event of a time range, as far back as deliveries are ' +
-        'kept. `webhook-id` stays the event’s id, so a receiver that drops repeats is not told twice.',
+        'Queues one delivery, all failed ones, or every event of a time range again, as far ' +
+        'back as deliveries are kept. `webhook-id` remains the id of the event, so receivers ' +
+        'that discard duplicates are not affected.',
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: ReplayWebhook,
       semanticChecks: (range) => fieldErrorsOf(() => rangeOf(range, deps.clock.now())),
       examples: {
         failed: {
-          summary: 'All that failed since the first of November',
+          summary: 'All failed deliveries since November 1',
           value: { from: '2026-11-01T00:00:00Z', only_failed: true },
         },
         one: {
@@ -34,14 +35,14 @@ export function replayWebhook(deps: { webhookHistory: WebhookHistory; clock: Clo
           value: { delivery_id: 'whd_01kc8x3g0kf3s9w2a4b6c8d0e2' },
         },
       },
-      responses: { 202: { description: 'They are queued.', body: ReplayResult } },
+      responses: { 202: { description: 'The deliveries were queued.', body: ReplayResult } },
       problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {
       const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const { delivery_id, ...rest } = body;
       if (delivery_id !== undefined && Object.keys(rest).length > 0) {
-        const detail = 'A delivery is named alone, without a range.';
+        const detail = 'Specify either delivery_id or a range.';
         throw invalidFields([invalidValue('/delivery_id', detail)]);
       }
       const nowMs = deps.clock.now();
@@ -71,11 +72,11 @@ function rangeOf({ from, to }: { from?: string; to?: string }, nowMs: number) {
   return { fromMs, toMs };
 }
 
-/** What is no time compares with none: it is told for itself. */
+/** An invalid time is not compared; it is reported separately. */
 function timeOf(pointer: string, text: string, errors: FieldError[]): number {
   const ms = parseTime(text);
   if (ms !== undefined) return ms;
-  errors.push(invalidValue(pointer, 'Give a time in RFC 3339 form with an offset.'));
+  errors.push(invalidValue(pointer, 'Must be an RFC 3339 time with an offset.'));
   return Number.NaN;
 }
 

@@ -14,10 +14,10 @@ export function rotateWebhookSecret(deps: { webhooks: Webhooks }): Operation {
       method: 'POST',
       path: '/webhooks/{id}/rotate-secret',
       tag: 'Webhooks',
-      summary: 'Give a webhook endpoint a new secret',
+      summary: 'Rotate a webhook secret',
       description:
-        'During the grace period every request carries two signatures, one of each secret, so that ' +
-        'a receiver can change over at its own time.',
+        'During the grace period, every request carries a signature for each of the two ' +
+        'secrets, so that receivers can switch without downtime.',
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: closed(
@@ -27,15 +27,15 @@ export function rotateWebhookSecret(deps: { webhooks: Webhooks }): Operation {
               minimum: 0,
               maximum: 30 * 24 * 60 * 60,
               default: GRACE_DEFAULT_SECONDS,
-              description: 'How long the secret before goes on signing.',
+              description: 'How long the previous secret keeps signing.',
             }),
           ),
         },
         { title: 'RotateWebhookSecret' },
       ),
-      examples: { hour: { summary: 'An hour to change over', value: { grace_seconds: 3600 } } },
+      examples: { hour: { summary: 'One hour to switch', value: { grace_seconds: 3600 } } },
       responses: {
-        200: { description: 'The endpoint, with its new secret.', body: RotatedWebhook },
+        200: { description: 'The endpoint and its new secret.', body: RotatedWebhook },
       },
       problems: ['not_found'],
     },

@@ -9,14 +9,14 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'https, on the public internet; a test endpoint may use http. Not followed elsewhere by redirects.',
+    'An https URL on the public internet; test endpoints can use http. Redirects are not followed.',
   examples: ['https://yourdomain.com/hooks/mail'],
 });
 
 const Events = Type.Array(oneOf(['*', ...FAMILIES, ...EVENT_TYPES]), {
   minItems: 1,
   maxItems: 100,
-  description: 'Types, families such as `message.*`, or `*` for everything.',
+  description: 'Event types, families such as `message.*`, or `*` for everything.',
   examples: [['message.*']],
 });
 
@@ -28,9 +28,9 @@ const HeaderChange = Type.Record(
   {
     maxProperties: 20,
     description:
-      'Headers to add to every request. Values are never shown again. In a change, null removes a ' +
-      'header and those not named stay.',
-    examples: [{ 'X-Api-Key': 'a secret of yours' }],
+      'Headers to add to every request. Their values are never returned. In an update, null ' +
+      'removes a header, and headers that are not given are kept.',
+    examples: [{ 'X-Api-Key': 'your-secret' }],
   },
 );
 
@@ -53,7 +53,7 @@ export const UpdateWebhook = closed(
     enabled: Type.Optional(
       Type.Boolean({
         description:
-          'Switched off, nothing is sent and new events are not kept for it; what already waited goes on when it is switched on again.',
+          'While disabled, nothing is sent and new events are not queued. Events that were already queued are sent once it is enabled again.',
       }),
     ),
     headers: Type.Optional(HeaderChange),
@@ -76,7 +76,7 @@ const WEBHOOK = {
   disabled_reason: null,
 };
 
-/** A text of the right form that is nobody's secret. */
+/** A well-formed value that is not a real secret. */
 const SECRET = `whsec_${Buffer.from('an example, not a real secret...').toString('base64')}`;
 
 const Fields = {
@@ -93,12 +93,12 @@ const Fields = {
   updated_at: Time,
   failing_since: Type.Unsafe<string | null>({
     ...NullableTime,
-    description: 'The first failure since the last success; null when all is well.',
+    description: 'The first failure since the last success; null if there is none.',
   }),
   disabled_at: NullableTime,
   disabled_reason: Type.Union([Type.String(), Type.Null()], {
     description:
-      '`manual`, `gone` (it answered 410) or `failing` (nothing was delivered for five days).',
+      '`manual`, `gone` (it returned 410) or `failing` (every delivery failed for five days).',
   }),
 };
 
@@ -107,7 +107,7 @@ export const Webhook = Type.Object(Fields, { title: 'Webhook', examples: [WEBHOO
 export const WebhookWithSecret = Type.Object(
   {
     ...Fields,
-    secret: Type.String({ description: 'Signs what is sent. Shown this once, never again.' }),
+    secret: Type.String({ description: 'The signing secret. Shown only once.' }),
   },
   { title: 'WebhookWithSecret', examples: [{ ...WEBHOOK, secret: SECRET }] },
 );
@@ -115,10 +115,10 @@ export const WebhookWithSecret = Type.Object(
 export const RotatedWebhook = Type.Object(
   {
     ...Fields,
-    secret: Type.String({ description: 'The new secret. Shown this once, never again.' }),
+    secret: Type.String({ description: 'The new secret. Shown only once.' }),
     previous_ends_at: Type.Unsafe<string>({
       ...Time,
-      description: 'Until then requests carry a signature of each secret.',
+      description: 'Until then, requests carry a signature for each secret.',
     }),
   },
   {
@@ -131,7 +131,7 @@ export const WEBHOOK_DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as c
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 const NullableStatus = Type.Union([Type.Integer(), Type.Null()], {
-  description: 'The HTTP status of the answer; null when there was none.',
+  description: 'The HTTP status of the response; null if there was none.',
 });
 
 const DELIVERY = {
@@ -146,7 +146,7 @@ const DELIVERY = {
   next_try_at: '2026-11-15T09:30:05.600Z',
   finished_at: null,
   last_status: 503,
-  last_error: 'The endpoint responded with status 503. Only 2xx counts as delivered.',
+  last_error: 'The receiver responded with 503. Only 2xx counts as received.',
 };
 
 const DeliveryFields = {
@@ -156,20 +156,20 @@ const DeliveryFields = {
   event_type: Type.String(),
   message_id: Type.Unsafe<string | null>({
     ...Type.Union([id('msg', 'the message'), Type.Null()]),
-    description: 'The message that the event is about; null for an event of no message.',
+    description: 'The message that the event is about, or null.',
   }),
   status: oneOf(WEBHOOK_DELIVERY_STATUSES),
-  tries_count: Type.Integer({ description: 'Tries so far, replays included.' }),
+  tries_count: Type.Integer({ description: 'Number of attempts so far, including replays.' }),
   created_at: Time,
   next_try_at: Type.Unsafe<string | null>({
     ...NullableTime,
-    description: 'Null when it is finished, or being tried now.',
+    description: 'Null if the delivery is finished or in progress.',
   }),
   finished_at: NullableTime,
   last_status: NullableStatus,
   last_error: Type.Unsafe<string | null>({
     ...NullableText,
-    description: 'What went wrong at the last try, in plain words.',
+    description: 'What went wrong in the last attempt.',
   }),
 };
 
@@ -205,7 +205,7 @@ const Try = Type.Object(
     status: NullableStatus,
     response_body: Type.Unsafe<string | null>({
       ...NullableText,
-      description: 'The first 4 KiB of the answer.',
+      description: 'The first 4 KiB of the response.',
     }),
     error: NullableText,
   },
@@ -217,7 +217,7 @@ export const WebhookDeliveryWithTries = Type.Object(
     ...DeliveryFields,
     body: Type.Unsafe<string | null>({
       ...NullableText,
-      description: 'The body, the same at every try; null when the event is past its retention.',
+      description: 'The body, the same for every attempt; null after the event has been deleted.',
     }),
     tries: Type.Array(Try),
   },
@@ -233,7 +233,7 @@ export const TestWebhook = closed(
       Type.Unsafe<(typeof EVENT_TYPES)[number]>({
         ...oneOf(EVENT_TYPES),
         default: 'message.delivered',
-        description: 'The type of the sample.',
+        description: 'The event type of the sample.',
       }),
     ),
   },
@@ -242,14 +242,14 @@ export const TestWebhook = closed(
 
 export const WebhookTestResult = Type.Object(
   {
-    succeeded: Type.Boolean({ description: 'Whether the receiver answered 2xx in time.' }),
+    succeeded: Type.Boolean({ description: 'Whether the receiver returned 2xx in time.' }),
     status: NullableStatus,
     duration_ms: Type.Integer(),
     error: NullableText,
     response_body: NullableText,
     url: Type.String(),
     request_headers: Type.Record(Type.String(), Type.String()),
-    body: Type.String({ description: 'What was sent.' }),
+    body: Type.String({ description: 'The request body.' }),
   },
   {
     title: 'WebhookTestResult',
@@ -271,23 +271,23 @@ export const WebhookTestResult = Type.Object(
 export const ReplayWebhook = closed(
   {
     delivery_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'This one only.' }),
+      Type.String({ minLength: 1, maxLength: 64, description: 'Only this delivery.' }),
     ),
     from: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'Events from then on; default: 30 days ago.',
+        description: 'Events from this time on. Default: 30 days ago.',
       }),
     ),
     to: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Events before then; default: now.' }),
+      Type.String({ format: 'date-time', description: 'Events before this time. Default: now.' }),
     ),
     only_failed: Type.Optional(
       Type.Boolean({
         default: false,
         description:
-          'Only those that were given up. Otherwise every event of the range that the endpoint is ' +
-          'for, also those it never got because it was off.',
+          'Only failed deliveries. Otherwise every event in the range that the endpoint ' +
+          'subscribes to, including events it never received because it was disabled.',
       }),
     ),
   },
@@ -296,17 +296,20 @@ export const ReplayWebhook = closed(
 
 export const ReplayResult = Type.Object(
   {
-    replayed: Type.Integer({ description: 'How many were queued again.', examples: [1] }),
+    replayed: Type.Integer({
+      description: 'How many deliveries were queued again.',
+      examples: [1],
+    }),
     next_from: Type.Unsafe<string | null>({
       ...NullableTime,
-      description: 'Not null when the range holds more: repeat the request with it as `from`.',
+      description: 'Not null if the range contains more: repeat the request with it as `from`.',
       examples: [null],
     }),
   },
   { title: 'ReplayResult' },
 );
 
-/** Path parameters of a delivery: looked up, not validated. */
+/** Path parameters of a delivery. They are looked up, not validated. */
 export const DeliveryPath = Type.Object({
   id: Type.String({ description: 'The id of the endpoint.', examples: [WEBHOOK.id] }),
   delivery_id: Type.String({ description: 'The id of the delivery.', examples: [DELIVERY.id] }),

@@ -12,15 +12,15 @@ export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
       method: 'POST',
       path: '/webhooks/{id}/test',
       tag: 'Webhooks',
-      summary: 'Send a sample to a webhook endpoint',
+      summary: 'Test a webhook endpoint',
       description:
-        'A sample of the given type, signed like any event, is sent once, now, and the receiver’s ' +
-        'answer comes back. It is in no list, and works while the endpoint is switched off.',
+        'Sends a sample event of the given type once, signed like any event, and returns the ' +
+        'receiver’s response. It is not listed, and it works while the endpoint is disabled.',
       scope: 'write:webhooks',
       params: pathId('whk', 'the endpoint'),
       body: TestWebhook,
       examples: { bounce: { summary: 'A bounce', value: { type: 'message.bounced' } } },
-      responses: { 200: { description: 'What the receiver answered.', body: WebhookTestResult } },
+      responses: { 200: { description: 'The receiver’s response.', body: WebhookTestResult } },
       problems: ['not_found'],
     },
     async ({ caller, params, body }) => {

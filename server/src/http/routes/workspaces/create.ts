@@ -10,10 +10,10 @@ export function createWorkspace({ people }: { people: People }): Operation {
       method: 'POST',
       path: '/workspaces',
       tag: 'Account',
-      summary: 'Make a workspace',
+      summary: 'Create a workspace',
       description:
-        'One becomes its owner. Only people who own a workspace make another one, and those that come ' +
-        'of one workspace are counted together, whoever made them.',
+        'You become its owner. Only owners of a workspace can create another one. Workspaces ' +
+        'that descend from the same workspace share one limit, regardless of who created them.',
       scope: 'person',
       body: WorkspaceInput,
       examples: { shop: { summary: 'A name', value: { name: 'Second shop' } } },

@@ -11,10 +11,10 @@ export function leaveWorkspace({ people }: { people: People }): Operation {
       path: '/workspaces/{id}/leave',
       tag: 'Account',
       summary: 'Leave a workspace',
-      description: 'Everybody may, except its last owner.',
+      description: 'All members can leave, except the last owner.',
       scope: 'person',
       params: pathId('wsp', 'the workspace'),
-      responses: { 204: { description: 'No longer a member.' } },
+      responses: { 204: { description: 'You left the workspace.' } },
       problems: ['not_found', 'last_owner'],
     },
     async ({ signedIn, params }) => {

@@ -14,7 +14,7 @@ export function listWorkspaces({ people }: { people: People }): Operation {
       method: 'GET',
       path: '/workspaces',
       tag: 'Account',
-      summary: 'List one’s workspaces',
+      summary: 'List your workspaces',
       description: 'Newest first.',
       scope: 'person',
       query: closed(PAGE),

@@ -19,15 +19,15 @@ export const Workspace = Type.Object(
     name: Type.String(),
     role: Role,
     rights: Type.Array(oneOf([...SCOPES, ...TEAM_RIGHTS]), {
-      description: 'What the role may do: scopes, and rights over the team.',
+      description: 'What the role permits: scopes and team rights.',
     }),
     created_at: Time,
     suspended: Type.Union([Type.Object({ since: Time, reason: Type.String() }), Type.Null()], {
       description:
-        'Why the operator has stopped the live mail of the workspace: sends are refused with `workspace_suspended`, and what waits stays `deferred` until he resumes it.',
+        'Why the operator has suspended live sending: sends fail with `workspace_suspended`, and queued mail stays `deferred` until the operator resumes the workspace.',
     }),
   },
   { title: 'Workspace', examples: [WORKSPACE] },
 );
 
-export const WorkspaceInput = closed({ name: WorkspaceName }, { title: 'WorkspaceWords' });
+export const WorkspaceInput = closed({ name: WorkspaceName }, { title: 'WorkspaceInput' });
